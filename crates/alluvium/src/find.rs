@@ -393,7 +393,7 @@ impl<T> Find<T> {
     /// # Errors
     /// As for [`Find::run`] and its cursor; [`crate::Error::Distinct`].
     pub fn distinct(self, path: &str) -> Result<Vec<Value>> {
-        let distinct = alluvium_query::distinct::Distinct::new(path)?;
+        let distinct = alluvium_query::distinct::Distinct::new(path)?.counted_in(self.origin.memory());
         if let Some(mut found) = self.of_view()? {
             let mut distinct = distinct.collated(found.collation());
             while let Some(document) = found.next_document()? {

@@ -10,7 +10,7 @@ use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
-use alluvium_query::expression::Variables;
+use alluvium_query::expression::{Memory, Variables};
 
 /// A collection, now or at a snapshot, or a read-only store.
 #[derive(Clone)]
@@ -27,12 +27,23 @@ impl Origin {
         }
     }
 
+    /// Where values are counted that a query makes.
+    pub fn memory(&self) -> &Memory {
+        match self {
+            Self::Collection(target, _) => target.engine.memory(),
+            Self::ReadOnly(store) => store.memory(),
+        }
+    }
+
     /// What all expressions of a query share that begins now, with the collation of the collection.
     /// The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         match self {
             Self::Collection(target, _) => target.moment(request),
-            Self::ReadOnly(store) => Ok(limited(moment(store.pairs().env()), &request.limits, store.pairs().env())),
+            Self::ReadOnly(store) => {
+                let env = store.pairs().env();
+                Ok(limited(moment(env, store.memory()), &request.limits, env))
+            }
         }
     }
 

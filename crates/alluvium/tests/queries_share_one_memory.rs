@@ -1,5 +1,6 @@
 //! What queries hold together is bounded: each stage, accumulator and function of windows holds as much as it can, alone
-//! and beside others, and ends or continues in files within the memory of all queries. Small queries are not disturbed.
+//! and beside others, and ends or continues in files within the memory of all queries. Small queries are not disturbed. So
+//! do expressions with large values on their way, wherever they are evaluated.
 //!
 //! The bytes that the process has allocated are counted, so this is a program of its own.
 
@@ -49,6 +50,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// The allocations of one test at a time are counted.
+static ONE_TEST: Mutex<()> = Mutex::new(());
+
 const BUDGET: usize = 32 << 20;
 
 /// What the process may have allocated at any time: 1.5 times the budget, and 200 MB.
@@ -56,6 +60,9 @@ const BYTES_MAX: usize = BUDGET / 2 * 3 + 200_000_000;
 
 /// What it may have allocated for one query at a time.
 const ONE_BYTES_MAX: usize = BUDGET / 2 * 3 + 100_000_000;
+
+/// What may be allocated for the expressions of one query: the share of all queries.
+const EXPRESSION_BYTES_MAX: usize = 64 << 20;
 
 const DOCUMENTS: usize = 6000;
 
@@ -214,7 +221,7 @@ fn run(db: &Database, stages: &str, refused: &AtomicUsize) {
     let text = error.to_string();
     let is_named = stages::supported().chain(accumulator_names()).any(|name| text.contains(name));
     assert!(
-        is_named || text.contains("a sort ") || text.contains("the pipeline ") || text.contains("a stage "),
+        is_named || ["a sort ", "the pipeline ", "a stage ", "an expression "].iter().any(|name| text.contains(name)),
         "{text}"
     );
     refused.fetch_add(1, Ordering::Relaxed);
@@ -228,6 +235,7 @@ fn peak_of(work: impl FnOnce()) -> usize {
 
 #[test]
 fn every_stage_and_accumulator_keeps_to_the_memory_of_queries() {
+    let _alone = ONE_TEST.lock().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let db = database(&dir.path().join("db"));
     let (all, refused) = (pipelines(), AtomicUsize::new(0));
@@ -282,6 +290,123 @@ fn beside_each_other(db: &Database, all: &[String]) {
         });
     });
     assert_eq!(failure.into_inner().unwrap(), None, "a small query was disturbed");
+    assert!(peak <= BYTES_MAX, "{peak} bytes were allocated");
+    assert_eq!(db.stats().query_bytes, 0, "memory was not returned");
+}
+
+/// Expressions that hold large values on their way to a small one.
+fn expressions() -> Vec<String> {
+    let range = |from: usize, to: usize| format!(r#"{{"$range":[{from},{to}]}}"#);
+    let big = range(0, 600_000);
+    let pairs = |count: usize, of: &str| format!(r#"{{"$map":{{"input":{{"$range":[0,{count}]}},"in":{of}}}}}"#);
+    // Four megabytes.
+    let text = r#"{"$reduce":{"input":{"$range":[0,21]},"initialValue":"ab","in":{"$concat":["$$value","$$value"]}}}"#;
+    let long = "a".repeat(80_000);
+    let sort: Vec<String> = (0..200).map(|n| format!(r#""f{n}":1"#)).collect();
+    let nested = (0..40)
+        .fold(r#""$$v0""#.to_owned(), |inner, n| format!(r#"{{"$let":{{"vars":{{"v{n}":{big}}},"in":{inner}}}}}"#));
+    let sums = vec![range(0, 50_000); 100].join(",");
+    let values = [
+        format!(r#"{{"$regexFindAll":{{"input":"{long}","regex":"(a)"}}}}"#),
+        format!(r#"{{"$regexFindAll":{{"input":"{long}","regex":"a()()()()()()()()()"}}}}"#),
+        pairs(1000, &range(0, 1500)),
+        pairs(400_000, r#"{"a":"$$this","b":"$$this"}"#),
+        pairs(1_200_000, "null"),
+        format!(r#"{{"$concatArrays":[{big},{big}]}}"#),
+        format!("[{sums}]"),
+        format!(
+            r#"{{"$reduce":{{"input":{},"initialValue":[],"in":{{"$concatArrays":["$$value",{}]}}}}}}"#,
+            range(0, 40),
+            range(0, 30_000)
+        ),
+        format!(r#"{{"$filter":{{"input":{},"cond":{{"$gte":["$$this",0]}}}}}}"#, range(0, 1_000_000)),
+        format!(r#"{{"$split":[{text},"b"]}}"#),
+        format!(r#"{{"$objectToArray":{{"$arrayToObject":{}}}}}"#, pairs(300_000, r#"[{"$toString":"$$this"},1]"#)),
+        format!(r#"{{"$zip":{{"inputs":[{big},{big}]}}}}"#),
+        format!(r#"{{"$sortArray":{{"input":{},"sortBy":{{{}}}}}}}"#, pairs(100_000, "{}"), sort.join(",")),
+        format!(r#"{{"$setUnion":[{big},{}]}}"#, range(300_000, 900_000)),
+        format!(r#"{{"$reverseArray":{big}}}"#),
+        nested,
+    ];
+    values.iter().map(|value| format!(r#"{{"$type":[{value}]}}"#)).collect()
+}
+
+/// Uses of them, and copies of large values.
+fn uses() -> Vec<Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>> {
+    let mut all: Vec<Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>> = Vec::new();
+    let mut aggregate = |stages: String| {
+        all.push(Box::new(move |db| {
+            let documents = db.collection("c").aggregate(stages.as_str()).run()?;
+            documents.map(|document| document.map(drop)).collect()
+        }));
+    };
+    for value in expressions() {
+        aggregate(format!(r#"[{{"$limit":2}},{{"$project":{{"r":{value}}}}}]"#));
+        aggregate(format!(r#"[{{"$limit":2}},{{"$group":{{"_id":{value},"n":{{"$sum":1}}}}}}]"#));
+    }
+    let values = r#"{"$map":{"input":{"$range":[0,3000]},"in":{"a":1}}}"#;
+    let large = r#"{"$range":[0,100000]}"#;
+    aggregate(format!(r#"[{{"$limit":2}},{{"$set":{{"m":{values}}}}},{{"$set":{{"m.x":{large}}}}}]"#));
+    aggregate(format!(r#"[{{"$limit":2}},{{"$set":{{"m":{values}}}}},{{"$project":{{"m.a":1,"m.x":{large}}}}}]"#));
+    let uses = vec![r#""$$v""#; 3000].join(",");
+    aggregate(format!(
+        r#"[{{"$limit":2}},{{"$lookup":{{"from":"c","as":"l","let":{{"v":{large}}},"pipeline":[{{"$limit":1}},{{"$project":{{"r":{{"$size":[[{uses}]]}}}}}}]}}}}]"#
+    ));
+    let first = expressions().swap_remove(3);
+    let expr = format!(r#"{{"$expr":{{"$ne":[{first},"$one"]}}}}"#);
+    let filter = expr.clone();
+    all.push(Box::new(move |db| db.collection("c").find(filter.as_str()).count().map(drop)));
+    let filter = expr.clone();
+    all.push(Box::new(move |db| db.collection("c").delete_many(format!(r#"{{"$nor":[{filter}]}}"#)).run().map(drop)));
+    let update = format!(r#"[{{"$set":{{"t":{first}}}}}]"#);
+    all.push(Box::new(move |db| {
+        let stages = alluvium_document::json::parse(update.as_bytes()).unwrap();
+        db.collection("c").update_one(r#"{"_id":1}"#, stages).run().map(drop)
+    }));
+    let projection = format!(r#"{{"t":{first}}}"#);
+    all.push(Box::new(move |db| {
+        db.collection("c").find(r#"{"_id":1}"#).projection(projection.as_str()).first().map(drop)
+    }));
+    all.push(Box::new(move |db| db.collection("checked").insert_one(r#"{"one":1}"#).map(drop)));
+    all
+}
+
+#[test]
+fn values_on_their_way_are_counted() {
+    let _alone = ONE_TEST.lock().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let db = database(&dir.path().join("db"));
+    db.collection("checked").set_validator(format!(r#"{{"$expr":{{"$ne":[{},1]}}}}"#, expressions()[3])).run().unwrap();
+    let (all, refused, before) = (uses(), AtomicUsize::new(0), ALLOCATED.load(Ordering::Relaxed));
+    let run = |at: usize| {
+        let Err(error) = all[at](&db) else { return };
+        let code = error.code().map(|(_, name)| name);
+        assert!(code.is_some_and(|code| REFUSALS.contains(&code)), "{error}: {code:?}: {at}");
+        refused.fetch_add(1, Ordering::Relaxed);
+    };
+    for at in 0..all.len() {
+        let peak = peak_of(|| run(at)) - before;
+        assert!(peak <= EXPRESSION_BYTES_MAX, "{peak} bytes were allocated: {at}");
+        assert_eq!(db.stats().query_bytes, 0, "memory was not returned: {at}");
+    }
+    let refused_alone = refused.load(Ordering::Relaxed);
+    assert!((10..all.len()).contains(&refused_alone), "{refused_alone} of {} were refused", all.len());
+    let next = AtomicUsize::new(0);
+    let peak = peak_of(|| {
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        if at >= 3 * all.len() {
+                            break;
+                        }
+                        run(at % all.len());
+                    }
+                });
+            }
+        });
+    });
     assert!(peak <= BYTES_MAX, "{peak} bytes were allocated");
     assert_eq!(db.stats().query_bytes, 0, "memory was not returned");
 }

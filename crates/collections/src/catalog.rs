@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::error::{unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
 use crate::index::{Index, IndexSet};
+use crate::memory::of_evaluations;
 use crate::names::FullName;
 use crate::options::{CollectionOptions, View};
 use crate::state::CollectionState;
@@ -20,7 +21,7 @@ use alluvium_env::sync::atomic::{AtomicU64, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::ExpressionError;
+use alluvium_query::expression::{ExpressionError, Memory};
 use alluvium_query::pipeline::PipelineError;
 use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct Catalog {
     folds: Arc<Folds>,
     /// What is read under a name that no collection has.
     absent: Arc<CollectionState>,
+    /// Where the values are counted that expressions make.
+    memory: Memory,
 }
 
 /// A change of names is in progress: the names hold for no snapshot.
@@ -108,6 +111,7 @@ impl Entry {
 impl Catalog {
     /// Reads the catalogue from the store's registry of trees.
     pub(crate) fn load(store: Store, folds: Arc<Folds>) -> Result<Self> {
+        let memory = of_evaluations(store.query_memory());
         let mut names = BTreeMap::new();
         let trees = store.trees();
         let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
@@ -131,7 +135,7 @@ impl Catalog {
                     raise_shapes(&store, &name, system)?;
                 }
                 let indexes = indexes.remove(&documents).unwrap_or_default();
-                let options = read_options(&description).ok_or_else(|| unreadable_options(&name))?;
+                let options = read_options(&description).ok_or_else(|| unreadable_options(&name))?.counted_in(&memory);
                 let indexes = IndexSet { schema: store.schema(documents), indexes, options: Arc::new(options) };
                 let indexes = Arc::new(indexes);
                 names.insert(name, Entry { documents, system, indexes, open: None });
@@ -145,6 +149,7 @@ impl Catalog {
             names_since: AtomicU64::new(store.visible()),
             folds,
             absent: absent(&store),
+            memory,
             store,
         })
     }
@@ -154,6 +159,11 @@ impl Catalog {
         let change = self.change.lock();
         self.names_since.store(CHANGING, Ordering::SeqCst);
         NameChange { catalog: self, _one_at_a_time: change }
+    }
+
+    /// Where the values are counted that expressions make.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// The key/value store that holds the collections.
@@ -288,7 +298,8 @@ impl Catalog {
         self.folds.learn(documents, &shapes);
         self.folds.forget_removed(|tree| self.store.may_be_read(tree));
         let schema = self.store.schema(documents);
-        let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options: Arc::new(options) });
+        let options = Arc::new(options.counted_in(&self.memory));
+        let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options });
         let open = CollectionState::new(documents, system, shapes, indexes.clone());
         let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);

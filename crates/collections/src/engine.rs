@@ -10,6 +10,7 @@ use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_query::expression::Memory;
 use alluvium_query::update::Context;
 use alluvium_store::Store;
 use std::ops::Deref;
@@ -41,6 +42,11 @@ impl Engine {
     /// The key/value store.
     pub fn store(&self) -> &Store {
         self.catalog.store()
+    }
+
+    /// Where the values are counted that expressions make.
+    pub fn memory(&self) -> &Memory {
+        self.catalog.memory()
     }
 
     /// A snapshot of what is visible now.

@@ -46,6 +46,7 @@ pub mod indexes;
 pub mod inspect;
 pub mod limits;
 pub mod marks;
+mod memory;
 mod multikey;
 pub mod names;
 pub mod object_id;

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::limits::CappedLimits;
 use alluvium_document::{Map, Value};
 use alluvium_query::collation::{Collation, CollationError};
+use alluvium_query::expression::Memory;
 use alluvium_query::filter::FilterError;
 use alluvium_query::validator::Validator;
 
@@ -41,6 +42,12 @@ impl CollectionOptions {
         let validator = Validator::from_options(map)?;
         let validator = validator.map(|validator| validator.collated(collation.as_ref())).transpose()?;
         Ok(Self { validator, collation, capped: CappedLimits::from_options(map)? })
+    }
+
+    /// The same options; what expressions of the validator make is counted.
+    pub(crate) fn counted_in(mut self, memory: &Memory) -> Self {
+        self.validator = self.validator.map(|validator| validator.counted_in(memory));
+        self
     }
 
     /// The options by MongoDB's names; empty without options.

@@ -2,11 +2,13 @@
 
 use crate::error::{Error, Result};
 use crate::ids::{id_key, key_text};
+use crate::memory::of_evaluations;
 use crate::names::FullName;
 use crate::read::{decode, decode_copy, with_id};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
+use alluvium_query::expression::Memory;
 use alluvium_readonly::ReadOnlyOptions;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,6 +51,7 @@ struct Inner {
     name: FullName,
     shapes: Arc<ShapeTable>,
     memory_bytes: usize,
+    memory: Memory,
 }
 
 /// The label of a store.
@@ -89,7 +92,8 @@ impl ReadOnlyDocuments {
             id: "(shapes)".to_owned(),
             reason,
         })?;
-        Ok(Self { inner: Arc::new(Inner { pairs, content, name, shapes, memory_bytes: options.memory_bytes }) })
+        let (memory, memory_bytes) = (of_evaluations(pairs.query_memory()), options.memory_bytes);
+        Ok(Self { inner: Arc::new(Inner { pairs, content, name, shapes, memory_bytes, memory }) })
     }
 
     /// The keys and values.
@@ -107,6 +111,11 @@ impl ReadOnlyDocuments {
         let fields = self.inner.shapes.iter().flat_map(|shape| shape.fields());
         let names: BTreeSet<&str> = fields.map(|field| &*field.name).collect();
         names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Where the values are counted that expressions make.
+    pub fn memory(&self) -> &Memory {
+        &self.inner.memory
     }
 
     /// The memory budget.

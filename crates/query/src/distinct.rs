@@ -16,9 +16,14 @@ use alluvium_document::{Document, Value};
 
 use crate::code::ErrorCode;
 use crate::collation::Collation;
+use crate::expression::{Interruption, Memory};
+use crate::memory::Held;
 
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
+
+/// The memory of a key in a map beside its bytes.
+const KEY_BYTES: usize = 64;
 
 /// An error of collecting distinct values, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +35,9 @@ pub enum DistinctError {
     /// The values are more than [`MAX_DISTINCT_BYTES`].
     #[error("the distinct values take more than {MAX_DISTINCT_BYTES} bytes: use a filter that matches fewer documents")]
     TooLarge,
+    /// The queries of the database have too little memory left for the values.
+    #[error("distinct values: {0}")]
+    Memory(Interruption),
     /// A document is damaged.
     #[error(transparent)]
     Damaged(#[from] RowError),
@@ -41,6 +49,7 @@ impl DistinctError {
         match self {
             Self::Path(_, code) => *code,
             Self::TooLarge => ErrorCode::Location17217,
+            Self::Memory(shortage) => shortage.code,
             Self::Damaged(_) => ErrorCode::DataCorruptionDetected,
         }
     }
@@ -59,12 +68,15 @@ impl DistinctError {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Distinct {
     path: FieldPath,
     values: BTreeMap<Box<[u8]>, Value>,
     bytes: usize,
     collation: Option<Collation>,
+    /// Where the memory of the values is counted.
+    memory: Option<Memory>,
+    held: Held,
     /// A reused buffer for the key of the value that is looked up.
     key: Vec<u8>,
 }
@@ -79,13 +91,21 @@ impl Distinct {
         let path = path
             .parse()
             .map_err(|error| DistinctError::Path(format!("{path:?} has no distinct values: {error}"), code))?;
-        Ok(Self { path, values: BTreeMap::new(), bytes: 0, collation: None, key: Vec::new() })
+        let (values, held) = (BTreeMap::new(), Held::default());
+        Ok(Self { path, values, bytes: 0, collation: None, memory: None, held, key: Vec::new() })
     }
 
     /// The same set, in which strings are equal by a collation; `None` for the equality of their bytes.
     #[must_use]
     pub fn collated(mut self, collation: Option<&Collation>) -> Self {
         self.collation = collation.cloned();
+        self
+    }
+
+    /// The same set, whose memory is counted.
+    #[must_use]
+    pub fn counted_in(mut self, memory: &Memory) -> Self {
+        self.memory = Some(memory.clone());
         self
     }
 
@@ -98,7 +118,7 @@ impl Distinct {
     /// decoded.
     ///
     /// # Errors
-    /// [`DistinctError::TooLarge`], or the document is damaged. Some of its values may then have
+    /// [`DistinctError::TooLarge`], [`DistinctError::Memory`], or the document is damaged. Some of its values may then have
     /// been added.
     pub fn add(&mut self, document: &Document) -> Result<(), DistinctError> {
         let path = self.path.clone();
@@ -134,7 +154,7 @@ impl Distinct {
         /// The bytes of an element of an array in BSON without its value: the type, and the end of the
         /// name. The digits of the position are added.
         const ELEMENT: usize = 2;
-        let Self { values, bytes, collation, key, .. } = self;
+        let Self { values, bytes, collation, key, memory, held, .. } = self;
         key.clear();
         match collation {
             None => value.encode_key(key)?,
@@ -148,6 +168,7 @@ impl Distinct {
         if *bytes > MAX_DISTINCT_BYTES {
             return Err(DistinctError::TooLarge);
         }
+        held.add(value.memory() + key.len() + KEY_BYTES, memory.as_ref()).map_err(DistinctError::Memory)?;
         values.insert(key[..].into(), value);
         Ok(())
     }

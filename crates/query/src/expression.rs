@@ -34,7 +34,10 @@ mod random;
 mod scope;
 mod variables;
 
+use crate::interrupt::Bounds;
 pub use crate::interrupt::{Interrupt, Interruption};
+use crate::memory::Held;
+pub use crate::memory::{Memory, MemoryCharge};
 use crate::pattern::Patterns;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
@@ -65,8 +68,7 @@ pub(crate) const TEXT_BYTES_MAX: usize = (16 << 20) - 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     node: Node,
-    /// Ends evaluations early.
-    interrupt: Option<Interrupt>,
+    bounds: Bounds,
 }
 
 impl Expression {
@@ -97,12 +99,12 @@ impl Expression {
         patterns: &Patterns,
     ) -> Result<Self, ExpressionError> {
         let node = parse::expression(expression, variables, patterns)?;
-        Ok(Self { node, interrupt: variables.interrupt().cloned() })
+        Ok(Self { node, bounds: variables.bounds().clone() })
     }
 
     /// A constant.
     pub fn constant(value: Value) -> Self {
-        Self { node: Node::Constant(value), interrupt: None }
+        Self { node: Node::Constant(value), bounds: Bounds::default() }
     }
 
     /// The value of the expression; `None` if it is missing.
@@ -111,16 +113,24 @@ impl Expression {
     /// [`EvaluateError`]: an argument that its operator does not accept, a result that is too large,
     /// or the document is damaged.
     pub fn evaluate(&self, scope: &mut Scope<'_>) -> Result<Option<Value>, EvaluateError> {
-        let mut run = Run::new(scope, self.interrupt.as_ref());
-        Ok(self.node.evaluate(&mut run)?.map(std::borrow::Cow::into_owned))
+        let held = scope.held.bytes();
+        let mut run = Run::new(scope, &self.bounds);
+        let value = self.node.evaluate(&mut run)?.map(std::borrow::Cow::into_owned);
+        run.end(held, value.as_ref())?;
+        Ok(value)
+    }
+
+    /// Counts the memory of what is made of the values of an evaluation, beside them.
+    ///
+    /// # Errors
+    /// The queries have no more.
+    pub(crate) fn hold(&self, held: &mut Held, bytes: usize) -> Result<(), ExpressionError> {
+        Ok(held.add(bytes, self.bounds.memory.as_ref())?)
     }
 
     /// The value, if it is the same for every document.
     pub fn as_constant(&self) -> Option<&Value> {
-        match &self.node {
-            Node::Constant(value) => Some(value),
-            _ => None,
-        }
+        self.node.as_constant()
     }
 
     /// The path, if the expression is the value at one, such as `"$a.b"`.

@@ -1,6 +1,7 @@
 //! Ending of long evaluations: those of expressions, filters and patterns.
 
 use crate::code::ErrorCode;
+use crate::memory::{Held, Memory};
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,16 +50,64 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// Counts the work of an evaluation, and asks the interrupt in proportion to it.
+/// What ends evaluations early: their work and their memory are bounded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bounds {
+    pub interrupt: Option<Interrupt>,
+    pub memory: Option<Memory>,
+}
+
+/// They do not change the value of an expression.
+impl PartialEq for Bounds {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Bounds {}
+
+/// Counts the work of an evaluation, and asks the interrupt in proportion to it; counts the memory that it holds.
 #[derive(Debug, Default)]
 pub(crate) struct Work<'i> {
     interrupt: Option<&'i Interrupt>,
     units: u64,
+    memory: Option<&'i Memory>,
+    held: Held,
 }
 
 impl<'i> Work<'i> {
-    pub fn new(interrupt: Option<&'i Interrupt>) -> Self {
-        Self { interrupt, units: 0 }
+    /// The work of an evaluation beside what is held for the same document.
+    pub fn new(bounds: &'i Bounds, held: Held) -> Self {
+        Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
+    }
+
+    /// The bytes of the values that are held, to be given to [`Work::release`].
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.held.bytes()
+    }
+
+    /// Counts the memory of values that are kept until [`Work::release`].
+    #[inline]
+    pub fn hold(&mut self, bytes: usize) -> Result<(), Interruption> {
+        self.held.add(bytes, self.memory)
+    }
+
+    /// Counts the memory of a value that is being made, or is about to be, while others are held.
+    #[inline]
+    pub fn make(&mut self, bytes: usize) -> Result<(), Interruption> {
+        self.held.fit(bytes, self.memory)
+    }
+
+    /// The values that were held since are dropped.
+    #[inline]
+    pub fn release(&mut self, held: usize) {
+        self.held.keep(held);
+    }
+
+    /// What is held in the end.
+    pub fn into_held(self) -> Held {
+        self.held
     }
 
     /// False if nothing ends the evaluation: its work need not be counted.

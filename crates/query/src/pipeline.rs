@@ -28,7 +28,6 @@ mod changes;
 mod densify;
 mod each;
 mod error;
-mod fields;
 mod group;
 mod offset;
 mod options;

@@ -2,9 +2,10 @@
 
 mod details;
 
+use crate::code::ErrorCode;
 use crate::collation::Collation;
-use crate::expression::Variables;
-use crate::filter::{Filter, FilterError};
+use crate::expression::{Memory, Variables};
+use crate::filter::{Filter, FilterError, MatchError};
 use alluvium_document::{Document, Map, Value};
 
 /// Which writes a validator checks.
@@ -36,6 +37,8 @@ pub enum ValidationAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validator {
     filter: Filter,
+    /// With which it was parsed.
+    variables: Variables,
     rules: Map,
     level: ValidationLevel,
     action: ValidationAction,
@@ -48,7 +51,7 @@ impl Validator {
     /// As [`Filter::parse`].
     pub fn new(rules: Map, level: ValidationLevel, action: ValidationAction) -> Result<Self, FilterError> {
         let filter = Filter::parse(&rules)?;
-        Ok(Self { filter, rules, level, action })
+        Ok(Self { filter, variables: Variables::NONE, rules, level, action })
     }
 
     /// The same validator, which compares strings by a collation.
@@ -56,8 +59,20 @@ impl Validator {
     /// # Errors
     /// As [`Filter::parse`].
     pub fn collated(self, collation: Option<&Collation>) -> Result<Self, FilterError> {
-        let filter = Filter::parse_in(&self.rules, &Variables::NONE.collated(collation.cloned()))?;
-        Ok(Self { filter, ..self })
+        let variables = self.variables.collated(collation.cloned());
+        let filter = Filter::parse_in(&self.rules, &variables)?;
+        Ok(Self { filter, variables, ..self })
+    }
+
+    /// The same validator; what its expressions make is counted.
+    #[must_use]
+    pub fn counted_in(mut self, memory: &Memory) -> Self {
+        self.variables = self.variables.counted_in(memory.clone());
+        // It was parsed before.
+        if let Ok(filter) = Filter::parse_in(&self.rules, &self.variables) {
+            self.filter = filter;
+        }
+        self
     }
 
     /// The rules as they were given: a filter.
@@ -139,13 +154,17 @@ impl Validator {
         }
         let map = document.to_map().map_err(|error| FilterError::BadValue(error.to_string()))?;
         let mut refusal = Map::from([("failingDocumentId", document.id().clone())]);
-        refusal.push("details", details::of(&self.rules, &map));
+        let checked = details::Checked { fields: &map, variables: &self.variables };
+        refusal.push("details", details::of(&self.rules, checked));
         Ok(Some(refusal))
     }
 
-    /// True if the document matches the rules. Where an expression has no result, it does not.
+    /// True if the document matches the rules. Where an expression has no result, it does not, unless memory lacks.
     fn allows(&self, document: &Document) -> Result<bool, FilterError> {
-        Ok(self.filter.matches(document).unwrap_or(false))
+        match self.filter.matches(document) {
+            Err(MatchError::Filter(error)) if error.code() == ErrorCode::ExceededMemoryLimit => Err(error),
+            matched => Ok(matched.unwrap_or(false)),
+        }
     }
 }
 

@@ -85,6 +85,18 @@ fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> C
     Ok(true)
 }
 
+/// Charges the memory of a reply that is not a batch, and of what it is made of.
+///
+/// # Errors
+/// Error 462 if there is no memory for it.
+pub(crate) fn charge_whole(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
+    let mut charged = FREE_BYTES;
+    if bytes > charged {
+        charge(call, &mut charged, bytes, true)?;
+    }
+    Ok(())
+}
+
 /// What the cursor of a reply reads, and how much of it at once.
 pub(crate) struct FirstBatch {
     /// The documents.

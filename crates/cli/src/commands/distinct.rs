@@ -107,11 +107,13 @@ impl Args {
 
     /// Prints the values with the number of documents of each; true if there are none.
     fn print_counts(&self, find: Find, stop: &Stop) -> Outcome<bool> {
-        let none = Distinct::new(&self.field).map_err(alluvium::Error::from)?;
+        let none = || Distinct::new(&self.field).map_err(alluvium::Error::from);
+        // A wrong path is an error also if there are no documents.
+        none()?;
         let mut tally = Tally::new(tally::MOST_BYTES);
         for document in find.run()? {
             stop.check()?;
-            let mut of_document = none.clone();
+            let mut of_document = none()?;
             of_document.add(&document?).map_err(alluvium::Error::from)?;
             for value in of_document.into_values() {
                 tally.add(&[value]).map_err(|error| values::too_many(&error))?;

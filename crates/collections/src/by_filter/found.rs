@@ -7,10 +7,15 @@ use crate::find::Execution;
 use crate::marks;
 use crate::spill::{Spill, Spilled};
 use alluvium_exec::{Limits, Sorted, Sorter};
-use alluvium_store::{Charge, Store};
+use alluvium_query::pipeline::PipelineError;
+use alluvium_store::{QueryCharge, Store};
 
 /// The maximum number of bytes of memory for keys.
 const BYTES_MAX: usize = 16 << 20;
+/// The least memory for files of them.
+const SORTER_BYTES_MIN: usize = 128 << 10;
+/// What errors name.
+const PURPOSE: &str = "the list of matching documents";
 /// The memory for a key beside its own bytes.
 const OVERHEAD: usize = size_of::<Vec<u8>>();
 
@@ -18,7 +23,7 @@ const OVERHEAD: usize = size_of::<Vec<u8>>();
 pub(super) struct FoundKeys {
     keys: Keys,
     /// Accounts for their memory.
-    _charge: Charge,
+    _charge: QueryCharge,
 }
 
 enum Keys {
@@ -29,20 +34,22 @@ enum Keys {
 impl FoundKeys {
     /// Collects the keys of all documents of an execution.
     pub fn collect(mut execution: Execution, engine: &EngineHandle, limits: &Limits) -> Result<Self> {
-        let (max_bytes, mut charge) = (bytes_max(engine.store()), engine.store().charge(0));
+        let (max_bytes, mut charge) = (bytes_max(engine.store()), engine.store().query_memory().charge());
         let (mut keys, mut bytes) = (Vec::new(), 0);
-        while bytes < max_bytes {
+        // Twice the bytes: the list grows by copying it.
+        while bytes < max_bytes && charge.grow(2 * bytes) {
             let Some(key) = execution.next_key()? else {
                 return Ok(Self { keys: Keys::InMemory(keys.into_iter()), _charge: charge });
             };
             bytes += key.len() + OVERHEAD;
-            if bytes > charge.bytes() {
-                charge.resize((2 * bytes).min(max_bytes));
-            }
             keys.push(key);
         }
         marks::KEYS_SPILLED.hit();
-        let mut spill = Spill::new(engine, "the list of matching documents", max_bytes);
+        let sorter_bytes = max_bytes.min(bytes.max(SORTER_BYTES_MIN));
+        if !charge.grow(sorter_bytes) {
+            return Err(PipelineError::memory_shortage(PURPOSE, true).into());
+        }
+        let mut spill = Spill::new(engine, PURPOSE, sorter_bytes);
         let mut position = 0u64;
         let mut add = |key: &[u8]| {
             position += 1;

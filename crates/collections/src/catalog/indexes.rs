@@ -216,7 +216,7 @@ impl Catalog {
         }
         let mut options = (*entry.indexes.options).clone();
         change(&mut options);
-        let options = Arc::new(options);
+        let options = Arc::new(options.counted_in(&self.memory));
         let description = describe_documents(name, entry.system, &options);
         let described = self.store.describe_trees(&[(entry.documents, &description)]);
         // Also if the outcome is unknown: what is written from now on obeys the new options.

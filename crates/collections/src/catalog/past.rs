@@ -80,7 +80,8 @@ impl Catalog {
         let trees = self.store.trees_at(&snapshot.store)?.into_iter();
         let named = trees.filter_map(|(documents, description)| {
             let (name, system) = read_documents(&description)?;
-            let options = Arc::new(read_options(&description).unwrap_or_default());
+            let options = read_options(&description).unwrap_or_default();
+            let options = Arc::new(options.counted_in(&self.memory));
             Some((name, PastTrees { documents, system, options }))
         });
         let names = named.collect();

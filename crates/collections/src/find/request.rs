@@ -8,7 +8,7 @@ use alluvium_env::Env;
 use alluvium_exec::{Interrupted, Limits};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
-use alluvium_query::expression::{Expression, Interrupt, Interruption, Scope, Variables, check_variable};
+use alluvium_query::expression::{Expression, Interrupt, Interruption, Memory, Scope, Variables, check_variable};
 use alluvium_query::pipeline::PipelineError;
 
 /// The name or the keys of the index to use: `"author_1"` or `{"author": 1}`; `{"$natural": 1}` or
@@ -122,14 +122,15 @@ impl FindRequest {
     }
 }
 
-/// What all expressions of a query share that begins now: the value of `$$NOW`, and the numbers of `$rand`.
-pub fn moment(env: &Env) -> Variables {
-    Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64())
+/// What all expressions of a query share that begins now: the value of `$$NOW`, the numbers of `$rand`, and where their
+/// memory is counted.
+pub fn moment(env: &Env, memory: &Memory) -> Variables {
+    Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64()).counted_in(memory.clone())
 }
 
 /// As [`moment`], for a query of a collection or a view: with its collation.
 pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
-    moment(&engine.env).collated(engine.catalog.collation(name))
+    moment(&engine.env, engine.memory()).collated(engine.catalog.collation(name))
 }
 
 /// The moment of a query with these limits: they also end the evaluation of an expression that visits many elements.

@@ -211,7 +211,8 @@ impl PipelineRun {
         let env = store.pairs().env();
         let started = env.clock.now();
         limits.begin(env);
-        let known = known_variables(variables, collated(collation, limited(moment(env), &limits, env))?)?;
+        let known =
+            known_variables(variables, collated(collation, limited(moment(env, store.memory()), &limits, env))?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let hint = hint.map(IndexHint::new).transpose()?;
         let collation = known.collation().cloned();

@@ -69,7 +69,7 @@ fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Opt
     let view = CollectionView::open(engine, name, None)?;
     let mut request = FindRequest::new(Map::new());
     request.limit = Some(SAMPLE);
-    let mut documents = Execution::new(view, Query::new(request, moment(&engine.env))?, false)?;
+    let mut documents = Execution::new(view, Query::new(request, moment(&engine.env, engine.memory()))?, false)?;
     let (mut bytes, mut found) = (0, 0);
     while let Some(document) = documents.next_raw()? {
         bytes += document.bson_size().unwrap_or_default() as u64;

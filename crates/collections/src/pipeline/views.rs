@@ -38,7 +38,7 @@ fn check(engine: &EngineHandle, view: &View) -> Result<()> {
 }
 
 fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>) -> Result<Pipeline> {
-    let moment = moment(&engine.env).collated(collation.cloned());
+    let moment = moment(&engine.env, engine.memory()).collated(collation.cloned());
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 

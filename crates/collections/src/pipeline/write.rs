@@ -186,7 +186,7 @@ fn find_id(to: &Destination<'_>, name: &FullName, merge: &MergeInto, filter: &Ma
     let view = CollectionView::open(to.engine, name, None)?;
     let mut request = FindRequest::new(filter.clone());
     request.limit = Some(1);
-    let moment = moment(&to.engine.env).collated(merge.around.collation().cloned());
+    let moment = moment(&to.engine.env, to.engine.memory()).collated(merge.around.collation().cloned());
     let query = Query::new(request, moment)?;
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }

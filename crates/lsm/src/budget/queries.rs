@@ -96,6 +96,12 @@ impl QueryMemory {
         Self(Arc::new(Query { budget: budget.clone(), held: Mutex::new(0) }))
     }
 
+    /// The account of another query of the same database, which holds nothing.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(&self.0.budget)
+    }
+
     /// A charge of zero bytes.
     pub fn charge(&self) -> QueryCharge {
         QueryCharge { query: self.clone(), bytes: 0 }

@@ -4,10 +4,11 @@ use super::error::{EvaluateError, fail};
 use super::node::{Node, PreparedCall};
 use super::operand::{Operand, is_nullish, is_true};
 use super::operators::Cost;
-use super::scope::Scope;
+use super::scope::{Scope, in_value};
 use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
-use crate::interrupt::{Interrupt, Work};
+use crate::interrupt::{Bounds, Work};
+use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
 
@@ -19,15 +20,35 @@ const ELEMENT_UNITS: usize = 1024;
 /// The work of a look for a field of the document, which may pass over large ones.
 const FIELD_UNITS: usize = 4096;
 
-/// One evaluation: what it reads, and its work.
+/// A value that has fewer bytes as BSON is counted when it is kept, and not while it is made.
+const LARGE_BYTES: usize = 4096;
+
+/// As [`LARGE_BYTES`], for documents that are stored in fewer bytes.
+const LARGE_STORED_BYTES: usize = 64 << 10;
+
+/// One evaluation: what it reads, its work, and the values that it holds.
+///
+/// An expression that keeps values while it evaluates others holds them ([`Work::hold`]), and releases them when it has its
+/// own value. That one is held by the expression around it.
 pub(super) struct Run<'r, 'd> {
     scope: &'r mut Scope<'d>,
     work: Work<'r>,
 }
 
 impl<'r, 'd> Run<'r, 'd> {
-    pub fn new(scope: &'r mut Scope<'d>, interrupt: Option<&'r Interrupt>) -> Self {
-        Self { scope, work: Work::new(interrupt) }
+    pub fn new(scope: &'r mut Scope<'d>, bounds: &'r Bounds) -> Self {
+        let held = std::mem::take(&mut scope.held);
+        Self { scope, work: Work::new(bounds, held) }
+    }
+
+    /// The evaluation has this value, which is in use as long as the scope. `held` was in use before.
+    pub fn end(mut self, held: usize, value: Option<&Value>) -> Result<()> {
+        self.work.release(held);
+        if let Some(value) = value {
+            self.work.hold(value.memory())?;
+        }
+        self.scope.held = self.work.into_held();
+        Ok(())
     }
 
     /// A value that was copied, which is work by its size.
@@ -35,9 +56,47 @@ impl<'r, 'd> Run<'r, 'd> {
         if let Some(value) = &value
             && self.work.is_counted()
         {
-            self.work.add(bson::bson_size(value))?;
+            let size = bson::bson_size(value);
+            self.work.add(size)?;
+            self.makes(size, value)?;
         }
         Ok(value.map(Cow::Owned))
+    }
+
+    /// Counts the memory of a value of this size while others are held.
+    fn makes(&mut self, size: usize, value: &Value) -> Result<()> {
+        if size >= LARGE_BYTES {
+            self.work.make(value.memory())?;
+        }
+        Ok(())
+    }
+
+    /// The value at a path of the document.
+    fn field<'n>(&mut self, path: &FieldPath) -> Result<Operand<'n>> {
+        self.work.add(FIELD_UNITS)?;
+        if self.scope.stored_bytes() >= LARGE_STORED_BYTES {
+            let bytes = self.scope.memory_of_field(path)?;
+            self.work.make(bytes)?;
+        }
+        let value = self.scope.field(path)?;
+        self.copied(value)
+    }
+
+    /// The value at a path of a variable.
+    fn variable<'n>(&mut self, slot: usize, path: Option<&FieldPath>) -> Result<Operand<'n>> {
+        let Some(value) = self.scope.variable(slot) else { return Ok(None) };
+        if let Some(path) = path {
+            let value = in_value(value, path, 0);
+            return self.copied(value);
+        }
+        if self.work.is_counted() {
+            let size = bson::bson_size(value);
+            self.work.add(size)?;
+            if size >= LARGE_BYTES {
+                self.work.make(value.memory())?;
+            }
+        }
+        Ok(Some(Cow::Owned(value.clone())))
     }
 
     /// A value that is kept. A constant is copied, which is work by its size.
@@ -53,7 +112,9 @@ impl<'r, 'd> Run<'r, 'd> {
     /// A value that was made, which may grow with each operator around it.
     fn made<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
         let Some(value) = value else { return Ok(None) };
-        self.work.add(bounded(&value)?)?;
+        let size = bounded(&value)?;
+        self.work.add(size)?;
+        self.makes(size, &value)?;
         Ok(Some(Cow::Owned(value)))
     }
 }
@@ -64,39 +125,42 @@ impl Node {
         let owned = |value: Option<Value>| Ok(value.map(Cow::Owned));
         match self {
             Self::Constant(value) => Ok(Some(Cow::Borrowed(value))),
-            Self::Field(path) => {
-                run.work.add(FIELD_UNITS)?;
-                let value = run.scope.field(path)?;
-                run.copied(value)
-            }
+            Self::Known(value) => Ok(Some(Cow::Borrowed(value))),
+            Self::KnownPart(value, path) => run.copied(in_value(value, path, 0)),
+            Self::Field(path) => run.field(path),
             Self::Root => {
+                if run.scope.stored_bytes() >= LARGE_STORED_BYTES {
+                    let bytes = run.scope.memory_of_root()?;
+                    run.work.make(bytes)?;
+                }
                 let root = run.scope.root()?;
                 run.copied(Some(root))
             }
             Self::Missing => Ok(None),
             Self::Random(source) => owned(Some(Value::from(source.next()))),
-            Self::Variable { slot, path } => {
-                let value = run.scope.variable(*slot, path.as_ref());
-                run.copied(value)
-            }
+            Self::Variable { slot, path } => run.variable(*slot, path.as_ref()),
             Self::Map(fields) => {
+                let held = run.work.held();
                 let (mut map, mut bytes) = (Map::with_capacity(fields.len()), 0);
                 for (name, node) in fields {
                     if let Some(value) = node.evaluate(run)? {
-                        grow(&mut bytes, &value)?;
+                        grow(&mut bytes, &value, &mut run.work)?;
                         if let Some(value) = run.owned(Some(value))? {
                             map.push(name.clone(), value);
                         }
                     }
                 }
+                run.work.release(held);
                 run.made(Some(Value::Map(map)))
             }
             Self::Array(nodes) => {
+                let held = run.work.held();
                 let (mut elements, mut bytes) = (Vec::with_capacity(nodes.len()), 0);
                 for node in nodes {
                     elements.push(or_null(node, run)?);
-                    elements.last().map_or(Ok(()), |element| grow(&mut bytes, element))?;
+                    elements.last().map_or(Ok(()), |element| grow(&mut bytes, element, &mut run.work))?;
                 }
+                run.work.release(held);
                 run.made(Some(Value::Array(elements)))
             }
             // The first that is false, or true, decides.
@@ -125,22 +189,36 @@ impl Node {
             }
             Self::Let { slot, values, body } => {
                 // The values do not see each other.
+                let held = run.work.held();
                 let values = all(values.iter().map(Some), run)?;
                 run.scope.variables.truncate(*slot);
                 for value in values {
                     let value = run.owned(value)?;
                     run.scope.variables.push(value);
                 }
-                owned(body.evaluate_within(*slot, run)?)
+                let value = body.evaluate_within(*slot, run)?;
+                run.work.release(held);
+                owned(value)
             }
-            Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => owned(self.over_elements(run)?),
+            Self::MapOver { .. } | Self::Filter { .. } | Self::Reduce { .. } => {
+                let held = run.work.held();
+                let value = self.over_elements(run)?;
+                run.work.release(held);
+                owned(value)
+            }
             Self::Call { operator, arguments, collation } => {
+                let held = run.work.held();
                 let values = all(arguments.iter().map(Option::as_ref), run)?;
-                if operator.cost == Cost::Linear {
+                if operator.cost != Cost::Constant {
                     read(&values, &mut run.work)?;
                 }
+                if operator.cost == Cost::Copying {
+                    run.work.make(run.work.held() - held)?;
+                }
                 let value = operator.call(&values, collation.as_ref(), &mut run.work)?;
-                run.made(value)
+                let value = run.made(value)?;
+                run.work.release(held);
+                Ok(value)
             }
             Self::Prepared(call) => call.evaluate(run),
         }
@@ -170,8 +248,11 @@ impl Node {
             Some(Value::Array(elements)) => elements,
             Some(other) => return Ok(self.no_array(&other)?),
         };
+        // The places of the elements are kept to the end.
+        run.work.hold(elements.iter().map(Value::memory).sum())?;
         match self {
             Self::MapOver { body, .. } => {
+                run.work.make(elements.len() * size_of::<Value>())?;
                 let mut results = Vec::with_capacity(elements.len());
                 let mut bytes = 0;
                 for element in elements {
@@ -179,7 +260,7 @@ impl Node {
                     run.scope.variables.truncate(*slot);
                     run.scope.variables.push(Some(element));
                     let result = body.evaluate_within(*slot, run)?.unwrap_or_default();
-                    grow(&mut bytes, &result)?;
+                    grow(&mut bytes, &result, &mut run.work)?;
                     results.push(result);
                 }
                 Ok(Some(Value::Array(results)))
@@ -189,7 +270,7 @@ impl Node {
                     Some(limit) => filter_limit(limit.evaluate(run)?.as_deref())?,
                     None => usize::MAX,
                 };
-                let mut kept = Vec::new();
+                let mut kept: Vec<Value> = Vec::new();
                 for element in elements {
                     if kept.len() == limit {
                         break;
@@ -200,6 +281,10 @@ impl Node {
                     let keeps = condition.is_true(run)?;
                     // The condition does not change its variable.
                     let element = run.scope.variables.drain(*slot..).next().flatten();
+                    if kept.len() == kept.capacity() {
+                        // The former places are copied to twice as many.
+                        run.work.make(3 * kept.len() * size_of::<Value>())?;
+                    }
                     kept.extend(element.filter(|_| keeps));
                 }
                 Ok(Some(Value::Array(kept)))
@@ -207,6 +292,7 @@ impl Node {
             Self::Reduce { initial, body, .. } => {
                 let initial = initial.evaluate(run)?;
                 let mut value = run.owned(initial)?;
+                let held = run.work.held();
                 for element in elements {
                     run.work.add(ELEMENT_UNITS)?;
                     run.scope.variables.truncate(*slot);
@@ -215,6 +301,10 @@ impl Node {
                     let size = value.as_ref().map_or(0, bson::bson_size);
                     within_limit(size)?;
                     run.work.add(size)?;
+                    run.work.release(held);
+                    if let Some(value) = value.as_ref().filter(|_| size >= LARGE_BYTES) {
+                        run.work.hold(value.memory())?;
+                    }
                 }
                 Ok(value)
             }
@@ -234,16 +324,25 @@ impl Node {
 
 impl PreparedCall {
     fn evaluate<'n>(&'n self, run: &mut Run<'_, '_>) -> Result<Operand<'n>> {
+        let held = run.work.held();
         let values = all(self.arguments.iter().map(Option::as_ref), run)?;
         read(&values, &mut run.work)?;
         let outcome = (self.operator.function)(self.operator, &values, self.prepared.as_ref(), &mut run.work);
         let is_null = is_nullish(values.first().and_then(Option::as_deref));
         match (outcome, &self.on_null, &self.on_error) {
-            (Ok(_), Some(on_null), _) if is_null => on_null.evaluate(run),
-            (Err(error), _, Some(on_error)) if error.code == ErrorCode::ConversionFailure => on_error.evaluate(run),
+            (Ok(_), Some(on_null), _) if is_null => {
+                run.work.release(held);
+                on_null.evaluate(run)
+            }
+            (Err(error), _, Some(on_error)) if error.code == ErrorCode::ConversionFailure => {
+                run.work.release(held);
+                on_error.evaluate(run)
+            }
             (outcome, ..) => {
                 let value = outcome?;
-                run.made(value)
+                let value = run.made(value)?;
+                run.work.release(held);
+                Ok(value)
             }
         }
     }
@@ -265,7 +364,7 @@ fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, run: &mut Run<'_, '_>)
         let value = node.map_or(Ok(None), |node| node.evaluate(run))?;
         // Constants take no memory of their own.
         if let Some(Cow::Owned(value)) = &value {
-            grow(&mut bytes, value)?;
+            grow(&mut bytes, value, &mut run.work)?;
         }
         values.push(value);
     }
@@ -284,10 +383,11 @@ fn read(values: &[Operand<'_>], work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Adds the size of one of several values that are kept together.
-fn grow(bytes: &mut usize, value: &Value) -> Result<()> {
+/// Adds the size of one of several values that are kept together, and holds it.
+fn grow(bytes: &mut usize, value: &Value, work: &mut Work<'_>) -> Result<()> {
     *bytes += bson::bson_size(value);
-    within_limit(*bytes)
+    within_limit(*bytes)?;
+    Ok(work.hold(value.memory())?)
 }
 
 fn or_null(node: &Node, run: &mut Run<'_, '_>) -> Result<Value> {

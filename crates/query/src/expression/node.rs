@@ -13,6 +13,10 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Constant(Value),
+    /// The value of a variable, which may be large, and is not copied for each use.
+    Known(Arc<Value>),
+    /// The value at a path of such a value.
+    KnownPart(Arc<Value>, FieldPath),
     /// The value at a path of the document.
     Field(FieldPath),
     /// `$$ROOT`.
@@ -104,20 +108,32 @@ impl PreparedCall {
 }
 
 impl Node {
+    /// The value, if it is known and not computed.
+    pub fn as_constant(&self) -> Option<&Value> {
+        match self {
+            Self::Constant(value) => Some(value),
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Collects the calls of operators with a path and a constant, or the other way round, that are
     /// true in every document for which the expression is true.
     pub fn comparisons<'n>(&'n self, out: &mut Vec<PathComparison<'n>>) {
         match self {
             Self::And(nodes) => nodes.iter().for_each(|node| node.comparisons(out)),
-            Self::Call { operator, arguments, .. } => match &arguments[..] {
-                [Some(Self::Field(path)), Some(Self::Constant(constant))] => {
-                    out.push(PathComparison { operator: operator.name, path, constant, is_reversed: false });
+            Self::Call { operator, arguments, .. } => {
+                let [Some(left), Some(right)] = &arguments[..] else { return };
+                match (left, left.as_constant(), right, right.as_constant()) {
+                    (Self::Field(path), _, _, Some(constant)) => {
+                        out.push(PathComparison { operator: operator.name, path, constant, is_reversed: false });
+                    }
+                    (_, Some(constant), Self::Field(path), _) => {
+                        out.push(PathComparison { operator: operator.name, path, constant, is_reversed: true });
+                    }
+                    _ => {}
                 }
-                [Some(Self::Constant(constant)), Some(Self::Field(path))] => {
-                    out.push(PathComparison { operator: operator.name, path, constant, is_reversed: true });
-                }
-                _ => {}
-            },
+            }
             _ => {}
         }
     }
@@ -125,7 +141,12 @@ impl Node {
     /// Collects the paths of the document that are read; false if all of it may be.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {
-            Self::Constant(_) | Self::Missing | Self::Random(_) | Self::Variable { .. } => true,
+            Self::Constant(_)
+            | Self::Known(_)
+            | Self::KnownPart(..)
+            | Self::Missing
+            | Self::Random(_)
+            | Self::Variable { .. } => true,
             Self::Root => false,
             Self::Field(path) => {
                 out.push(path);

@@ -45,6 +45,8 @@ pub(super) enum Cost {
     /// Proportional to the sizes of the arguments and of the result. An operator that needs more is a
     /// [`Function::Counting`], or one of [`PreparedOperator`], and counts the rest.
     Linear,
+    /// As [`Cost::Linear`], and the result has copies of most of the arguments: as much memory is counted before.
+    Copying,
 }
 
 /// Computes the value; `None` is a missing one.
@@ -53,8 +55,10 @@ pub(super) enum Function {
     Plain(Plain),
     /// Compares values: strings by the collation if there is one, otherwise by their bytes.
     Comparing(Comparing),
-    /// As [`Function::Comparing`], and counts work that is more than the sizes of its arguments.
+    /// As [`Function::Comparing`], and counts work and memory that are more than those of its arguments.
     Counting(Counting),
+    /// Makes much of little: counts the memory of the value before it is there.
+    Making(Making),
 }
 
 impl Operator {
@@ -64,6 +68,7 @@ impl Operator {
             Function::Plain(function) => function(self, values),
             Function::Comparing(function) => function(self, values, collation),
             Function::Counting(function) => function(self, values, collation, work),
+            Function::Making(function) => function(self, values, work),
         }
     }
 
@@ -75,6 +80,11 @@ impl Operator {
     /// The same operator, at a cost that does not depend on the sizes of its arguments.
     const fn constant(self) -> Self {
         Self { cost: Cost::Constant, ..self }
+    }
+
+    /// The same operator, whose result has copies of its arguments.
+    const fn copying(self) -> Self {
+        Self { cost: Cost::Copying, ..self }
     }
 }
 
@@ -115,6 +125,7 @@ impl std::fmt::Debug for Operator {
 type Plain = fn(&Operator, &[Operand<'_>]) -> Outcome;
 type Comparing = fn(&Operator, &[Operand<'_>], Option<&Collation>) -> Outcome;
 type Counting = fn(&Operator, &[Operand<'_>], Option<&Collation>, &mut Work<'_>) -> Outcome;
+type Making = fn(&Operator, &[Operand<'_>], &mut Work<'_>) -> Outcome;
 
 const fn operator(name: &'static str, parameters: Parameters, function: Plain) -> Operator {
     Operator { name, parameters, function: Function::Plain(function), cost: Cost::Linear, is_constant: true }
@@ -128,6 +139,11 @@ const fn comparing(name: &'static str, parameters: Parameters, function: Compari
 /// An operator that compares values, and counts its work.
 const fn counting(name: &'static str, parameters: Parameters, function: Counting) -> Operator {
     Operator { name, parameters, function: Function::Counting(function), cost: Cost::Linear, is_constant: true }
+}
+
+/// An operator whose value may take much more memory than its arguments.
+const fn making(name: &'static str, parameters: Parameters, function: Making) -> Operator {
+    Operator { name, parameters, function: Function::Making(function), cost: Cost::Linear, is_constant: true }
 }
 
 /// An operator of this number of arguments.

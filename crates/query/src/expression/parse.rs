@@ -27,6 +27,9 @@ pub(super) use loops::variable_name;
 
 type Result<T> = std::result::Result<T, ExpressionError>;
 
+/// The value of a variable that takes more memory is not copied into each expression that uses it.
+const SHARED_BYTES: usize = 512;
+
 /// The operators that are not calls of a function, in the order of their names.
 const SPECIAL: [&str; 13] = [
     "$and", "$cond", "$const", "$expr", "$filter", "$ifNull", "$let", "$literal", "$map", "$or", "$rand", "$reduce",
@@ -119,13 +122,16 @@ impl Parser<'_> {
         }
         match (self.around.get(name), inner) {
             (Some(Binding::Slot(slot)), path) => Ok(Node::Variable { slot: *slot, path }),
-            (Some(Binding::Value(value)), path) => {
-                let value = match (value, path) {
-                    (Some(value), Some(path)) => scope::in_value(value, &path, 0),
-                    (value, _) => value.clone(),
-                };
-                Ok(value.map_or(Node::Missing, Node::Constant))
-            }
+            (Some(Binding::Value(None)), _) => Ok(Node::Missing),
+            (Some(Binding::Value(Some(value))), None) => Ok(match value.memory() <= SHARED_BYTES {
+                true => Node::Constant(Value::clone(value)),
+                false => Node::Known(value.clone()),
+            }),
+            (Some(Binding::Value(Some(value))), Some(path)) => Ok(match scope::in_value(value, &path, 0) {
+                None => Node::Missing,
+                Some(part) if part.memory() <= SHARED_BYTES => Node::Constant(part),
+                Some(_) => Node::KnownPart(value.clone(), path),
+            }),
             (None, path) => self.always(name, path),
         }
     }
@@ -254,7 +260,7 @@ impl Parser<'_> {
         };
         // As in MongoDB, constants come last where the order does not matter: so null before one decides.
         if let "$setUnion" | "$setIntersection" = operator.name {
-            arguments.sort_by_key(|argument| matches!(argument, Some(Node::Constant(_))));
+            arguments.sort_by_key(|argument| matches!(argument, Some(Node::Constant(_) | Node::Known(_))));
         }
         if operator.name == "$setEquals" {
             self.failures.extend(constants::no_array(&arguments));
@@ -322,7 +328,7 @@ fn random(operand: &Value, source: Option<Arc<Random>>) -> Result<Node> {
 /// An expression that is null instead of missing.
 fn or_null(node: Node) -> Node {
     match node {
-        constant @ Node::Constant(_) => constant,
+        constant @ (Node::Constant(_) | Node::Known(_)) => constant,
         other => Node::IfNull(vec![other, Node::Constant(Value::Null)]),
     }
 }

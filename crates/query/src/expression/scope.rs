@@ -1,16 +1,19 @@
 //! What an expression can read: a document, and variables.
 
 use super::error::EvaluateError;
+use crate::memory::Held;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, Map, Value};
 
-/// What expressions read.
-#[derive(Debug, Clone)]
+/// What expressions read. The values that they make in it are counted until it is dropped.
+#[derive(Debug)]
 pub struct Scope<'d> {
     document: Root<'d>,
     /// The values of variables, those of outer operators first. `None` if a value is missing.
     pub(super) variables: Vec<Option<Value>>,
+    /// What the evaluations so far have made, and is in use until the scope is dropped.
+    pub(crate) held: Held,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -21,19 +24,23 @@ enum Root<'d> {
 }
 
 impl<'d> Scope<'d> {
+    fn new(document: Root<'d>) -> Self {
+        Self { document, variables: Vec::new(), held: Held::default() }
+    }
+
     /// A stored document.
     pub fn of(document: &'d Document) -> Self {
-        Self { document: Root::Row(document), variables: Vec::new() }
+        Self::new(Root::Row(document))
     }
 
     /// An encoded document.
     pub(crate) fn of_ref(fields: MapRef<'d>) -> Self {
-        Self { document: Root::Ref(fields), variables: Vec::new() }
+        Self::new(Root::Ref(fields))
     }
 
     /// The fields of a document.
     pub fn of_map(fields: &'d Map) -> Self {
-        Self { document: Root::Fields(fields), variables: Vec::new() }
+        Self::new(Root::Fields(fields))
     }
 
     /// The values of the variables with which the expression was parsed, in the same order.
@@ -43,9 +50,45 @@ impl<'d> Scope<'d> {
         self
     }
 
+    /// What the evaluations have made, for a caller that keeps it longer.
+    pub(crate) fn into_held(self) -> Held {
+        self.held
+    }
+
     /// The values of the variables, to be used again.
     pub(crate) fn into_variables(self) -> Vec<Option<Value>> {
         self.variables
+    }
+
+    /// The bytes of a document that has to be decoded.
+    #[inline]
+    pub(super) fn stored_bytes(&self) -> usize {
+        match self.document {
+            Root::Row(document) => document.row_len(),
+            Root::Ref(fields) => fields.stored_bytes(),
+            Root::Fields(_) => 0,
+        }
+    }
+
+    /// The memory that a stored document takes when it is decoded.
+    #[cold]
+    pub(super) fn memory_of_root(&self) -> Result<usize, EvaluateError> {
+        match self.document {
+            Root::Row(document) => Ok(document.map()?.memory()?),
+            Root::Ref(fields) => Ok(fields.memory()?),
+            Root::Fields(_) => Ok(0),
+        }
+    }
+
+    /// The memory that the value at a path of a stored document takes when it is decoded.
+    #[cold]
+    pub(super) fn memory_of_field(&self, path: &FieldPath) -> Result<usize, EvaluateError> {
+        let map = match self.document {
+            Root::Row(document) => document.map()?,
+            Root::Ref(fields) => fields,
+            Root::Fields(_) => return Ok(0),
+        };
+        memory_in_row(map, path, 0)
     }
 
     pub(super) fn root(&self) -> Result<Value, EvaluateError> {
@@ -73,13 +116,9 @@ impl<'d> Scope<'d> {
         }
     }
 
-    /// The value at a path of a variable.
-    pub(super) fn variable(&self, slot: usize, path: Option<&FieldPath>) -> Option<Value> {
-        let value = self.variables.get(slot)?.as_ref()?;
-        match path {
-            None => Some(value.clone()),
-            Some(path) => in_value(value, path, 0),
-        }
+    /// The value of a variable.
+    pub(super) fn variable(&self, slot: usize) -> Option<&Value> {
+        self.variables.get(slot)?.as_ref()
     }
 }
 
@@ -118,5 +157,27 @@ fn in_row(map: MapRef<'_>, path: &FieldPath, at: usize) -> Result<Option<Value>,
             Ok(Some(Value::Array(found)))
         }
         _ => Ok(None),
+    }
+}
+
+/// The memory of what [`in_row`] returns.
+fn memory_in_row(map: MapRef<'_>, path: &FieldPath, at: usize) -> Result<usize, EvaluateError> {
+    let Some(name) = path.name(at) else { return Ok(0) };
+    let Some(value) = map.get(name)? else { return Ok(0) };
+    if at + 1 == path.depth() {
+        return Ok(value.memory()?);
+    }
+    match value {
+        ValueRef::Map(map) => memory_in_row(map, path, at + 1),
+        ValueRef::Array(elements) => {
+            let mut bytes = 0;
+            for element in elements.iter() {
+                if let ValueRef::Map(map) = element? {
+                    bytes += memory_in_row(map, path, at + 1)?;
+                }
+            }
+            Ok(bytes)
+        }
+        _ => Ok(0),
     }
 }

@@ -2,6 +2,7 @@ mod arguments;
 mod conversions;
 mod costs;
 mod dates;
+mod memory;
 mod operators;
 mod quantiles;
 mod random;

@@ -2,7 +2,8 @@
 
 use super::random::Random;
 use crate::collation::Collation;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Bounds, Interrupt};
+use crate::memory::Memory;
 use alluvium_document::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +16,7 @@ pub struct Variables {
     now: Option<i64>,
     random: Option<Chance>,
     collation: Option<Collation>,
-    interrupt: Option<Interrupt>,
+    bounds: Bounds,
 }
 
 /// A source of random numbers that is made when it is first needed: most queries need none.
@@ -47,15 +48,21 @@ impl PartialEq for Chance {
 /// What is known of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Binding {
-    /// Its value; `None` if it is missing.
-    Value(Option<Value>),
+    /// Its value, which expressions share; `None` if it is missing.
+    Value(Option<Arc<Value>>),
     /// Its slot in [`super::Scope::with_variables`].
     Slot(usize),
 }
 
 impl Variables {
     /// No variables.
-    pub const NONE: Self = Self { bindings: Vec::new(), now: None, random: None, collation: None, interrupt: None };
+    pub const NONE: Self = Self {
+        bindings: Vec::new(),
+        now: None,
+        random: None,
+        collation: None,
+        bounds: Bounds { interrupt: None, memory: None },
+    };
 
     /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
     /// expressions with `$$NOW` are refused.
@@ -83,12 +90,23 @@ impl Variables {
     /// Sets what ends evaluations early. Without it, they run to their end.
     #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
-        self.interrupt = Some(interrupt);
+        self.bounds.interrupt = Some(interrupt);
+        self
+    }
+
+    /// Sets where the memory of evaluations is counted. Without it, it is not.
+    #[must_use]
+    pub fn counted_in(mut self, memory: Memory) -> Self {
+        self.bounds.memory = Some(memory);
         self
     }
 
     pub(crate) fn interrupt(&self) -> Option<&Interrupt> {
-        self.interrupt.as_ref()
+        self.bounds.interrupt.as_ref()
+    }
+
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// The collation by which strings are compared.
@@ -99,7 +117,7 @@ impl Variables {
     /// Adds a variable with its value; `None` is a missing one.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<Value>) -> Self {
-        self.bindings.push((name.into(), Binding::Value(value)));
+        self.bindings.push((name.into(), Binding::Value(value.map(Arc::new))));
         self
     }
 

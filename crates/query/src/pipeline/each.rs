@@ -1,18 +1,22 @@
 //! Stages that treat each document by itself.
 
 use super::error::{PipelineError, refuse};
-use super::fields;
 use super::record::{Record, RecordRef};
 use super::stages::StageName;
 use crate::code::ErrorCode;
 use crate::expression::{Expression, MAX_VALUE_BYTES, Scope};
+use crate::fields;
 use crate::filter::Filter;
+use crate::memory::Held;
 use crate::projection::Projection;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value, bson};
 
 /// The most bytes of a document between stages, as BSON; a document that is returned has at most 16 MiB.
 const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// Copies of a value that have fewer bytes as BSON are not counted.
+const COUNTED_BYTES: usize = 4096;
 
 /// A stage that adds fewer bytes makes no document too large by itself.
 const CHECKED_BYTES: usize = 64 << 10;
@@ -72,6 +76,9 @@ impl Each {
                 return Ok(());
             }
             Self::Redact(expression) => {
+                // The document, a copy of it as a variable, and what is left of it.
+                let mut held = Held::default();
+                expression.hold(&mut held, 3 * record.memory_to_decode()?)?;
                 let root = record.into_map()?;
                 let mut around = vec![Some(Value::Map(root.clone()))];
                 match redacted(expression, &root, &mut around)? {
@@ -95,12 +102,27 @@ fn add(record: Record, added: &[(FieldPath, Expression)]) -> Result<Map, Pipelin
         if bytes > MAX_VALUE_BYTES {
             return Err(PipelineError::too_large("a stage"));
         }
-        values.push((path, value));
+        values.push((path, expression, value));
     }
-    drop(scope);
+    // Until the fields are added.
+    let mut held = scope.into_held();
+    if let Some((_, expression)) = added.first() {
+        expression.hold(&mut held, record.memory_to_decode()?)?;
+    }
     let mut map = record.into_map()?;
-    for (path, value) in values {
+    for (path, expression, value) in values {
         let names: Vec<&str> = path.names().collect();
+        if let Some(value) = &value {
+            let places = fields::places(&map, &names);
+            let size = bson::bson_size(value);
+            bytes += size * (places - places.min(1));
+            if bytes > RECORD_BYTES_MAX {
+                return Err(PipelineError::too_large("a stage"));
+            }
+            if size * places > COUNTED_BYTES {
+                expression.hold(&mut held, value.memory() * places)?;
+            }
+        }
         fields::set(&mut map, &names, value.as_ref());
     }
     if bytes > CHECKED_BYTES && bson::document_size(&map) > RECORD_BYTES_MAX {

@@ -170,6 +170,18 @@ impl Record {
         RecordRef::from(self).put_sort_key(sort, out)
     }
 
+    /// About the bytes of memory that the fields of a stored document take when they are decoded; none if it is a small
+    /// one.
+    ///
+    /// # Errors
+    /// The document is damaged.
+    pub fn memory_to_decode(&self) -> Result<usize, RowError> {
+        match self {
+            Self::Row(document) if document.row_len() >= LARGE_BYTES => document.map()?.memory(),
+            _ => Ok(0),
+        }
+    }
+
     /// About the bytes of memory that the record takes.
     pub fn bytes(&self) -> usize {
         match self {
@@ -178,6 +190,9 @@ impl Record {
         }
     }
 }
+
+/// A stored document of fewer bytes is not counted while it is decoded.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// The memory of a record beside its bytes.
 const RECORD_BYTES: usize = 160;

@@ -3,7 +3,11 @@
 use super::{Projection, ProjectionError};
 use crate::code::ErrorCode;
 use crate::expression::{ExpressionError, MAX_VALUE_BYTES, Scope};
-use alluvium_document::{Document, Map, Value, bson};
+use crate::fields;
+use alluvium_document::{Document, Map, bson};
+
+/// Copies of a value that have fewer bytes as BSON are not counted.
+const CHECKED_BYTES: usize = 4096;
 
 /// Adds the computed fields to what a projection includes.
 pub(super) fn add(projection: &Projection, document: &Document, projected: &mut Map) -> Result<(), ProjectionError> {
@@ -14,41 +18,17 @@ pub(super) fn add(projection: &Projection, document: &Document, projected: &mut 
     let mut bytes = 0;
     for (path, expression) in &projection.computed {
         let Some(value) = expression.evaluate(&mut scope)? else { continue };
-        bytes += bson::bson_size(&value);
+        let names: Vec<&str> = path.names().collect();
+        let (size, places) = (bson::bson_size(&value), fields::places(projected, &names));
+        bytes += size * places;
         if bytes > MAX_VALUE_BYTES {
             let message = "the computed fields of a projection have more than 16 MiB";
             return Err(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message).into());
         }
-        let names: Vec<&str> = path.names().collect();
-        put(projected, &names, &value);
+        if size * places > CHECKED_BYTES {
+            expression.hold(&mut scope.held, value.memory() * places)?;
+        }
+        fields::set(projected, &names, Some(&value));
     }
     Ok(())
-}
-
-/// Sets the value at the names; what is on the way and no map is replaced by one.
-fn put(map: &mut Map, names: &[&str], value: &Value) {
-    match names {
-        [] => {}
-        [name] => drop(map.insert(*name, value.clone())),
-        [name, rest @ ..] => {
-            if map.get(name).is_none() {
-                map.push(*name, Map::new());
-            }
-            if let Some(inner) = map.get_mut(name) {
-                put_into(inner, rest, value);
-            }
-        }
-    }
-}
-
-fn put_into(target: &mut Value, names: &[&str], value: &Value) {
-    match target {
-        Value::Map(map) => put(map, names, value),
-        Value::Array(elements) => elements.iter_mut().for_each(|element| put_into(element, names, value)),
-        other => {
-            let mut map = Map::new();
-            put(&mut map, names, value);
-            *other = Value::Map(map);
-        }
-    }
 }

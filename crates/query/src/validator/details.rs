@@ -5,12 +5,20 @@
 
 mod schema;
 
+use crate::expression::Variables;
 use crate::filter::Filter;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 
+/// A document, and what the expressions of the rules share.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'c> {
+    pub fields: &'c Map,
+    pub variables: &'c Variables,
+}
+
 /// Why the document does not match the rules; an empty map if it does.
-pub(super) fn of(rules: &Map, document: &Map) -> Map {
+pub(super) fn of(rules: &Map, document: Checked<'_>) -> Map {
     let clauses = clauses_of(rules);
     match &clauses[..] {
         [only] => clause(only, document, true).unwrap_or_default(),
@@ -53,12 +61,12 @@ fn operator_of(operator: &str, operand: &Value, beside: &Map) -> Map {
     map
 }
 
-fn matches(rule: &Map, document: &Map) -> bool {
-    Filter::parse(rule).is_ok_and(|filter| filter.matches_map(document).unwrap_or(false))
+fn matches(rule: &Map, document: Checked<'_>) -> bool {
+    Filter::parse_in(rule, document.variables).is_ok_and(|filter| filter.matches_map(document.fields).unwrap_or(false))
 }
 
 /// Why a document does not meet a condition (`wanted`), or meets one that it must not; `None` if all is well.
-fn clause(rule: &Map, document: &Map, wanted: bool) -> Option<Map> {
+fn clause(rule: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     if matches(rule, document) == wanted {
         return None;
     }
@@ -71,7 +79,7 @@ fn clause(rule: &Map, document: &Map, wanted: bool) -> Option<Map> {
         ("$jsonSchema", Value::Map(schema)) if wanted => {
             let mut details = Map::from([("operatorName", "$jsonSchema")]);
             schema::notes(schema, &mut details);
-            details.push("schemaRulesNotSatisfied", schema::rules(schema, document));
+            details.push("schemaRulesNotSatisfied", schema::rules(schema, document.fields));
             details
         }
         ("$jsonSchema", _) => Map::from([
@@ -111,7 +119,7 @@ fn clause(rule: &Map, document: &Map, wanted: bool) -> Option<Map> {
 }
 
 /// As [`clause`], of a filter that may have several conditions.
-fn whole(rules: &Map, document: &Map, wanted: bool) -> Option<Map> {
+fn whole(rules: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     if matches(rules, document) == wanted {
         return None;
     }
@@ -135,7 +143,7 @@ fn listed(operator: &str, key: &str, broken: impl Iterator<Item = Option<Map>>) 
 }
 
 /// Why the values at a path do not meet a condition.
-fn field(rule: &Map, path: &str, operator: &str, operand: &Value, document: &Map, wanted: bool) -> Map {
+fn field(rule: &Map, path: &str, operator: &str, operand: &Value, document: Checked<'_>, wanted: bool) -> Map {
     if operator == "$not" {
         let inner = match operand {
             Value::Map(operators) => Map::from([(path, Value::Map(operators.clone()))]),
@@ -145,7 +153,7 @@ fn field(rule: &Map, path: &str, operator: &str, operand: &Value, document: &Map
         return Map::from([("operatorName", Value::from("$not")), ("details", Value::Map(details))]);
     }
     let mut details = Map::from([("operatorName", Value::from(operator)), ("specifiedAs", Value::Map(rule.clone()))]);
-    let values = values_at(path, document);
+    let values = values_at(path, document.fields);
     if values.is_empty() && !matches!(operator, "$exists") {
         details.push("reason", "field was missing");
         return details;

@@ -1,6 +1,7 @@
 //! `distinct`: the distinct values of a field.
 
 use super::{Command, Levels, plan_cache};
+use crate::batch::charge_whole;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional, required};
@@ -32,6 +33,8 @@ pub(super) const COMMAND: Command = Command {
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let key = call.body.text("key").unwrap_or_default();
     let values = query(call, call.collection_name()?, &call.body)?.distinct(key)?;
+    // The values, and the reply.
+    charge_whole(call, 2 * values.iter().map(Value::memory).sum::<usize>())?;
     let mut fields = Map::from([("values", Value::Array(values))]);
     if let Some(at) = &call.snapshot {
         fields.push("atClusterTime", Value::Timestamp(at.time));

@@ -4,7 +4,7 @@ use super::numbers::{whole, whole_32};
 use super::prepared::Codes;
 use super::sorting::{COMPARISON_UNITS, sort_by};
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, counting, exactly, given,
+    NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, counting, exactly, given, making,
     operator, some, type_of,
 };
 use crate::code::ErrorCode;
@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[Operator] = &[
     exactly("$arrayElemAt", 2, element_at).constant(),
-    any_number("$concatArrays", concat),
+    any_number("$concatArrays", concat).copying(),
     exactly("$first", 1, first_or_last).constant(),
     operator("$firstN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     comparing("$in", Parameters::Count(2, 2), is_in),
@@ -30,12 +30,12 @@ pub(super) const OPERATORS: &[Operator] = &[
     counting("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     counting("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     // It makes much of little: many of them in one expression are not computed ahead.
-    Operator { is_constant: false, ..operator("$range", Parameters::Count(2, 3), range) },
-    exactly("$reverseArray", 1, reverse),
+    Operator { is_constant: false, ..making("$range", Parameters::Count(2, 3), range) },
+    exactly("$reverseArray", 1, reverse).copying(),
     exactly("$size", 1, size).constant(),
     operator("$slice", Parameters::Count(2, 3), slice),
-    counting("$sortArray", Parameters::Named(&["input!", "sortBy=!"], SORT), sort),
-    operator("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
+    counting("$sortArray", Parameters::Named(&["input!", "sortBy=!"], SORT), sort).copying(),
+    making("$zip", Parameters::Named(&["inputs!", "useLongestLength", "defaults"], ZIP), zip),
 ];
 
 const SOME_OF: Codes = Codes::new(
@@ -152,7 +152,8 @@ fn some_of_ordered(
 }
 
 fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
-    let mut all = Vec::new();
+    let len = values.iter().flatten().filter_map(|value| value.as_array()).map(<[Value]>::len).sum();
+    let mut all = Vec::with_capacity(len);
     for at in 0..values.len() {
         match given(values, at) {
             None => return NULL,
@@ -218,7 +219,7 @@ pub(super) fn bounds(
     Ok((places[0], places[1].min(len)))
 }
 
-fn range(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn range(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let mut parts = [0i32, 0, 1];
     let errors = [
         ("start", ErrorCode::Location34443, ErrorCode::Location34444),
@@ -248,6 +249,7 @@ fn range(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     if count > MAX_VALUE_BYTES / 7 {
         return fail(ErrorCode::ExceededMemoryLimit, format!("$range makes {count} numbers, more than fit a document"));
     }
+    work.make(count * size_of::<Value>())?;
     let number = |at: usize| Value::Int32((start + at as i64 * step) as i32);
     Ok(Some(Value::Array((0..count).map(number).collect())))
 }
@@ -352,6 +354,8 @@ fn sort_by_fields(
     compare: impl Fn(&Value, &Value) -> Ordering,
     work: &mut Work<'_>,
 ) -> Result<(), Interruption> {
+    // The keys of each element, the element with its keys, and both again while they are sorted.
+    work.make(values.len() * (fields.len() * size_of::<&Value>() + 2 * size_of::<(&[&Value], &Value)>()))?;
     let mut keys = Vec::with_capacity(values.len() * fields.len());
     for value in values.iter() {
         for (path, _) in fields {
@@ -377,7 +381,7 @@ fn in_maps<'v>(value: &'v Value, path: &FieldPath) -> Option<&'v Value> {
     (0..path.depth()).try_fold(value, |value, at| value.as_map()?.get(path.name(at)?))
 }
 
-fn zip(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn zip(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let side = |at: usize| values.get(at).and_then(Option::as_deref);
     let inputs = match side(0) {
         None | Some(Value::Null | Value::Undefined) => return NULL,
@@ -438,10 +442,14 @@ fn zip(_: &Operator, values: &[Operand<'_>]) -> Outcome {
         return fail(ErrorCode::BSONObjectTooLarge, "$zip makes more values than fit a document");
     }
     let default = |at: usize| defaults.and_then(|defaults| defaults.get(at)).cloned().unwrap_or_default();
+    let mut bytes = len * size_of::<Value>();
     let row = |at: usize| {
         let cell =
             |(which, elements): (usize, &&Vec<Value>)| elements.get(at).cloned().unwrap_or_else(|| default(which));
-        Value::Array(arrays.iter().enumerate().map(cell).collect())
+        let row = Value::Array(arrays.iter().enumerate().map(cell).collect());
+        bytes += row.memory();
+        work.make(bytes)?;
+        Ok(row)
     };
-    Ok(Some(Value::Array((0..len).map(row).collect())))
+    Ok(Some(Value::Array((0..len).map(row).collect::<Result<_, super::ExpressionError>>()?)))
 }

@@ -2,20 +2,22 @@
 
 use super::prepared::Codes;
 use super::{
-    NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, is_nullish, operator, some, type_of,
+    NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, is_nullish, making, operator, some,
+    type_of,
 };
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
+use crate::interrupt::Work;
 use alluvium_document::value::Text;
 use alluvium_document::{Map, Value};
 use hashbrown::HashMap;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    exactly("$arrayToObject", 1, from_array),
+    exactly("$arrayToObject", 1, from_array).copying(),
     operator("$getField", Parameters::NamedOrOne(&["field!", "input!"], GET_FIELD), get_field),
-    any_number("$mergeObjects", merge),
-    exactly("$objectToArray", 1, to_array),
-    operator("$setField", Parameters::Named(&["field=!", "value!", "input!"], SET_FIELD), set_field),
+    any_number("$mergeObjects", merge).copying(),
+    making("$objectToArray", Parameters::Count(1, 1), to_array),
+    operator("$setField", Parameters::Named(&["field=!", "value!", "input!"], SET_FIELD), set_field).copying(),
     operator("$unsetField", Parameters::Named(&["field=!", "input!"], UNSET_FIELD), set_field),
 ];
 
@@ -37,12 +39,14 @@ const GET_FIELD: Codes = Codes::new(
     &[ErrorCode::Location3041702, ErrorCode::Location3041703],
 );
 
-fn to_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn to_array(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let Value::Map(map) = value else {
         let found = value.type_name();
         return fail(ErrorCode::Location40390, format!("$objectToArray takes a map, this is of type {found}"));
     };
+    // A map of two fields for each.
+    work.make(map.memory() + map.len() * 5 * size_of::<Value>())?;
     let pair = |(name, value): (&Value, &Value)| Value::Map(Map::from([("k", name.clone()), ("v", value.clone())]));
     Ok(Some(Value::Array(map.iter().map(pair).collect())))
 }

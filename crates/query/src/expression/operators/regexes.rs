@@ -145,7 +145,7 @@ fn regex(
 
 /// The first match, or all of them.
 fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut Work<'_>) -> Outcome {
-    let (mut found, mut bytes) = (Vec::new(), 0);
+    let (mut found, mut bytes, mut memory) = (Vec::new(), 0, 0);
     let mut at = 0;
     let mut place = Place { bytes: 0, characters: 0 };
     // The end of a text is searched only if the text is empty.
@@ -161,6 +161,9 @@ fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut
             let problem = format!("{} finds more than fits a document", operator.name);
             return fail(ErrorCode::BSONObjectTooLarge, problem);
         }
+        // The places of the matches may be copied to twice as many.
+        memory += described.memory() + 2 * size_of::<Value>();
+        work.make(memory)?;
         found.push(described);
         if operator.name == "$regexFind" {
             break;

@@ -17,7 +17,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     counting("$setEquals", Parameters::Count(2, usize::MAX), equals),
     counting("$setIntersection", Parameters::Count(0, usize::MAX), intersection),
     counting("$setIsSubset", Parameters::Count(2, 2), is_subset),
-    counting("$setUnion", Parameters::Count(0, usize::MAX), union),
+    counting("$setUnion", Parameters::Count(0, usize::MAX), union).copying(),
 ];
 
 /// The order of strings; `None` for that of their bytes.

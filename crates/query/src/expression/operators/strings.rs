@@ -4,10 +4,13 @@ use super::arrays::bounds;
 use super::convert::short_text;
 use super::numbers::{to_long, whole_32};
 use super::prepared::Codes;
-use super::{NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, operator, some, type_of};
+use super::{
+    NULL, Operand, Operator, Outcome, Parameters, any_number, exactly, given, making, operator, some, type_of,
+};
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use crate::expression::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
+use crate::interrupt::Work;
 use alluvium_document::Value;
 use hashbrown::HashSet;
 use std::cmp::Ordering;
@@ -17,10 +20,10 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$indexOfBytes", Parameters::Count(2, 4), index_of),
     operator("$indexOfCP", Parameters::Count(2, 4), index_of),
     operator("$ltrim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
-    operator("$replaceAll", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
-    operator("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
+    making("$replaceAll", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
+    making("$replaceOne", Parameters::Named(&["input!", "find!", "replacement!"], REPLACE), replace),
     operator("$rtrim", Parameters::Named(&["input!", "chars?"], TRIM), trim),
-    exactly("$split", 2, split),
+    making("$split", Parameters::Count(2, 2), split),
     exactly("$strLenBytes", 1, length).constant(),
     exactly("$strLenCP", 1, length),
     exactly("$strcasecmp", 2, compare_ignoring_case),
@@ -140,7 +143,7 @@ fn character_place(input: &str, wanted: &str, start: usize, end: usize) -> Optio
     (place < end).then_some(place)
 }
 
-fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn split(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let (Some(text), Some(separator)) = (given(values, 0), given(values, 1)) else { return NULL };
     let Value::String(text) = text else {
         return fail(ErrorCode::Location40085, format!("$split takes text, this is of type {}", text.type_name()));
@@ -154,13 +157,19 @@ fn split(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     if separator.is_empty() {
         return fail(ErrorCode::Location40087, "the separator of $split must not be empty");
     }
-    let mut parts = Vec::new();
+    let (mut parts, mut beside) = (Vec::new(), 0);
     for part in text.split(separator.as_str()) {
         // An empty text has at least eight bytes in BSON.
         if parts.len() > MAX_VALUE_BYTES / 8 {
             return fail(ErrorCode::BSONObjectTooLarge, "$split makes more parts than fit a document");
         }
-        parts.push(Value::from(part));
+        let part = Value::from(part);
+        beside += part.memory() - size_of::<Value>();
+        if parts.len() == parts.capacity() {
+            // The former places are copied to twice as many.
+            work.make(3 * parts.len() * size_of::<Value>() + beside)?;
+        }
+        parts.push(part);
     }
     Ok(Some(Value::Array(parts)))
 }
@@ -263,7 +272,7 @@ fn is_space(c: char) -> bool {
     matches!(c, '\0' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}')
 }
 
-fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
+fn replace(operator: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let mut parts = ["", "", ""];
     let errors = [
         ("input", ErrorCode::Location10503904),
@@ -295,5 +304,6 @@ fn replace(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     if input.len().saturating_add(growth) > TEXT_BYTES_MAX {
         return fail(ErrorCode::Location16493, "$replaceAll makes a text of 16 MiB or more");
     }
+    work.make(input.len() + growth)?;
     some(input.replace(find, replacement))
 }

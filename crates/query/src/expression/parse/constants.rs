@@ -23,7 +23,7 @@ impl Parser<'_> {
         }
         let nothing = Map::new();
         let mut scope = Scope::of_map(&nothing);
-        let mut run = Run::new(&mut scope, self.around.interrupt());
+        let mut run = Run::new(&mut scope, self.around.bounds());
         let value = node.evaluate(&mut run).map(|value| value.map(std::borrow::Cow::into_owned));
         match value {
             // A large one is made again for each document: many of them could take any amount of memory.
@@ -58,10 +58,9 @@ fn is_foldable(node: &Node) -> bool {
 
 /// The error of `$setEquals` if a constant is not an array. An argument that depends on the document has another one.
 pub(super) fn no_array(arguments: &[Option<Node>]) -> Option<ExpressionError> {
-    let found = arguments.iter().flatten().find_map(|node| match node {
-        Node::Constant(Value::Array(_)) => None,
-        Node::Constant(other) => Some(other.type_name()),
-        _ => None,
+    let found = arguments.iter().flatten().find_map(|node| match node.as_constant() {
+        None | Some(Value::Array(_)) => None,
+        Some(other) => Some(other.type_name()),
     })?;
     let problem = format!("$setEquals takes arrays, this is of type {found}");
     Some(ExpressionError::new(ErrorCode::Location5887502, problem))

@@ -45,7 +45,6 @@ fn is_named(map: &Map) -> bool {
 fn argument(node: &Option<Node>) -> Argument<'_> {
     match node {
         None => Argument::Absent,
-        Some(Node::Constant(value)) => Argument::Constant(value),
-        Some(_) => Argument::Computed,
+        Some(node) => node.as_constant().map_or(Argument::Computed, Argument::Constant),
     }
 }

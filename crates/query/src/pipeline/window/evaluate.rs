@@ -2,13 +2,13 @@
 
 use super::super::accumulator::{Accumulator, Kind, State};
 use super::super::error::{PipelineError, refuse};
-use super::super::fields;
 use super::super::offset::offset;
 use super::super::record::Record;
 use super::covariance::covariance_of;
 use super::{Bound, Caller, Function, Window, WindowFields};
 use crate::code::ErrorCode;
 use crate::expression::Expression;
+use crate::fields;
 use crate::number::{Operation, compute};
 use alluvium_document::Value;
 use alluvium_document::compare::compare;
@@ -137,12 +137,14 @@ impl Partition {
     /// As [`Partition::new`].
     pub fn next(&mut self, caller: &mut dyn Caller) -> Result<Option<Record>> {
         let Some(record) = self.records.get(self.at) else { return Ok(None) };
+        let mut meter = Meter::new(caller, self.bytes);
+        let mut made = record.memory_to_decode()?;
+        meter.grow(made)?;
         let mut map = match record {
             Record::Row(document) => document.to_map()?,
             Record::Map(map) => map.clone(),
         };
-        let mut meter = Meter::new(caller, self.bytes);
-        let (mut columns, mut made) = (std::mem::take(&mut self.columns), 0);
+        let mut columns = std::mem::take(&mut self.columns);
         let stage = self.stage.clone();
         for ((path, function), column) in stage.outputs.iter().zip(&mut columns) {
             let value = self.value(function, column, &mut meter)?;
@@ -152,7 +154,13 @@ impl Partition {
             let mut names = path.names();
             match (names.next(), names.next()) {
                 (Some(name), None) => drop(map.insert(name, value)),
-                _ => fields::set(&mut map, &path.names().collect::<Vec<&str>>(), Some(&value)),
+                _ => {
+                    let names: Vec<&str> = path.names().collect();
+                    let copies = bytes * fields::places(&map, &names);
+                    made += copies;
+                    meter.grow(copies)?;
+                    fields::set(&mut map, &names, Some(&value));
+                }
             }
         }
         meter.shrink(made);

@@ -4,7 +4,7 @@ use alluvium_document::{Map, Value};
 
 /// Sets the value at the names, in each element of the arrays on the way, or removes it if there is
 /// no value. What is on the way and no map is replaced by one.
-pub(super) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
+pub(crate) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
     match (names, value) {
         ([], _) => {}
         ([name], Some(value)) => drop(map.insert(*name, value.clone())),
@@ -34,8 +34,24 @@ fn set_in(target: &mut Value, names: &[&str], value: Option<&Value>) {
     }
 }
 
+/// The number of places at which [`set`] puts a copy of the value.
+pub(crate) fn places(map: &Map, names: &[&str]) -> usize {
+    match names {
+        [name, rest @ ..] if !rest.is_empty() => map.get(name).map_or(1, |inner| places_in(inner, rest)),
+        _ => 1,
+    }
+}
+
+fn places_in(target: &Value, names: &[&str]) -> usize {
+    match target {
+        Value::Map(map) => places(map, names),
+        Value::Array(elements) => elements.iter().map(|element| places_in(element, names)).sum(),
+        _ => 1,
+    }
+}
+
 /// The value at the names, which lead through maps alone.
-pub(super) fn find<'m>(map: &'m Map, names: &[&str]) -> Option<&'m Value> {
+pub(crate) fn find<'m>(map: &'m Map, names: &[&str]) -> Option<&'m Value> {
     match names {
         [] => None,
         [name] => map.get(name),
