@@ -32,6 +32,19 @@ const FOLDED_CLASS_BYTES: usize = 8192;
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
+/// The maximum memory in which a search keeps the places of groups: those of all groups for each state of the program,
+/// twice.
+const PLACES_BYTES_MAX: usize = 32 << 20;
+
+/// At least the memory of a state of a program.
+const STATE_BYTES: usize = 32;
+
+/// At most the memory in which a search for a pattern keeps the places of its groups.
+fn places_bytes(regex: &Regex) -> usize {
+    let states = regex.memory_usage() / STATE_BYTES;
+    states.saturating_mul(regex.captures_len()).saturating_mul(2 * 2 * size_of::<usize>())
+}
+
 /// The remaining budget. Compiling a pattern fails if it exceeds the budget.
 #[derive(Debug)]
 pub(crate) struct Patterns {
@@ -94,6 +107,9 @@ impl Patterns {
             .hybrid_cache_capacity(tables.max(TABLES_BYTES_LEAST));
         let built = Regex::builder().configure(config).build_from_hir(&hir);
         let regex = built.map_err(|error| refused(pattern, &error, program))?;
+        if captures && places_bytes(&regex) > PLACES_BYTES_MAX {
+            return Err(too_large(pattern));
+        }
         // The forward and the reverse program have the limit each, so the last pattern may take
         // more than remains.
         self.compiled.set(left.saturating_sub(regex.memory_usage()));

@@ -171,3 +171,16 @@ fn the_values_of_variables_are_shared() {
     let parsed = Expression::parse_in(&Value::from("$$v"), &variables).expect("an expression");
     assert!(parsed.as_constant().is_some(), "indexes serve comparisons with it");
 }
+
+#[test]
+fn a_pattern_of_very_many_groups_is_too_large() {
+    // A search keeps the places of all groups for each state of the program: 800 MB for these.
+    let find = |groups: usize| {
+        let pattern = "(a|b)".repeat(groups);
+        evaluate(&format!(r#"{{"$regexFindAll":{{"input":"$n","regex":"{pattern}"}}}}"#), &Variables::NONE)
+    };
+    let message = |result: Result<_, EvaluateError>| result.unwrap_err().to_string();
+    assert!(message(find(3000)).contains("too large"));
+    // The pattern is accepted; the input is no text.
+    assert!(message(find(100)).contains("must be text"));
+}
