@@ -41,7 +41,7 @@ pub struct Catalog {
     /// change.
     names_since: AtomicU64,
     folds: Arc<Folds>,
-    /// What is read under a name that no collection has.
+    /// The empty collection that is read under a name without a collection.
     absent: Arc<CollectionState>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Incarnation {
 }
 
 impl Incarnation {
-    /// That of a collection with this state and these indexes.
+    /// The incarnation of a collection with this state and these indexes.
     pub fn of(state: &CollectionState, indexes: &IndexSet) -> Self {
         Self { documents: state.documents, schema: indexes.schema }
     }

@@ -9,6 +9,7 @@ use alluvium_document::shape::ShapeTable;
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
 use alluvium_store::TreeId;
+use hashbrown::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -31,6 +32,8 @@ pub struct CollectionState {
     pub(crate) upserts: UpsertLocks,
     /// Plans of earlier queries.
     pub(crate) plans: PlanCache,
+    /// The paths that were compared with dates in queries without a result, and were looked at.
+    pub(crate) compared_dates: Mutex<HashSet<String>>,
     /// True once the table of shapes was full.
     shapes_full: AtomicBool,
     /// Of a capped collection: wakes tailable cursors.
@@ -53,6 +56,7 @@ impl CollectionState {
             statistics: StatisticsCell::default(),
             upserts: UpsertLocks::default(),
             plans: PlanCache::default(),
+            compared_dates: Mutex::default(),
             shapes_full: AtomicBool::new(false),
             appends: Arc::default(),
             ordering: Mutex::new(()),

@@ -122,7 +122,7 @@ impl FindRequest {
     }
 }
 
-/// What all expressions of a query share that begins now: the value of `$$NOW`, and the numbers of `$rand`.
+/// The variables that all expressions of a query share: `$$NOW`, which is the present time, and the seed of `$rand`.
 pub fn moment(env: &Env) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64())
 }

@@ -116,7 +116,7 @@ impl Groups {
         })
     }
 
-    /// Adds the states of a group that were drained, and are of documents after those of this one.
+    /// Adds the drained states of a group, whose documents come after the documents of these groups.
     ///
     /// # Errors
     /// The bytes are damaged, or as [`Groups::add`].

@@ -54,8 +54,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(on) = call.body.text("viewOn") {
         let stages = create_options::stages("create", &call.body)?.unwrap_or_default();
         match read::collation(&call.body) {
-            None => db.create_view(&full, on, Value::Array(stages))?,
-            Some(collation) => db.create_view_with_collation(&full, on, Value::Array(stages), collation)?,
+            None => db.create_view(&full, on, Value::Array(stages)).run()?,
+            Some(collation) => db.create_view(&full, on, Value::Array(stages)).collation(collation).run()?,
         }
         return Ok(call.reply());
     }
@@ -68,7 +68,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         found => found?.is_some(),
     };
     let validator = ["validator", "validationLevel", "validationAction"].iter().any(|name| call.body.contains(name));
-    let mut new = call.collection_called(&name).create();
+    let mut new = db.create_collection(&full);
     if let Some(limits) = limits {
         new = new.capped(limits);
     }
