@@ -3,7 +3,7 @@
 /// How commands print documents without `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum Mode {
-    /// Lists of documents as tables on a terminal, and as one JSON object per line elsewhere
+    /// Lists of documents as tables on a terminal, except in a shell, and as one JSON object per line elsewhere
     #[default]
     Auto,
     /// JSON objects with one field per line

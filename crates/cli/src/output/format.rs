@@ -49,7 +49,10 @@ pub(crate) enum Printed {
 /// The format of a mode, and whether JSON has one field per line.
 fn format_of(mode: Mode, printed: Printed) -> (Option<FormatName>, bool) {
     match mode {
-        Mode::Auto if printed == Printed::List && terminal::is_present() => (Some(FormatName::Table), false),
+        // A shell on a terminal shows documents by twenties.
+        Mode::Auto if printed == Printed::List && terminal::is_present() && !session::is_pretty() => {
+            (Some(FormatName::Table), false)
+        }
         Mode::Auto => (None, false),
         Mode::Pretty => (Some(FormatName::Jsonl), true),
         Mode::Json => (Some(FormatName::Json), false),
