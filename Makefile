@@ -2,19 +2,23 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo check style test counts counts-update schedules orders data clients clients-quick attacks attacks-quick suites setup mutants soak sanitize races \
+.PHONY: help demo install check style test small-library oldest-rust deps release-check counts counts-update schedules orders data clients clients-quick attacks attacks-quick suites setup mutants soak sanitize races \
 	miri dist deb peers peers-check fuzz-check oracle conformance
 
 help:
 	@echo "make demo     build, and show all of it with a million documents (some three minutes)"
 	@echo "make check    format, lints, tidy checks, and unit tests of the crates that differ from the main branch (minutes)"
 	@echo "make test     all of that, and all tests: also under a seeded scheduler and in a model of memory"
+	@echo "make install  build the program and install it to ~/.cargo/bin"
+	@echo "make deps     check the licences and security advisories of all dependencies (cargo-deny)"
 	@echo "make data     fetch the real JSON that the tests load (npm; make test does that, once)"
 	@echo "make clients  run MongoDB's drivers, shell and test launchers against the built program (pip, npm, go, mvn; minutes)"
 	@echo "make attacks  attack the built server for SECONDS=60 while an honest client uses it"
 	@echo "make suites   run pymongo's own tests against the program, and with SPECIFICATIONS=FOLDER those of MongoDB's specifications"
 	@echo "make counts   count the instructions of hot paths, and compare them with a table (make test does that; valgrind)"
 	@echo "make dist     a static binary with manual and completions, as target/dist/*.tar.gz (docs/INSTALL.md)"
+	@echo "make oldest-rust  compile everything with the oldest Rust that is supported (rustup)"
+	@echo "make release-check  whether this commit can be released (CONTRIBUTING.md, A release)"
 	@echo "make deb      a Debian package in target/dist, by cargo-deb"
 	@echo "make peers    build bench-peers: Alluvium beside RocksDB, SQLite, LMDB and others (bench-peers/README.md)"
 	@echo "make soak     run models, crashes, faults, kills, flips, histories and fuzz targets for SECONDS=600 on new seeds"
@@ -27,6 +31,12 @@ help:
 demo:
 	$(CARGO) build --release --locked -p alluvium-cli -p alluvium-workbench
 	$(CARGO) run -q --release --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
+
+install:
+	$(CARGO) install --locked --path crates/cli
+
+deps:
+	tests/dependencies/check
 
 # Without network or rustup this changes nothing: the tools may be there already.
 setup:
@@ -49,11 +59,20 @@ style:
 	$(CARGO) xtask tidy
 	tests/mutants/run --check
 
-test: setup data style
-	$(MAKE) peers-check fuzz-check
-	$(CARGO) test --locked --workspace
-	$(MAKE) clients-quick attacks-quick
-	$(MAKE) counts schedules orders
+# Names what this machine lacks before anything else, and in the last line what was left out.
+test:
+	@MAKE="$(MAKE)" tests/everything
+
+# The library compiles without its features.
+small-library:
+	$(CARGO) check --locked -p alluvium --no-default-features
+
+# The oldest Rust that the manifest names, in a target folder of its own: rustup fetches it once.
+OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+oldest-rust:
+	rustup toolchain install $(OLDEST_RUST) --profile minimal
+	$(CARGO) +$(OLDEST_RUST) check --locked --workspace --all-targets --target-dir $(or $(CARGO_TARGET_DIR),target)/oldest
 
 # Real clients of the server, installed into cargo's target folder.
 clients:
@@ -127,6 +146,9 @@ races:
 
 miri:
 	tests/sanitize/run miri
+
+release-check:
+	packaging/release --check
 
 dist:
 	packaging/dist

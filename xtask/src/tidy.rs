@@ -5,6 +5,7 @@ mod english;
 mod errors;
 mod examples;
 mod exceptions;
+mod face;
 mod lengths;
 mod manifests;
 mod mask;
@@ -61,6 +62,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     promises::check(&repo, &mut findings);
     errors::check(&repo, &mut findings);
     examples::check(&repo, &mut findings);
+    face::check(&repo, &mut findings);
     targets::check(&repo, &mut findings);
     pages::check(&repo, &mut findings);
     exceptions::check(&repo, &mut findings);

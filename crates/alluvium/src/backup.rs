@@ -139,7 +139,7 @@ impl Restore {
     /// The files, clock and randomness to use: another environment for tests.
     ///
     /// ```
-    /// let env = alluvium_env::Env::in_memory(1);
+    /// let env = alluvium::env::Env::in_memory(1);
     /// let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// db.checkpoint("monday").run()?;
     /// alluvium::backup::restore("monday", "again").env(env).run()?;
@@ -150,7 +150,7 @@ impl Restore {
         self
     }
 
-    /// Copies the sorted files, in place of linking them where that is possible. Default: false.
+    /// Copies the sorted files. By default they are linked where that is possible. Default: false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -255,7 +255,7 @@ impl Check {
     /// The files to read: another environment for tests.
     ///
     /// ```
-    /// let env = alluvium_env::Env::in_memory(1);
+    /// let env = alluvium::env::Env::in_memory(1);
     /// let db = alluvium::Database::builder().env(env.clone()).open("db")?;
     /// db.checkpoint("monday").run()?;
     /// assert!(alluvium::backup::check("monday").env(env).run()?.damage.is_empty());
@@ -300,7 +300,7 @@ impl Check {
     /// True if the directory holds a checkpoint. Checks nothing else.
     ///
     /// ```
-    /// let check = alluvium::backup::check("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// let check = alluvium::backup::check("nowhere").env(alluvium::env::Env::in_memory(1));
     /// assert!(!check.is_there()?);
     /// # alluvium::Result::Ok(())
     /// ```

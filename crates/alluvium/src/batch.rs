@@ -53,7 +53,7 @@ impl WriteBatch {
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
-    /// # db.create_collection("pets")?;
+    /// # db.create_collection("pets").run()?;
     /// let mut batch = db.write_batch();
     /// batch.put(&pets, "rex", r#"{"kind": "dog"}"#)?;
     /// assert!(pets.get("rex")?.is_none(), "nothing happens until `commit`");

@@ -9,12 +9,13 @@ use alluvium_collections::read::from_document;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
-use alluvium_store::Durability;
+use alluvium_store::{Durability, TreeStats};
 use std::marker::PhantomData;
 
 mod by_filter;
 mod capped;
 mod indexes;
+#[cfg(feature = "transfer")]
 mod loads;
 mod queries;
 mod updates;
@@ -136,7 +137,7 @@ impl<T> Collection<T> {
     /// check, reads find nothing, and the first write creates the collection.
     ///
     /// ```
-    /// # let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?;
+    /// # let db = alluvium::Database::builder().env(alluvium::env::Env::in_memory(1)).open("db")?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// db.collection("pets").require_existing()?;
     /// let error = db.collection("pest").require_existing().unwrap_err();
@@ -309,7 +310,7 @@ impl<T> Collection<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Collection::insert_one`]; [`alluvium_store::Error::BatchTooLarge`] if they do not fit one batch.
+    /// As [`Collection::insert_one`]; [`crate::kv::Error::BatchTooLarge`] if they do not fit one batch.
     pub fn insert_many<D: DocumentFor<T>>(&self, documents: impl IntoIterator<Item = D>) -> Result<InsertManyResult> {
         let given = documents.into_iter().map(|document| Ok(document.into_given()?)).collect::<Result<Vec<_>>>()?;
         Ok(InsertManyResult { inserted_ids: self.target.writer()?.insert_given(given)? })
@@ -446,7 +447,7 @@ impl<T> Collection<T> {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn stats(&self) -> Result<alluvium_store::TreeStats> {
+    pub fn stats(&self) -> Result<TreeStats> {
         let (engine, name) = (&self.target.engine, self.target.name()?);
         let documents = engine.catalog.require(name)?.documents;
         engine.store().tree_stats(documents).map_err(|error| match error {

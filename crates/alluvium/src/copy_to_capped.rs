@@ -38,7 +38,7 @@ impl CopyToCapped {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// # let (pets, log) = (db.create_collection("pets")?, db.collection("log"));
+    /// # let (pets, log) = (db.create_collection("pets").run()?, db.collection("log"));
     /// # let limits = alluvium::CappedLimits { size_bytes: 4096, documents: None };
     /// pets.copy_to_capped(&log, limits).max_time(std::time::Duration::from_secs(60)).run()?;
     /// # alluvium::Result::Ok(())
@@ -52,7 +52,7 @@ impl CopyToCapped {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// # let (pets, log) = (db.create_collection("pets")?, db.collection("log"));
+    /// # let (pets, log) = (db.create_collection("pets").run()?, db.collection("log"));
     /// # let limits = alluvium::CappedLimits { size_bytes: 4096, documents: None };
     /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)); // another thread may set it
     /// pets.copy_to_capped(&log, limits).stop_when(stop).run()?;

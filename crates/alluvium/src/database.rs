@@ -2,6 +2,8 @@
 
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
+use crate::create_collection::CreateCollection;
+use crate::create_view::{CreateView, stages};
 use crate::logical::LogicalDatabase;
 use crate::target::Target;
 use alluvium_collections::catalog::ExpectedCollections;
@@ -9,12 +11,11 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
-use alluvium_collections::options::{CollectionOptions, View};
-use alluvium_collections::pipeline::{change_view, create_view};
+use alluvium_collections::options::View;
+use alluvium_collections::pipeline::change_view;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_document::{IntoDocument, Value};
+use alluvium_document::IntoDocument;
 use alluvium_env::Env;
-use alluvium_query::collation::Collation;
 use alluvium_store::{OpenReport, Options, QueryMemory, Stats, Store};
 use std::path::Path;
 use std::time::Duration;
@@ -39,6 +40,7 @@ impl std::fmt::Debug for Database {
 }
 
 /// For operations in other modules of the library, such as [`crate::dump::Dump::restore`].
+#[doc(hidden)]
 impl AsRef<EngineHandle> for Database {
     fn as_ref(&self) -> &EngineHandle {
         &self.engine
@@ -59,7 +61,7 @@ impl CollectionInfo {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("shop.orders")?;
+    /// db.create_collection("shop.orders").run()?;
     /// assert_eq!(db.collections()[0].full_name(), "shop.orders");
     /// # alluvium::Result::Ok(())
     /// ```
@@ -225,7 +227,7 @@ impl Database {
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// let shop = db.logical_database("shop");
-    /// shop.create_collection("orders")?;
+    /// shop.create_collection("orders").run()?;
     /// assert_eq!(shop.collection_names(), ["orders"]);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -237,8 +239,8 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("shop.orders")?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("shop.orders").run()?;
+    /// db.create_collection("pets").run()?;
     /// assert_eq!(db.logical_database_names(), ["main", "shop"]);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -252,7 +254,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// let names: Vec<String> = db.collections().iter().map(|info| info.full_name()).collect();
     /// assert_eq!(names, ["main.pets"]);
     /// # alluvium::Result::Ok(())
@@ -266,7 +268,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// let before = db.snapshot();
     /// db.drop_collection("pets")?;
     /// assert_eq!((db.collections().len(), db.collections_at(&before)?.len()), (0, 1));
@@ -281,102 +283,46 @@ impl Database {
         Ok(names.into_iter().map(info).collect())
     }
 
-    /// Creates an empty collection.
+    /// A collection to create: set its options, then call [`CreateCollection::run`]. Without options, the first write
+    /// creates a collection as well.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
-    /// assert!(db.create_collection("pets").is_err());
+    /// let pets = db.create_collection("pets").run()?;
+    /// assert_eq!(pets.count()?, 0);
+    /// assert!(db.create_collection("pets").run().is_err());
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::Error::CollectionExists`], [`crate::Error::InvalidName`], or as for any write.
-    pub fn create_collection(&self, name: &str) -> Result<Collection> {
-        let name = FullName::parse(name)?;
-        self.engine.catalog.create(&name, CollectionOptions::default())?;
-        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
+    pub fn create_collection(&self, name: &str) -> CreateCollection {
+        CreateCollection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
-    /// Creates a collection with options, by MongoDB's names:
+    /// A view to create: a name for a pipeline over a collection, or over another view, of the same logical database.
+    /// The collection need not exist yet. Set options, then call [`CreateView::run`].
     ///
-    /// - `collation`: how strings compare in its queries, writes by filter, pipelines and indexes that name no
-    ///   collation ([`crate::Find::collation`] has the options). It never changes. An `_id` is unique by its bytes,
-    ///   whatever the collation.
-    /// - `validator`, `validationLevel`, `validationAction`: see [`crate::Collection::set_validator`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let pets = db.create_collection_with("pets", r#"{"collation": {"locale": "en", "strength": 2}}"#)?;
-    /// pets.put("rex", r#"{"kind": "Dog"}"#)?;
-    /// assert_eq!(pets.find(r#"{"kind": "dog"}"#).count()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::create_collection`]; [`crate::Error::Collation`], [`crate::Error::Filter`] for an option that is
-    /// unknown or wrong.
-    pub fn create_collection_with(&self, name: &str, options: impl IntoDocument) -> Result<Collection> {
-        let name = FullName::parse(name)?;
-        self.engine.catalog.create(&name, CollectionOptions::from_map(&options.into_map()?)?)?;
-        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
-    }
-
-    /// Creates a view: a name for a pipeline over a collection, or over another view, of the same logical database.
-    /// It is read by `find`, `count`, `distinct` and `aggregate`, with the indexes of the collection, and dropped as a
-    /// collection is. What it is over need not exist yet.
+    /// `find`, `count`, `distinct` and `aggregate` read a view as a collection, with the indexes of the collection.
+    /// It is dropped as a collection is.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// db.create_view("old_pets", "pets", [doc! {"$match": {"age": {"$gt": 5}}}])?;
+    /// db.create_view("old_pets", "pets", [doc! {"$match": {"age": {"$gt": 5}}}]).run()?;
     /// assert_eq!(db.collection("old_pets").find("{}").count()?, 2);
     /// # use alluvium::doc;
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// [`crate::Error::Pipeline`] for the stages, or for views over each other in a circle;
-    /// [`crate::Error::CollectionExists`]; or as for any write.
-    pub fn create_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> Result<()> {
-        let view = View { on: on.to_owned(), pipeline: stages(pipeline)?, collation: None };
-        create_view(&self.engine, &FullName::parse(name)?, view)
+    pub fn create_view(&self, name: &str, on: &str, pipeline: impl IntoDocument) -> CreateView {
+        CreateView::new(Target::new(&self.engine, FullName::parse(name)), on, pipeline)
     }
 
-    /// As [`Database::create_view`], of a view that compares strings by a collation ([`crate::Find::collation`] has the
-    /// options), also in the queries of it.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// # let pets = db.collection("pets");
-    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// db.create_view_with_collation("all_pets", "pets", "[]", r#"{"locale": "en", "strength": 2}"#)?;
-    /// assert_eq!(db.collection("all_pets").find(r#"{"_id": "REX"}"#).count()?, 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::create_view`]; [`crate::Error::Collation`].
-    pub fn create_view_with_collation(
-        &self,
-        name: &str,
-        on: &str,
-        pipeline: impl IntoDocument,
-        collation: impl IntoDocument,
-    ) -> Result<()> {
-        let collation = Collation::parse(&collation.into_map()?)?;
-        let view = View { on: on.to_owned(), pipeline: stages(pipeline)?, collation };
-        create_view(&self.engine, &FullName::parse(name)?, view)
-    }
-
-    /// Replaces the pipeline of a view, and what it is over, at once. Its collation stays.
+    /// Replaces the pipeline of a view and the name of its collection at once. Its collation stays.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
     /// # let pets = db.collection("pets");
     /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#])?;
-    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#)?;
+    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#).run()?;
     /// db.change_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 2}}}]"#)?;
     /// assert_eq!(db.collection("old_pets").find("{}").count()?, 2);
     /// # alluvium::Result::Ok(())
@@ -394,7 +340,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#)?;
+    /// db.create_view("old_pets", "pets", r#"[{"$match": {"age": {"$gt": 5}}}]"#).run()?;
     /// let (name, view) = &db.views()[0];
     /// assert_eq!((name.as_str(), view.on.as_str()), ("main.old_pets", "pets"));
     /// # alluvium::Result::Ok(())
@@ -409,7 +355,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// db.rename_collection("pets", "archive.pets")?;
     /// assert_eq!(db.collections()[0].full_name(), "archive.pets");
     /// # alluvium::Result::Ok(())
@@ -477,7 +423,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// db.drop_collection("pets")?;
     /// assert!(db.collections().is_empty());
     /// # alluvium::Result::Ok(())
@@ -588,12 +534,4 @@ impl Database {
     pub fn store(&self) -> &Store {
         self.engine.store()
     }
-}
-
-/// The stages of a view: an array, or one stage.
-fn stages(pipeline: impl IntoDocument) -> Result<Vec<Value>> {
-    Ok(match pipeline.into_value()? {
-        Value::Array(stages) => stages,
-        stage => vec![stage],
-    })
 }

@@ -52,7 +52,7 @@ impl<'a> WriteDump<'a> {
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let db = alluvium::Database::open(dir.path().join("db"))?;
     /// # let to = dir.path().join("dump");
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// db.dump(&to).gzip(true).run()?;
     /// assert!(to.join("main/pets.bson.gz").exists());
     /// # alluvium::Result::Ok(())
@@ -127,7 +127,7 @@ impl<'a> WriteDump<'a> {
 /// # let dir = tempfile::tempdir().expect("a directory");
 /// # let db = alluvium::Database::open(dir.path().join("db"))?;
 /// # let to = dir.path().join("dump");
-/// # db.create_collection("pets")?;
+/// # db.create_collection("pets").run()?;
 /// # db.dump(&to).run()?;
 /// let dump = alluvium::dump::read(&to).run()?;
 /// assert_eq!(dump.collections[0].name, "main.pets");
@@ -149,7 +149,7 @@ impl ReadDump {
     /// The files to read: another environment for tests.
     ///
     /// ```
-    /// let dump = alluvium::dump::read("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// let dump = alluvium::dump::read("nowhere").env(alluvium::env::Env::in_memory(1));
     /// assert!(dump.run().is_err());
     /// ```
     pub fn env(mut self, env: Env) -> Self {

@@ -445,8 +445,7 @@ impl<T> Find<T> {
     /// use alluvium::CappedLimits;
     /// use std::time::Duration;
     ///
-    /// let log = db.collection("log");
-    /// log.create().capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
+    /// let log = db.create_collection("log").capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
     /// log.insert_one(r#"{"_id": 1}"#)?;
     /// let mut tail = log.find("{}").tail()?;
     /// assert!(tail.next_document()?.is_some() && tail.next_document()?.is_none());

@@ -52,7 +52,7 @@ impl InspectFile {
     /// The files to read: another environment for tests.
     ///
     /// ```
-    /// let file = alluvium::inspect::file("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// let file = alluvium::inspect::file("nowhere").env(alluvium::env::Env::in_memory(1));
     /// assert!(file.run(|_| {}).is_err());
     /// ```
     pub fn env(mut self, env: Env) -> Self {

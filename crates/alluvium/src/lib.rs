@@ -28,8 +28,9 @@
 //! There is no async runtime.
 //!
 //! Events are logged through the crate [`log`](https://docs.rs/log), with the targets
-//! `alluvium::store`, `alluvium::files`, `alluvium::index` and `alluvium::open`: as errors damage
-//! and a poisoned database; as warnings torn tails, failed flushes and ended snapshots; as
+//! `alluvium::store`, `alluvium::files`, `alluvium::index`, `alluvium::open` and `alluvium::query`: as errors damage
+//! and a poisoned database; as warnings torn tails, failed flushes, ended snapshots, and queries that find nothing because
+//! they compare a date with texts; as
 //! information opening and closing; at debug level flushes, compactions and slow operations. Some
 //! events are logged while locks are held, so a logger must not call the database.
 
@@ -45,8 +46,10 @@ mod collection;
 mod copy_to_capped;
 mod create_collection;
 mod create_index;
+mod create_view;
 mod database;
 mod delete;
+#[cfg(feature = "transfer")]
 pub mod dump;
 mod filter_write;
 mod find;
@@ -69,7 +72,7 @@ pub use alluvium_collections::appends::AppendWatch;
 pub use alluvium_collections::catalog::ExpectedCollections;
 pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
-pub use alluvium_collections::find::{Explanation, Hint};
+pub use alluvium_collections::find::{Explanation, Hint, TypeMismatch, type_mismatches};
 pub use alluvium_collections::ids::MAX_DOCUMENT_BYTES;
 pub use alluvium_collections::index::IndexProgress;
 pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
@@ -100,11 +103,14 @@ pub use alluvium_query::validator::{ValidationAction, ValidationLevel, Validator
 pub use alluvium_readonly::prefixed;
 pub use alluvium_readonly::{Build, BuildReport, OnDuplicate, Stats as ReadOnlyStats};
 pub use alluvium_store::{
-    Compression, CutTail, Durability, LostNumbers, OpenReport, Options, PartitionStats, QueryCharge, QueryMemory,
-    Stats, TreeStats,
+    Compression, CutTail, Durability, LostNumbers, OpenReport, PartitionStats, QueryCharge, QueryMemory, Stats,
+    TreeStats,
 };
+#[cfg(feature = "transfer")]
 pub use alluvium_transfer::packing::{Packer, Packing};
+#[cfg(feature = "transfer")]
 pub use alluvium_transfer::read_only_build::ReadOnlyBuild;
+#[cfg(feature = "transfer")]
 pub use alluvium_transfer::{export, load};
 pub use at::CollectionAt;
 pub use batch::WriteBatch;
@@ -113,6 +119,7 @@ pub use collection::{Collection, InsertManyResult, InsertOneResult};
 pub use copy_to_capped::CopyToCapped;
 pub use create_collection::CreateCollection;
 pub use create_index::{CreateIndex, IndexBuild, IndexInfo, check_index};
+pub use create_view::CreateView;
 pub use database::{Builder, CollectionInfo, Database};
 pub use delete::Delete;
 pub use find::Find;
@@ -120,7 +127,9 @@ pub use find_one_and_modify::FindOneAndModify;
 pub use logical::LogicalDatabase;
 pub use maintenance::{Compact, Verify};
 pub use names::check_name;
-pub use read_only::{BuildReadOnly, OpenReadOnly, ReadOnly};
+#[cfg(feature = "transfer")]
+pub use read_only::BuildReadOnly;
+pub use read_only::{OpenReadOnly, ReadOnly};
 pub use scan::Scan;
 pub use update::Update;
 pub use validation::SetValidator;

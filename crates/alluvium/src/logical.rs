@@ -1,12 +1,11 @@
 //! Logical databases: the part of a collection's name before the first dot.
 
 use crate::collection::Collection;
+use crate::create_collection::CreateCollection;
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::names::{FullName, check_logical};
-use alluvium_collections::options::CollectionOptions;
-use alluvium_document::IntoDocument;
 
 /// A handle on a logical database, which MongoDB's clients call a database.
 #[derive(Clone)]
@@ -47,7 +46,7 @@ impl LogicalDatabase {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("shop.orders")?;
+    /// db.create_collection("shop.orders").run()?;
     /// assert_eq!(db.logical_database("shop").collection_names(), ["orders"]);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -56,38 +55,17 @@ impl LogicalDatabase {
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
 
-    /// Creates an empty collection.
+    /// A collection of this logical database to create, as [`crate::Database::create_collection`]; the name may contain
+    /// dots.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// let orders = db.logical_database("shop").create_collection("orders")?;
-    /// assert_eq!(orders.count()?, 0);
+    /// let orders = db.logical_database("shop").create_collection("orders").run()?;
+    /// assert_eq!(orders.full_name()?, "shop.orders");
     /// # alluvium::Result::Ok(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Database::create_collection`].
-    pub fn create_collection(&self, name: &str) -> Result<Collection> {
-        let name = FullName::new(&self.name, name)?;
-        self.engine.catalog.create(&name, CollectionOptions::default())?;
-        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
-    }
-
-    /// As [`Database::create_collection_with`].
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// let shop = db.logical_database("shop");
-    /// shop.create_collection_with("orders", r#"{"collation": {"locale": "en", "strength": 2}}"#)?;
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Database::create_collection_with`].
-    pub fn create_collection_with(&self, name: &str, options: impl IntoDocument) -> Result<Collection> {
-        let name = FullName::new(&self.name, name)?;
-        self.engine.catalog.create(&name, CollectionOptions::from_map(&options.into_map()?)?)?;
-        Ok(Collection::new(Target::new(&self.engine, Ok(name))))
+    pub fn create_collection(&self, name: &str) -> CreateCollection {
+        CreateCollection::new(Target::new(&self.engine, FullName::new(&self.name, name)))
     }
 
     /// Drops all its collections and views. Each is dropped atomically, but not all of them together. A
@@ -95,7 +73,7 @@ impl LogicalDatabase {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("shop.orders")?;
+    /// db.create_collection("shop.orders").run()?;
     /// db.logical_database("shop").drop()?;
     /// assert!(db.collections().is_empty());
     /// # alluvium::Result::Ok(())

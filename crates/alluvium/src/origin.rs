@@ -35,7 +35,8 @@ impl Origin {
         }
     }
 
-    /// What all expressions of a query share that begins now, with the collation of the collection.
+    /// The variables that all expressions of a query share, with the collation of the collection. `$$NOW` is the present
+    /// time.
     /// The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         match self {
@@ -54,14 +55,14 @@ impl Origin {
         }
     }
 
-    /// The name of the view that this is, and what it is in; `None` for documents.
+    /// The database, the name and the snapshot of a view; `None` for a collection and a read-only store.
     pub fn view(&self) -> Result<Option<(&EngineHandle, &FullName, Option<&Snapshot>)>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
         Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
     }
 
-    /// The cursor of a request that names one `_id` and asks for nothing else; `None` if it has to be parsed.
+    /// The cursor of a request that has one `_id` as its filter and no other options; `None` for any other request.
     pub fn find_only_id(&self, request: &FindRequest) -> Result<Option<Cursor>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;

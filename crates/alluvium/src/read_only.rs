@@ -2,6 +2,7 @@
 
 use crate::aggregate::Aggregate;
 use crate::find::Find;
+use crate::kv;
 use crate::origin::Origin;
 use crate::scan::Scan;
 use alluvium_collections::error::{Error, Result};
@@ -12,9 +13,11 @@ use alluvium_document::{Document, IntoDocument, Map, Value};
 use alluvium_readonly::Stats as ReadOnlyStats;
 use std::path::Path;
 
+#[cfg(feature = "transfer")]
 mod build;
 mod open;
 
+#[cfg(feature = "transfer")]
 pub use build::BuildReadOnly;
 pub use open::OpenReadOnly;
 
@@ -52,6 +55,7 @@ impl ReadOnly {
     /// assert_eq!(build.finish()?.pairs, 1);
     /// # alluvium::Result::Ok(())
     /// ```
+    #[cfg(feature = "transfer")]
     pub fn build(path: impl AsRef<Path>, collection: &str) -> BuildReadOnly {
         BuildReadOnly::new(path.as_ref().to_owned(), collection)
     }
@@ -179,7 +183,7 @@ impl ReadOnly {
     /// assert_eq!(store.pairs().len(), 2);
     /// # alluvium::Result::Ok(())
     /// ```
-    pub fn pairs(&self) -> &alluvium_readonly::ReadOnly {
+    pub fn pairs(&self) -> &kv::read_only::ReadOnly {
         self.documents.pairs()
     }
 

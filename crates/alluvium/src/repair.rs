@@ -59,7 +59,7 @@ impl Repair {
     /// The files, clock and randomness to use: another environment for tests.
     ///
     /// ```
-    /// let env = alluvium_env::Env::in_memory(1);
+    /// let env = alluvium::env::Env::in_memory(1);
     /// alluvium::Database::builder().env(env.clone()).open("db")?.close()?;
     /// assert!(alluvium::repair::repair("db", "saved").env(env).run()?.is_whole());
     /// # alluvium::Result::Ok(())
@@ -155,7 +155,7 @@ impl Examine {
     /// The files to read: another environment for tests.
     ///
     /// ```
-    /// let examine = alluvium::repair::examine("nowhere").env(alluvium_env::Env::in_memory(1));
+    /// let examine = alluvium::repair::examine("nowhere").env(alluvium::env::Env::in_memory(1));
     /// assert!(examine.run().is_err());
     /// ```
     pub fn env(mut self, env: Env) -> Self {

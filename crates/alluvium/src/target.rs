@@ -60,7 +60,8 @@ impl Target {
         })
     }
 
-    /// What all expressions of a query share that begins now, with the collation of the collection.
+    /// The variables that all expressions of a query share, with the collation of the collection. `$$NOW` is the present
+    /// time.
     /// The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         Ok(limited(moment_of(&self.engine, self.name()?), &request.limits, &self.engine.env))

@@ -87,7 +87,7 @@ fn is_too_large(error: &StoreError) -> bool {
 /// The end of the name of a checkpoint or restored database that is not whole yet.
 const UNFINISHED: &str = ".incomplete";
 
-/// What an error is about that names a directory which is not whole, and what to do with it.
+/// The advice for an error about an incomplete directory.
 pub(crate) fn of_unfinished(error: &Error) -> Option<String> {
     match error {
         Error::Store(

@@ -8,6 +8,7 @@
 mod file;
 
 use crate::exit::{Failure, Outcome};
+use crate::mode::Mode;
 use crate::output::terminal::Color;
 use crate::settings::database::{Acknowledge, LEAST_MEMORY};
 use crate::settings::size;
@@ -48,6 +49,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         },
     },
     Setting { name: "memory", default: "256M", check: |text| size::parse(text).and_then(enough).map(drop) },
+    Setting {
+        name: "mode",
+        default: "auto: lists of documents are tables on a terminal",
+        check: |text| {
+            let names = "write auto, pretty, json, jsonl, table, csv, tsv or markdown";
+            Mode::from_str(text, true).map(drop).map_err(|_| names.to_owned())
+        },
+    },
     Setting { name: "readers", default: "one for each core", check: count },
     Setting {
         name: "sync",

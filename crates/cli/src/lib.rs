@@ -19,6 +19,7 @@ pub mod files;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod logging;
+mod mode;
 mod notes;
 mod operators;
 pub mod output;

@@ -45,7 +45,7 @@ struct Node {
     figures: Figures,
 }
 
-/// What is known of the values of a field.
+/// The statistics of the values of a field.
 #[derive(Default)]
 struct Figures {
     documents: u64,

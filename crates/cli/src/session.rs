@@ -4,9 +4,10 @@
 //! A thread-local value rather than a parameter, so that every command works in the shell
 //! unchanged.
 
+use crate::mode::Mode;
 use crate::signals::{self, Stop};
 use alluvium::Database;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 #[derive(Clone)]
 struct Session {
@@ -21,6 +22,8 @@ thread_local! {
     static OPEN: RefCell<Option<Session>> = const { RefCell::new(None) };
     /// A command that was typed at another command's prompt.
     static NEXT: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// How a shell prints documents, if it was chosen there.
+    static MODE: Cell<Option<Mode>> = const { Cell::new(None) };
 }
 
 /// Makes the shell run this command next.
@@ -55,8 +58,19 @@ fn begin(session: Session, stop: &Stop) -> Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         OPEN.with(|open| *open.borrow_mut() = None);
+        set_mode(None);
         signals::share(None);
     }
+}
+
+/// How the shell prints documents from now on; `None` for the setting.
+pub(crate) fn set_mode(mode: Option<Mode>) {
+    MODE.with(|chosen| chosen.set(mode));
+}
+
+/// How the shell prints documents, if it was chosen there.
+pub(crate) fn mode() -> Option<Mode> {
+    MODE.with(Cell::get)
 }
 
 fn of_session<T>(get: impl FnOnce(&Session) -> T) -> Option<T> {

@@ -89,11 +89,11 @@ pub(crate) struct Streams {
     pub input_is_terminal: bool,
     /// Informs the visitor that the command reads.
     pub request_input: fn(&Stream),
-    /// Where that is written.
+    /// The stream to which these requests are written.
     pub requests: Arc<Stream>,
     pub output: Arc<Stream>,
     pub error: Arc<Stream>,
-    /// Where long output is written, if the visitor shows it by a pager.
+    /// The pipe for long output, if the visitor has a pager.
     pub pages: Option<Arc<Stream>>,
 }
 

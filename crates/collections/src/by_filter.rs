@@ -27,7 +27,7 @@ use found::FoundKeys;
 /// between the two.
 const UPSERT_ATTEMPTS_MAX: usize = 16;
 
-/// What is done to the matching documents.
+/// The change of the matching documents.
 #[derive(Clone)]
 pub enum Action {
     /// The document is updated or replaced.
@@ -42,7 +42,7 @@ pub struct FilterWrite<'a> {
     pub writer: Writer<'a>,
     /// Selects the documents.
     pub query: Query,
-    /// What is done to them.
+    /// The change.
     pub action: Action,
     /// Inserts a document if none matches.
     pub upsert: bool,

@@ -44,7 +44,7 @@ pub struct Catalog {
     /// True if collections that are created without options keep the order of insertion.
     natural_order: AtomicBool,
     folds: Arc<Folds>,
-    /// What is read under a name that no collection has.
+    /// The empty collection that is read under a name without a collection.
     absent: Arc<CollectionState>,
     /// Where the values are counted that expressions make.
     memory: Memory,
@@ -84,7 +84,7 @@ pub(crate) struct Incarnation {
 }
 
 impl Incarnation {
-    /// That of a collection with this state and these indexes.
+    /// The incarnation of a collection with this state and these indexes.
     pub fn of(state: &CollectionState, indexes: &IndexSet) -> Self {
         Self { documents: state.documents, schema: indexes.schema }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Encoders {
 struct Kept {
     shapes: Arc<ShapeTable>,
     encoder: Encoder,
-    /// What the encoder had learnt when its memory was charged.
+    /// How much the encoder had learnt when its memory was charged.
     learnt: u64,
     charge: Charge,
 }

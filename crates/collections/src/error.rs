@@ -231,6 +231,18 @@ pub enum Error {
     /// A document cannot be stored.
     #[error("the document cannot be stored: {0}")]
     InvalidDocument(String),
+    /// A stored document does not fit the Rust type that it is read as.
+    #[error("document {id} of {collection} is no value of the type {type_name}: {reason}")]
+    UnfittingDocument {
+        /// The collection.
+        collection: String,
+        /// Its `_id`, as JSON.
+        id: String,
+        /// The name of the type.
+        type_name: &'static str,
+        /// What does not fit.
+        reason: String,
+    },
     /// A document is larger than 16 MiB as BSON.
     #[error("the document cannot be stored: {0}")]
     DocumentTooLarge(String),
@@ -489,7 +501,7 @@ impl Error {
             Self::InvalidId { code: 52, .. } => (52, "DollarPrefixedFieldName"),
             Self::InvalidId { code: 53, .. } => (53, "InvalidIdField"),
             Self::DocumentTooLarge(_) => (10334, "BSONObjectTooLarge"),
-            Self::InvalidDocument(_) | Self::InvalidId { .. } => (2, "BadValue"),
+            Self::InvalidDocument(_) | Self::UnfittingDocument { .. } | Self::InvalidId { .. } => (2, "BadValue"),
             Self::Json(_) => (9, "FailedToParse"),
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
             Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
@@ -538,6 +550,7 @@ impl Error {
             Self::CappedPositionLost(_) => ErrorKind::SnapshotTooOld,
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
+            | Self::UnfittingDocument { .. }
             | Self::DocumentTooLarge(_)
             | Self::InvalidId { .. }
             | Self::Json(_)
@@ -603,7 +616,7 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
         E::OpenedForReading(_) => ErrorKind::ReadOnly,
         E::Storage(error) if error.is_no_space() => ErrorKind::NoSpace,
         E::Storage(_) => ErrorKind::Io,
-        E::InUse(_) => ErrorKind::InUse,
+        E::InUse(_) | E::InUseHere(_) => ErrorKind::InUse,
         E::InvalidOption { .. } | E::BatchTooLarge { .. } => ErrorKind::Invalid,
         E::NoSuchTree(_) | E::SchemaChanged(_) => ErrorKind::Namespace,
         E::NoSpace(_) | E::NoSpaceToOpen { .. } => ErrorKind::NoSpace,

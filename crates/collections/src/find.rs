@@ -3,6 +3,7 @@
 
 mod execution;
 mod explain;
+mod mismatches;
 mod one;
 mod planning;
 mod points;
@@ -13,6 +14,7 @@ mod statistics;
 pub use execution::{Execution, project};
 pub(crate) use execution::{memory_bytes_max, stage_bytes_max};
 pub use explain::Explanation;
+pub use mismatches::{TypeMismatch, type_mismatches};
 pub use one::{find_by_id, find_only_id};
 pub(crate) use planning::Planned;
 pub(crate) use points::{Points, plan_points};

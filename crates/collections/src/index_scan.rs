@@ -99,7 +99,7 @@ impl IndexScan {
         Ok(Self { entries, entry: Vec::new(), value: Vec::new(), key_len: 0 })
     }
 
-    /// What the scan examined.
+    /// The numbers of entries and documents that were examined.
     pub fn examined(&self) -> &Examined {
         &self.entries.examined
     }
@@ -172,14 +172,14 @@ pub(crate) struct EntryScan {
     view: Arc<CollectionView>,
     index: Arc<Index>,
     scan: alluvium_store::Scan,
-    /// What was examined so far.
+    /// The numbers of entries and documents that were examined so far.
     pub examined: Examined,
     /// The scan counts as a use of the index: see [`EntryScan::for_query`].
     counted: bool,
     row: Vec<u8>,
 }
 
-/// What proves an entry.
+/// The result of proving an entry.
 pub(crate) struct Yielded {
     /// The document, if it was read.
     pub document: Option<Document>,

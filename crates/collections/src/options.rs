@@ -12,7 +12,7 @@ use alluvium_query::validator::Validator;
 /// The options of a collection, as its description has them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CollectionOptions {
-    /// What its documents must be.
+    /// The rules that its documents must match.
     pub validator: Option<Validator>,
     /// The order of strings in queries, writes by filter, pipelines and indexes that name no collation. It never
     /// changes. Two documents whose `_id`s are equal by it alone may be in a collection: an `_id` is compared by its
@@ -132,11 +132,11 @@ fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationEr
 /// A view: a pipeline over a collection, or over another view, of the same logical database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// The name of what it is over, without its logical database.
+    /// The name of its collection or view, without the logical database.
     pub on: String,
     /// The stages, as they were given.
     pub pipeline: Vec<Value>,
-    /// The order of strings in its stages and in queries of it, which can name no other one.
+    /// The collation of its stages and of all queries of the view.
     pub collation: Option<Collation>,
 }
 

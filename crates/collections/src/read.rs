@@ -151,17 +151,17 @@ pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError)
 /// A document that was read, as a value of a type.
 ///
 /// # Errors
-/// [`Error::DamagedDocument`]; [`Error::InvalidDocument`] if it does not fit the type.
+/// [`Error::DamagedDocument`]; [`Error::UnfittingDocument`] if it does not fit the type.
 pub fn from_document<T: FromDocument>(name: &FullName, document: Document) -> Result<T> {
-    T::from_document(document).map_err(|error| no_value(name, error))
+    T::from_document(document).map_err(|error| no_value(name, std::any::type_name::<T>(), error))
 }
 
 #[cold]
-fn no_value(name: &FullName, error: FromDocumentError) -> Error {
+fn no_value(name: &FullName, type_name: &'static str, error: FromDocumentError) -> Error {
     let (collection, id) = (name.to_string(), id_text(&error.id));
     match error.reason {
         DocumentError::Row(damage) => Error::DamagedDocument { collection, id, reason: damage.to_string() },
-        reason => Error::InvalidDocument(format!("document {id} of {collection}: {reason}")),
+        reason => Error::UnfittingDocument { collection, id, type_name, reason: reason.to_string() },
     }
 }
 

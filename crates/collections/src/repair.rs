@@ -75,7 +75,7 @@ pub struct Unreadable {
     pub collection: String,
     /// The `_id`, as extended JSON.
     pub id: String,
-    /// What is missing or wrong.
+    /// The description of the loss.
     pub reason: String,
 }
 

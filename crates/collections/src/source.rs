@@ -42,7 +42,7 @@ pub(crate) struct LocalDocuments {
     examined: u64,
 }
 
-/// What a scan reads.
+/// The rows that a scan reads.
 enum Rows {
     /// The rows in ranges of keys, by these.
     Keys(KeyRows),

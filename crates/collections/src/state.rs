@@ -10,6 +10,7 @@ use alluvium_document::shape::ShapeTable;
 use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
 use alluvium_store::TreeId;
+use hashbrown::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -32,6 +33,8 @@ pub struct CollectionState {
     pub(crate) upserts: UpsertLocks,
     /// Plans of earlier queries.
     pub(crate) plans: PlanCache,
+    /// The paths that were compared with dates in queries without a result, and were looked at.
+    pub(crate) compared_dates: Mutex<HashSet<String>>,
     /// True once the table of shapes was full.
     shapes_full: AtomicBool,
     /// The number of documents.
@@ -56,6 +59,7 @@ impl CollectionState {
             statistics: StatisticsCell::default(),
             upserts: UpsertLocks::default(),
             plans: PlanCache::default(),
+            compared_dates: Mutex::default(),
             shapes_full: AtomicBool::new(false),
             count: DocumentCount::default(),
             appends: Arc::default(),

@@ -39,7 +39,7 @@ fn main() -> Outcome {
         ..Options::default()
     };
     let database = Database::builder().env(env).options(options).open(dir)?;
-    let comments = database.create_collection("comments")?;
+    let comments = database.create_collection("comments").run()?;
     let texts: Vec<String> = (0..COMMENTS).map(data::comment).collect();
     comments.insert_many(texts.iter().map(String::as_str))?;
     comments.create_index(doc! {"author": 1}).run()?;
@@ -77,7 +77,7 @@ fn settle(database: &Database) -> Outcome {
 
 /// A load, with the flushes and compactions that it causes.
 fn load(database: &Database) -> Outcome {
-    let loaded = database.create_collection("loaded")?;
+    let loaded = database.create_collection("loaded").run()?;
     let lines: String = (0..COMMENTS).map(|number| data::comment(number) + "\n").collect();
     let mut lines = Some(lines.into_bytes());
     path("load", COMMENTS, || {
@@ -156,7 +156,7 @@ fn puts(database: &Database) -> Outcome {
         }
         Ok(())
     };
-    let collection = database.create_collection("texts")?;
+    let collection = database.create_collection("texts").run()?;
     let (first, rest) = texts.split_at(PUTS as usize);
     put(first, &collection)?;
     path("put-json", PUTS, || put(rest, &collection))
@@ -164,7 +164,7 @@ fn puts(database: &Database) -> Outcome {
 
 /// Inserts of maps under three indexes, with the flushes and compactions that they cause.
 fn inserts(database: &Database) -> Outcome {
-    let sales = database.create_collection("sales")?;
+    let sales = database.create_collection("sales").run()?;
     for keys in data::sale_indexes() {
         sales.create_index(keys).run()?;
     }

@@ -7,6 +7,7 @@
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
 
+#[cfg(feature = "bson")]
 mod convert;
 mod decode;
 mod fit;

@@ -30,8 +30,8 @@ pub trait IntoDocument {
         self.into_map().map(Given::Fields)
     }
 
-    /// A document's fields, or any other value, such as an array of the stages of a pipeline, whose elements
-    /// may be JSON text, too. The caller checks the type.
+    /// The fields of a document, or any other value, such as the array of stages of a pipeline. The elements of an array
+    /// may be JSON text. The caller checks the type.
     ///
     /// # Errors
     /// [`InputError`].

@@ -10,7 +10,7 @@
 //! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it
 //! represents; a malformed one is an error.
 
-mod date;
+pub(crate) mod date;
 mod error;
 mod exact;
 mod extended;

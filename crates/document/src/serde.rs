@@ -22,10 +22,18 @@
 //! | `std::time::SystemTime` | date, in milliseconds; later than 1969 |
 //! | types of the crate `bson` (`ObjectId`, `DateTime`, `Decimal128`, `Binary`, `Uuid`, …) | the same type |
 //! | `serde_json::Value` | map, array or scalar; Extended JSON is not interpreted inside a struct |
-//! | `chrono::DateTime<Utc>` | text, or a date under `#[serde(with = "alluvium::serde::chrono")]` (feature `chrono`) |
-//! | `jiff::Timestamp` | text, or a date under `#[serde(with = "alluvium::serde::jiff")]` (feature `jiff`) |
+//! | `chrono::DateTime<Utc>`, `chrono::DateTime<Local>`, `jiff::Timestamp` | date, in milliseconds: smaller units are dropped |
+//! | `chrono::DateTime<FixedOffset>`, `jiff::Zoned`, dates and times without a zone | text |
+//! | `uuid::Uuid` | binary data of subtype 4 |
 //!
-//! Reading accepts any numeric type that holds the value exactly, and decimals for floating point.
+//! Reading accepts any numeric type that holds the value exactly, and decimals for floating point; for dates and UUIDs
+//! also their text. With the features `chrono`, `jiff` and `uuid`, these types are values in filters and in [`doc!`]
+//! as well, with the same meaning.
+//!
+//! Serde reads the content of `#[serde(flatten)]` and of most enums without knowing the types of fields. Dates of `chrono`
+//! and `jiff` inside need `#[serde(with = "alluvium::serde::chrono")]` or `"alluvium::serde::jiff"` there.
+//!
+//! [`doc!`]: crate::doc
 //!
 //! In a foreign format, types that it lacks are written as canonical Extended JSON, and read back
 //! from it.
@@ -33,6 +41,7 @@
 #[cfg(feature = "chrono")]
 pub mod chrono;
 mod de;
+mod foreign;
 #[cfg(feature = "jiff")]
 pub mod jiff;
 mod json;
@@ -41,6 +50,8 @@ mod row;
 mod ser;
 mod system_time;
 mod top;
+#[cfg(feature = "uuid")]
+mod uuid;
 
 pub use de::from_value;
 pub(crate) use row::from_row;

@@ -66,8 +66,7 @@ pub enum Value {
     DbPointer(Box<DbPointer>),
 }
 
-/// A double whose equality is that of its bits, so that NaN equals itself and -0.0 does not equal
-/// 0.0.
+/// A double that is compared by its bits: NaN equals itself, and -0.0 does not equal 0.0.
 #[derive(Debug, Clone, Copy)]
 pub struct Double(pub f64);
 
@@ -158,6 +157,15 @@ impl Value {
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Value::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The value as a boolean, if it is one.
+    #[inline]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(flag) => Some(*flag),
             _ => None,
         }
     }

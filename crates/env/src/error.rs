@@ -59,7 +59,7 @@ pub enum Error {
         /// The most bytes that they may take.
         limit: u64,
     },
-    /// What a database that was opened for reading only would write takes more memory than it may.
+    /// A database that was opened for reading only keeps its changes in memory, and they take more than the limit.
     #[error(
         "{} was opened for reading only, and what is kept in memory in place of being written would take more than \
          {limit} bytes: raise the memory budget", path.display()

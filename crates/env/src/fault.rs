@@ -171,7 +171,7 @@ impl FaultFs {
 }
 
 impl Fs for FaultFs {
-    crate::forward_fs!(inner: is_same_disk, open_files_max);
+    crate::forward_fs!(inner: is_locked_here, is_same_disk, open_files_max);
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
         let control = self.control.clone();

@@ -27,6 +27,11 @@ macro_rules! forward_fs {
     (@try_lock_to_read $f:ident) => {
         $crate::forward_fs!(=> $f.try_lock_to_read(path: &Path) -> Option<Box<dyn $crate::FileLock>>);
     };
+    (@is_locked_here $f:ident) => {
+        fn is_locked_here(&self, path: &Path) -> bool {
+            self.$f.is_locked_here(path)
+        }
+    };
     (@available_bytes $f:ident) => { $crate::forward_fs!(=> $f.available_bytes(path: &Path) -> u64); };
     (@is_same_disk $f:ident) => { $crate::forward_fs!(=> $f.is_same_disk(one: &Path, other: &Path) -> bool); };
     (@open_files_max $f:ident) => {

@@ -69,11 +69,16 @@ pub trait Fs: Send + Sync {
     /// the lock is one on the directory, too, where the file system has such locks: a lock file
     /// that is removed lets no second process in.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
-    /// A lock that any number of readers hold at once, but not beside [`Fs::try_lock`] and not the
-    /// other way round. It is one on an existing file, and permission to read that is enough. Of a
-    /// held directory without this file, the lock is one on the directory alone; if the file system
-    /// has no such locks, that is an error. Writes nothing.
+    /// A lock for readers. Any number of readers hold it at once; it excludes the lock of
+    /// [`Fs::try_lock`]. The file must exist, and permission to read it is enough. In a held
+    /// directory without this file, the directory itself is locked; if the file system cannot lock
+    /// directories, that is an error. Writes nothing.
     fn try_lock_to_read(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
+    /// True if this process holds a lock on the file: an explanation for a lock that is not given.
+    fn is_locked_here(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
     /// The bytes that can still be written to the file system of `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
     /// False if the two existing paths are on different disks, so that one can fill up without the
@@ -131,7 +136,7 @@ pub trait FileLock: Send + Sync {}
 /// existing directory too, because its creator may not have done so.
 ///
 /// # Errors
-/// Those of the file system; some of the directories may exist then.
+/// Errors of the file system; some of the directories may exist then.
 pub fn create_dir_durably(fs: &Arc<dyn Fs>, path: &Path) -> Result<()> {
     let mut parents = vec![parent_of(path)];
     let mut at = parents[0];

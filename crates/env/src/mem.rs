@@ -287,6 +287,12 @@ impl Fs for MemFs {
         self.lock(path, true)
     }
 
+    fn is_locked_here(&self, path: &Path) -> bool {
+        let names = self.shared.names.read();
+        let file = self.place(&names, path).and_then(|place| names.file(place).at("look at", path));
+        file.is_ok_and(|node| node.state.lock().locks.are_held())
+    }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         let names = self.shared.names.read();
         names.node(self.place(&names, path)?).at("read the free space at", path)?;

@@ -219,6 +219,10 @@ impl Fs for OsFs {
         self.lock(path, LockKind::Shared)
     }
 
+    fn is_locked_here(&self, path: &Path) -> bool {
+        lock::is_held_here(&self.place(path))
+    }
+
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         let place = self.place(path);
         let found = match place.held {

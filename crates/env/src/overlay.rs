@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-/// What a name in the directory is now, where that differs from the disk.
+/// The current entry of a name whose entry on the disk is another one.
 #[derive(Clone)]
 enum Entry {
     File(Arc<Node>),
@@ -37,7 +37,7 @@ struct Names {
     open: HashMap<PathBuf, Weak<Node>>,
 }
 
-/// What a path leads to.
+/// The file or directory at a path.
 enum Found {
     /// A file that differs from the disk, or is open.
     Node(Arc<Node>),
@@ -247,7 +247,7 @@ fn crosses(op: &'static str, path: &Path) -> Error {
 }
 
 impl Fs for OverlayFs {
-    crate::forward_fs!(inner: is_same_disk, open_files_max);
+    crate::forward_fs!(inner: is_locked_here, is_same_disk, open_files_max);
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
         let is_new = match self.inside(dir) {
@@ -333,7 +333,7 @@ impl Fs for OverlayFs {
         }
     }
 
-    /// What is in memory is not durable, and nothing of it has to be.
+    /// Does nothing: the files in memory need not be durable.
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         if self.inside(dir).is_none() {
             return self.inner.sync_dir(dir);

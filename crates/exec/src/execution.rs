@@ -30,7 +30,7 @@ impl<S: Source> Execution<S> {
     /// [report](Execution::report).
     ///
     /// # Errors
-    /// Those of the source when scans begin.
+    /// Errors of the source when scans begin.
     pub fn new(source: S, plan: &Node, mut request: Request, timed: bool) -> Result<Self, S::Error> {
         let watch = Watch::new(std::mem::take(&mut request.limits));
         let run = Run { source, request, watch, timed };
@@ -51,7 +51,7 @@ impl<S: Source> Execution<S> {
     /// The next document. Reads ahead in batches that grow.
     ///
     /// # Errors
-    /// Those of the source, and [`crate::Interrupted`]; the execution then has ended.
+    /// Errors of the source, and [`crate::Interrupted`]; the execution then has ended.
     pub fn next_item(&mut self) -> Result<Option<Item>, S::Error> {
         // Also where no document is read for a long time.
         self.run.check_limits()?;
@@ -82,7 +82,7 @@ impl<S: Source> Execution<S> {
     /// from the execution afterwards.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub fn split(&mut self) -> Result<Vec<S::Documents>, S::Error> {
         if !self.buffer.is_empty() || self.most != 1 || !self.run.request.sort.is_empty() {
             return Ok(Vec::new());

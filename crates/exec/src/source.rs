@@ -80,7 +80,7 @@ pub trait Source {
     /// Begins a scan of the documents in ranges of `_id` that match a filter. Reads nothing yet.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<Self::Documents, Self::Error>;
 
     /// Appends the next documents of a scan, in the order of the keys of their `_id`s (descending
@@ -89,7 +89,7 @@ pub trait Source {
     /// values at the needed paths, nested as in the document.
     ///
     /// # Errors
-    /// Those of the source; of the filter, by [`Source::damaged`]; [`Interrupted`].
+    /// Errors of the source; of the filter, by [`Source::damaged`]; [`Interrupted`].
     fn next_documents(
         &self,
         scan: &mut Self::Documents,
@@ -126,7 +126,7 @@ pub trait Source {
     /// order; empty if that is not possible, or too few documents are there.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     fn split_documents(&self, scan: &Self::Documents) -> Result<Vec<Self::Documents>, Self::Error> {
         let _ = scan;
         Ok(Vec::new())
@@ -144,7 +144,7 @@ pub trait Source {
     /// [`crate::BATCH_BYTES`].
     ///
     /// # Errors
-    /// Those of the source. Documents that were read before are set.
+    /// Errors of the source. Documents that were read before are set.
     fn read_documents(&self, items: &mut [Item]) -> Result<usize, Self::Error>;
 
     /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet.
@@ -160,7 +160,7 @@ pub trait Source {
     /// none is missing.
     ///
     /// # Errors
-    /// Those of the source; [`Interrupted`].
+    /// Errors of the source; [`Interrupted`].
     fn next_entries(
         &self,
         scan: &mut Self::Entries,
@@ -180,7 +180,7 @@ pub trait Source {
     /// if the rows of the documents exceed [`crate::BATCH_BYTES`].
     ///
     /// # Errors
-    /// Those of the source. Entries that were treated before are marked.
+    /// Errors of the source. Entries that were treated before are marked.
     fn prove(
         &self,
         scan: &mut Self::Entries,
@@ -196,7 +196,7 @@ pub trait Source {
     /// The entry is damaged.
     fn values(&self, scan: &Self::Entries, entry: EntryRef<'_>) -> Result<Vec<Option<Value>>, Self::Error>;
 
-    /// What a scan of entries examined, proofs included.
+    /// The numbers of entries and documents that a scan of entries examined, proofs included.
     fn entries_examined(&self, scan: &Self::Entries) -> Examined;
 
     /// The keys that a document yields under an index, ascending.

@@ -8,7 +8,7 @@ use alluvium_query::plan::{IndexScan, KeyRange, Place};
 /// checked.
 const RANGES_MAX: usize = 4096;
 
-/// What a source does next.
+/// The next step of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// Read the next entry.
@@ -96,7 +96,7 @@ impl Walk {
         &self.range
     }
 
-    /// What to do next.
+    /// The next step.
     #[inline]
     pub fn next_move(&mut self) -> Move {
         if self.phase == Phase::InRange { Move::Next } else { self.begin() }

@@ -27,7 +27,7 @@ pub enum Owner {
     Dictionaries,
     /// Buffers of running flushes and compactions.
     Jobs,
-    /// What a store that was opened for reading only keeps in place of writing it.
+    /// Changes that a store opened for reading only keeps in memory, because it writes no files.
     Overlay,
     /// What queries hold: see [`QueryMemory`].
     Queries,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What all files of a partition share.
+/// The state that all files of a partition share.
 pub(crate) struct Home {
     pub shared: Arc<Shared>,
     pub dir: PathBuf,

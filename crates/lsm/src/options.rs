@@ -81,7 +81,7 @@ impl Default for Options {
     }
 }
 
-/// What the partitions of a store share.
+/// The state that all partitions of a store share.
 pub struct Shared {
     /// The outside world.
     pub env: Env,

@@ -34,14 +34,20 @@ use std::sync::Arc;
 use alluvium_document::compare::{compare, type_rank};
 use alluvium_document::row::{RowError, ValueRef};
 use alluvium_document::{Map, Value, key};
-use icu_collator::CollatorBorrowed;
 
+#[cfg(not(feature = "collation"))]
+mod absent;
 mod error;
+#[cfg(feature = "collation")]
 mod locale;
+#[cfg(feature = "collation")]
 mod parse;
 
 pub use error::CollationError;
-use parse::Options;
+
+#[cfg(not(feature = "collation"))]
+use absent as parse;
+use parse::{Collator, Options};
 
 /// The version of the rules and of the form of sort keys. Indexes store it, because collation keys
 /// of different versions do not compare with each other.
@@ -67,7 +73,7 @@ pub struct Collation(Arc<Inner>);
 
 struct Inner {
     options: Options,
-    collator: CollatorBorrowed<'static>,
+    collator: Collator,
 }
 
 impl PartialEq for Collation {

@@ -1,6 +1,7 @@
 //! The store's errors.
 
-use std::path::PathBuf;
+use alluvium_env::Env;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The errors of a store.
@@ -50,12 +51,15 @@ pub enum Error {
         /// The database of which a checkpoint was to be made.
         database: PathBuf,
     },
-    /// Another process, or another handle of this one, has the database open.
+    /// Another process has the database open.
     #[error(
-        "{} is in use by another process: close it there first (one process opens a database for writing at a time, and none reads \
-         beside it)", .0.display()
+        "{} is in use by another process: close it there first (a database that is open for writing is open in that process only)",
+        .0.display()
     )]
     InUse(PathBuf),
+    /// This process has the database open.
+    #[error("{} is open in this process already: use a clone of that handle, or close it first", .0.display())]
+    InUseHere(PathBuf),
     /// A write through a store that was opened with [`crate::Options::read_only`].
     #[error("{} was opened for reading only: nothing was written; close it, and open it for writing", .0.display())]
     OpenedForReading(PathBuf),
@@ -166,6 +170,11 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// The error for a lock that is not given.
+    pub(crate) fn in_use(env: &Env, dir: &Path, lock: &Path) -> Self {
+        if env.fs.is_locked_here(lock) { Self::InUseHere(dir.to_owned()) } else { Self::InUse(dir.to_owned()) }
+    }
+
     /// True if the cause is damage on disk.
     ///
     /// ```

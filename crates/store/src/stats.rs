@@ -32,7 +32,7 @@ pub struct Stats {
     pub job_bytes: usize,
     /// What queries hold now; see [`Store::query_memory`].
     pub query_bytes: usize,
-    /// What a database that was opened for reading only keeps in memory in place of writing it, now.
+    /// Changes that a database opened for reading only keeps in memory now, because it writes no files.
     pub unwritten_bytes: usize,
     /// Compression dictionaries, now; part of `pinned_bytes`.
     pub dictionary_bytes: usize,

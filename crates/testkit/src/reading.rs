@@ -46,7 +46,7 @@ pub fn read(world: &World, dir: &Path, options: &Options, copies: bool) -> Resul
         db.collection("main.new").put("rex", "{}"),
         db.flush(),
         db.compact().run(),
-        db.create_collection("x").map(drop),
+        db.create_collection("x").run().map(drop),
     ] {
         if refused.as_ref().err().map(alluvium::Error::kind) != Some(ErrorKind::ReadOnly) {
             return Err(format!("reading only: a write is not refused: {refused:?}"));

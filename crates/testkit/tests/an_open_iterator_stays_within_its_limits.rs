@@ -20,7 +20,7 @@ fn open(world: &World, limit: u64) -> (Database, Collection) {
         ..Options::default()
     };
     let db = world.open(&options).unwrap();
-    let documents = db.create_collection("documents").unwrap();
+    let documents = db.create_collection("documents").run().unwrap();
     (db, documents)
 }
 

@@ -1,8 +1,9 @@
 //! The system refuses threads: whatever needs one succeeds with fewer, or returns an error. Nothing waits for a thread that
 //! was never started, and afterwards everything works.
 
+use alluvium::kv::Options;
 use alluvium::load::{Input, OnDuplicate};
-use alluvium::{Database, Error, Options, ReadOnly};
+use alluvium::{Database, Error, ReadOnly};
 use alluvium_env::Env;
 use alluvium_env::thread::limit_starts;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -50,7 +50,7 @@ fn clients(seed: u64) -> u64 {
     let mut options = alluvium_testkit::random_options(&mut rng, 2, Durability::Periodic);
     (options.background, options.threads) = (true, Some(2));
     let db = world.open(&options).unwrap();
-    let pets = db.create_collection("pets").unwrap();
+    let pets = db.create_collection("pets").run().unwrap();
     pets.create_index(r#"{"n":1}"#).run().unwrap();
     let threads: Vec<_> = (0..3)
         .map(|client| {

@@ -25,7 +25,7 @@ fn schedules(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static
 fn open() -> (World, Database, Collection) {
     let world = World::new(7);
     let db = world.open(&small_options()).unwrap();
-    let pets = db.create_collection("pets").unwrap();
+    let pets = db.create_collection("pets").run().unwrap();
     (world, db, pets)
 }
 

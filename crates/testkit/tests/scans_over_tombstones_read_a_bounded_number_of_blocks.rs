@@ -26,7 +26,7 @@ fn open(world: &World) -> (Database, Collection) {
         ..Options::default()
     };
     let db = world.open(&options).unwrap();
-    let queue = db.create_collection("queue").unwrap();
+    let queue = db.create_collection("queue").run().unwrap();
     (db, queue)
 }
 

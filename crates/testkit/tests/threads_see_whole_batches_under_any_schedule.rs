@@ -84,7 +84,7 @@ fn a_collection_that_is_dropped_is_whole_or_not_there() {
     let name = "a_collection_that_is_dropped_is_whole_or_not_there";
     schedules("threads_see_whole_batches_under_any_schedule", name, 1500, || {
         let db = World::new(7).open(&small_options()).unwrap();
-        let pets = db.create_collection("pets").unwrap();
+        let pets = db.create_collection("pets").run().unwrap();
         pets.put(1, r#"{"n":1}"#).unwrap();
         let (other, looked) = (db.clone(), pets.clone());
         let watcher = spawn("thread", move || {
@@ -107,7 +107,7 @@ fn a_collection_that_is_renamed_has_one_name() {
     let name = "a_collection_that_is_renamed_has_one_name";
     schedules("threads_see_whole_batches_under_any_schedule", name, 1500, || {
         let db = World::new(7).open(&small_options()).unwrap();
-        db.create_collection("pets").unwrap().put(1, r#"{"n":1}"#).unwrap();
+        db.create_collection("pets").run().unwrap().put(1, r#"{"n":1}"#).unwrap();
         let other = db.clone();
         let watcher = spawn("thread", move || {
             for _ in 0..4 {
@@ -137,7 +137,7 @@ fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
                 assert!(looked.at(&other.snapshot()).get(1).unwrap().is_none());
             }
         });
-        db.create_collection("pets").unwrap();
+        db.create_collection("pets").run().unwrap();
         watcher.join().unwrap_or_else(|e| panic!("{e}"));
         for id in 0..20 {
             pets.put(id, r#"{"n":0,"name":"of some pet"}"#).unwrap();

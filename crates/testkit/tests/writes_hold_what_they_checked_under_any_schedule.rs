@@ -13,7 +13,7 @@ const DOCUMENTS: i64 = 3;
 fn schedules(name: &str, scenario: impl Fn(&Database, &Collection) + Send + Sync + 'static) {
     schedules::schedules("writes_hold_what_they_checked_under_any_schedule", name, 600, move || {
         let db = World::new(7).open(&small_options()).unwrap();
-        let pets = db.create_collection("pets").unwrap();
+        let pets = db.create_collection("pets").run().unwrap();
         scenario(&db, &pets);
     });
 }

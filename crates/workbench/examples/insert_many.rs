@@ -14,7 +14,7 @@ fn main() {
     };
     let (rows, indexes): (u64, usize) = (rows.parse().unwrap(), indexes.parse().unwrap());
     let database = Database::builder().durability(Durability::Bulk).open(dir).unwrap();
-    let collection = database.create_collection("receipts").unwrap();
+    let collection = database.create_collection("receipts").run().unwrap();
     for fields in &INDEXES[..indexes] {
         let mut keys = Map::new();
         fields.iter().for_each(|field| keys.push(field.name(), 1));

@@ -144,7 +144,7 @@ pub struct Chart {
     /// The chart compares engines, and is part of the first page of ratios.
     #[serde(default)]
     pub ratio: bool,
-    /// The figures are shares of those of this experiment, which is before this one in the plan: each is divided by the
+    /// The base for shares, an experiment before this one in the plan: each figure is divided by the
     /// median of the other's trials with the same parameters.
     #[serde(default)]
     pub share_of: Option<String>,

@@ -1,8 +1,7 @@
-//! Plain English: phrases of a private dialect are counted, and the count only falls; pages that are not in the
-//! repository are not named.
+//! Plain English: phrases of a private dialect are counted, and the count only falls.
 
 use super::Finding;
-use super::exceptions::{self, PAGES, area, areas, phrases_max};
+use super::exceptions::{self, area, areas, phrases_max};
 use super::mask::find_words;
 use super::repo::{Repo, SourceFile};
 use std::collections::BTreeMap;
@@ -31,10 +30,6 @@ const FAMILIES: [&[&str]; 2] = [&["alluvium", "collections", "exec", "transfer"]
 /// Of a count that rose without a known cause, at most this many lines are printed.
 const SHOWN_MAX: usize = 20;
 
-/// Pages and folders outside the repository.
-const ELSEWHERE: [&str; 2] = ["DESIGN", "FACTS"];
-const FOLDERS: [&str; 2] = ["seeds/", "shared/"];
-
 /// This file and its tests contain the phrases because they are about them.
 fn is_about_phrases(file: &SourceFile) -> bool {
     file.path.starts_with("xtask/src/tidy/") && file.path.ends_with("english.rs")
@@ -55,10 +50,6 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         if found.len() > allowed {
             findings.extend(excess(family, &found, allowed));
         }
-    }
-    for area in areas {
-        let found = repo.files.iter().filter(|file| exceptions::area(&file.path) == area && !is_about_phrases(file));
-        exceptions::apply(repo, area, PAGES, found.flat_map(elsewhere).collect(), findings);
     }
 }
 
@@ -109,27 +100,4 @@ fn excess(family: &[&str], found: &[&Finding], allowed: usize) -> Vec<Finding> {
     let first = family.first().copied().unwrap_or("rest");
     lines.push(Finding::new(&exceptions::file(first), 1, what));
     lines
-}
-
-/// The references to pages that are not in the repository.
-fn elsewhere(file: &SourceFile) -> Vec<Finding> {
-    let text = file.rust.as_ref().map_or(file.text.as_str(), |masked| masked.comments.as_str());
-    let is_page = file.rust.is_some() || file.path.ends_with(".md");
-    let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|_| is_page) {
-        let page = ELSEWHERE.into_iter().find(|page| find_words(line, page).next().is_some());
-        let folder = FOLDERS.into_iter().find(|folder| {
-            find_words(line, folder).any(|at| {
-                let before = line[..at].chars().next_back();
-                let after = line[at + folder.len()..].chars().next();
-                before.is_none_or(|c| !matches!(c, '/' | '.') || line[..at].ends_with("../"))
-                    && after.is_some_and(|c| c.is_ascii_alphanumeric())
-            })
-        });
-        if let Some(name) = page.or(folder) {
-            let what = format!("`{name}` is not in the repository: state the fact, or name the published source");
-            found.push(Finding::new(&file.path, index + 1, what));
-        }
-    }
-    found
 }

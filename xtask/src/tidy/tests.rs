@@ -46,6 +46,20 @@ fn a_tidy_crate_has_no_findings() {
 }
 
 #[test]
+fn inner_crates_are_not_named_to_users() {
+    let of = |line: &str| {
+        let text = format!("//! All.\n{line}\n");
+        findings(&[("crates/alluvium/Cargo.toml", MANIFEST), ("crates/alluvium/src/lib.rs", text.as_str())])
+    };
+    for line in ["/// let env = alluvium_env::Env::os();", "pub fn f() -> alluvium_store::Stats {"] {
+        assert_one(&of(line), "crates/alluvium/src/lib.rs:2", "name the path in `alluvium`");
+    }
+    for line in ["/// let env = alluvium::env::Env::os();", "use alluvium_store::Stats;"] {
+        assert_eq!(of(line), [] as [&str; 0]);
+    }
+}
+
+#[test]
 fn a_crate_that_allows_panics_is_found() {
     let crate_of = |name: &str, root: &str, line: &str| {
         let [manifest, root] = ["Cargo.toml", root].map(|file| format!("crates/{name}/{file}"));

@@ -2,7 +2,6 @@
 
 use super::Collection;
 use crate::copy_to_capped::CopyToCapped;
-use crate::create_collection::CreateCollection;
 use alluvium_collections::capped;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::limits::{CappedLimits, Limits};
@@ -11,24 +10,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 impl<T> Collection<T> {
-    /// Creates the collection with options. Set them, then call [`CreateCollection::run`]. Without options, the first
-    /// write creates it.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// db.collection("pets").create().run()?;
-    /// assert_eq!(db.collections().len(), 1);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    pub fn create(&self) -> CreateCollection {
-        CreateCollection::new(self.target.clone())
-    }
-
     /// The limits of a capped collection; `None` if it is not capped.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// db.create_collection("pets")?;
+    /// db.create_collection("pets").run()?;
     /// assert_eq!(db.collection("pets").capped()?, None);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -45,8 +31,7 @@ impl<T> Collection<T> {
     /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::CappedLimits;
     ///
-    /// let log = db.collection("log");
-    /// log.create().capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
+    /// let log = db.create_collection("log").capped(CappedLimits { size_bytes: 4096, documents: None }).run()?;
     /// log.set_capped(CappedLimits { size_bytes: 8192, documents: Some(100) })?;
     /// assert_eq!(log.capped()?.unwrap().documents, Some(100));
     /// # alluvium::Result::Ok(())
@@ -70,7 +55,7 @@ impl<T> Collection<T> {
     /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::CappedLimits;
     ///
-    /// let pets = db.create_collection("pets")?;
+    /// let pets = db.create_collection("pets").run()?;
     /// pets.copy_to_capped(&db.collection("log"), CappedLimits { size_bytes: 4096, documents: None }).run()?;
     /// assert!(db.collection("log").capped()?.is_some());
     /// # alluvium::Result::Ok(())
@@ -108,7 +93,7 @@ impl<T> Collection<T> {
     /// use alluvium::CappedLimits;
     /// use std::time::Duration;
     ///
-    /// let pets = db.create_collection("pets")?;
+    /// let pets = db.create_collection("pets").run()?;
     /// let stop = std::sync::Arc::default(); // another thread may set it
     /// let limits = CappedLimits { size_bytes: 4096, documents: None };
     /// pets.convert_to_capped_within(limits, Duration::from_secs(60), stop)?;

@@ -31,7 +31,7 @@ impl<T> Collection<T> {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// let pets = db.create_collection_with("pets", r#"{"validator": {"age": {"$gte": 0}}}"#)?;
+    /// let pets = db.create_collection("pets").options(r#"{"validator": {"age": {"$gte": 0}}}"#).run()?;
     /// assert!(pets.options()?.contains("validator"));
     /// # alluvium::Result::Ok(())
     /// ```

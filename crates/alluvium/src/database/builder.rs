@@ -26,7 +26,7 @@ impl Builder {
     /// True if there is a database at the path, so that opening it would not create one.
     ///
     /// ```
-    /// # let builder = || alluvium::Database::builder().env(alluvium_env::Env::in_memory(1));
+    /// # let builder = || alluvium::Database::builder().env(alluvium::env::Env::in_memory(1));
     /// assert!(!builder().is_there("db")?);
     /// # alluvium::Result::Ok(())
     /// ```
@@ -295,7 +295,7 @@ impl Builder {
     /// operating system.
     ///
     /// ```
-    /// let db = alluvium::Database::builder().env(alluvium_env::Env::in_memory(1)).open("db")?; // no file is written
+    /// let db = alluvium::Database::builder().env(alluvium::env::Env::in_memory(1)).open("db")?; // no file is written
     /// # alluvium::Result::Ok(())
     /// ```
     #[must_use]
@@ -309,7 +309,7 @@ impl Builder {
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
     /// # let path = dir.path().join("db");
-    /// let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
+    /// let options = alluvium::kv::Options { background: false, ..alluvium::kv::Options::default() };
     /// let db = alluvium::Database::builder().options(options).open(&path)?;
     /// # alluvium::Result::Ok(())
     /// ```

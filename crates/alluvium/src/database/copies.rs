@@ -2,6 +2,7 @@
 
 use super::Database;
 use crate::backup::Checkpoint;
+#[cfg(feature = "transfer")]
 use crate::dump::WriteDump;
 use alluvium_collections::space::{self, InputBytes, Space};
 use std::path::Path;
@@ -46,6 +47,7 @@ impl Database {
     /// assert_eq!(other.collection("pets").count()?, 1);
     /// # alluvium::Result::Ok(())
     /// ```
+    #[cfg(feature = "transfer")]
     pub fn dump<'a>(&self, dir: impl AsRef<Path>) -> WriteDump<'a> {
         WriteDump::new(self.engine.clone(), dir.as_ref())
     }

@@ -40,7 +40,7 @@ impl BuildReadOnly {
     /// The files, clock and randomness to use: another environment for tests.
     ///
     /// ```
-    /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium_env::Env::in_memory(1)).start()?;
+    /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium::env::Env::in_memory(1)).start()?;
     /// assert_eq!(build.finish()?.pairs, 0);
     /// # alluvium::Result::Ok(())
     /// ```

@@ -23,7 +23,7 @@ impl OpenReadOnly {
     /// The files to read: another environment for tests.
     ///
     /// ```
-    /// let env = alluvium_env::Env::in_memory(1);
+    /// let env = alluvium::env::Env::in_memory(1);
     /// alluvium::ReadOnly::build("pets.ro", "pets").env(env.clone()).start()?.finish()?;
     /// assert_eq!(alluvium::ReadOnly::options().env(env).open("pets.ro")?.count(), 0);
     /// # alluvium::Result::Ok(())
@@ -68,7 +68,7 @@ impl OpenReadOnly {
     /// True if the directory holds a read-only store, or the beginning of one.
     ///
     /// ```
-    /// # let options = alluvium::ReadOnly::options().env(alluvium_env::Env::in_memory(1));
+    /// # let options = alluvium::ReadOnly::options().env(alluvium::env::Env::in_memory(1));
     /// assert!(!options.is_there("nowhere")?);
     /// # alluvium::Result::Ok(())
     /// ```

@@ -15,7 +15,7 @@ const PETS: [&str; 4] = [
 ];
 
 fn filled(db: &Database) -> Collection {
-    let pets = db.create_collection_with("pets", OPTIONS).unwrap();
+    let pets = db.create_collection("pets").options(OPTIONS).run().unwrap();
     pets.insert_many(PETS).unwrap();
     pets
 }
@@ -114,7 +114,7 @@ fn an_id_is_found_by_it() {
     let before = db.snapshot();
     plain.delete("rex").unwrap();
     assert_eq!((ids(rex().run().unwrap()), ids(rex().at(&before).run().unwrap())), (String::new(), r#""rex""#.into()));
-    db.create_view("old", "plain", r#"[{"$match": {"age": {"$gt": 10}}}]"#).unwrap();
+    db.create_view("old", "plain", r#"[{"$match": {"age": {"$gt": 10}}}]"#).run().unwrap();
     assert_eq!(count(&db, "plain", r#"{"_id": "REX"}"#), 1);
     assert_eq!(ids(db.collection("old").find(r#"{"_id": "REX"}"#).run().unwrap()), "");
 }
@@ -122,12 +122,12 @@ fn an_id_is_found_by_it() {
 #[test]
 fn validators_compare_by_it() {
     let db = Database::in_memory().unwrap();
-    let pets = db.create_collection_with("pets", OPTIONS).unwrap();
+    let pets = db.create_collection("pets").options(OPTIONS).run().unwrap();
     pets.set_validator(r#"{"kind": {"$in": ["dog", "cat"]}}"#).run().unwrap();
     pets.insert_one(r#"{"kind": "DOG"}"#).unwrap();
     assert!(pets.insert_one(r#"{"kind": "bird"}"#).is_err());
     let both = r#"{"validator": {"kind": "dog"}, "collation": {"locale": "en", "strength": 2}}"#;
-    let dogs = db.create_collection_with("dogs", both).unwrap();
+    let dogs = db.create_collection("dogs").options(both).run().unwrap();
     dogs.insert_one(r#"{"kind": "Dog"}"#).unwrap();
     assert!(dogs.insert_one(r#"{"kind": "cat"}"#).is_err());
 }
@@ -137,14 +137,14 @@ fn views_have_one_of_their_own() {
     let db = Database::in_memory().unwrap();
     filled(&db);
     let dogs = r#"[{"$match": {"kind": "dog"}}]"#;
-    db.create_view("bytes", "pets", dogs).unwrap();
-    db.create_view_with_collation("letters", "pets", dogs, ACCENTS).unwrap();
+    db.create_view("bytes", "pets", dogs).run().unwrap();
+    db.create_view("letters", "pets", dogs).collation(ACCENTS).run().unwrap();
     assert_eq!((count(&db, "bytes", "{}"), count(&db, "letters", "{}")), (1, 2));
     assert_eq!((count(&db, "bytes", r#"{"name": "REX"}"#), count(&db, "letters", r#"{"name": "REX"}"#)), (0, 2));
     let other = db.collection("letters").find("{}").collation(SIMPLE).count().unwrap_err();
     assert_eq!(other.code(), Some((167, "OptionNotSupportedOnView")), "{other}");
-    assert!(db.create_view("over", "letters", "[]").is_err());
-    db.create_view_with_collation("over", "letters", "[]", ACCENTS).unwrap();
+    assert!(db.create_view("over", "letters", "[]").run().is_err());
+    db.create_view("over", "letters", "[]").collation(ACCENTS).run().unwrap();
     assert_eq!(count(&db, "over", "{}"), 2);
 }
 
@@ -157,12 +157,12 @@ fn wrong_options_are_refused_before_anything_is_created() {
         r#"{"collation": 3}"#,
         r#"{"colation": {"locale": "en"}}"#,
     ] {
-        assert!(db.create_collection_with("pets", options).is_err(), "{options}");
+        assert!(db.create_collection("pets").options(options).run().is_err(), "{options}");
     }
     assert!(db.collections().is_empty());
-    let simple = db.create_collection_with("pets", r#"{"collation": {"locale": "simple"}}"#).unwrap();
+    let simple = db.create_collection("pets").options(r#"{"collation": {"locale": "simple"}}"#).run().unwrap();
     assert_eq!(simple.options().unwrap(), Map::new());
-    assert!(db.create_collection_with("pets", OPTIONS).is_err());
+    assert!(db.create_collection("pets").options(OPTIONS).run().is_err());
 }
 
 #[test]

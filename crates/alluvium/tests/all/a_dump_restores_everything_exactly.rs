@@ -59,7 +59,7 @@ fn fill(db: &Database, documents: &[Map]) -> usize {
     batch.commit().unwrap();
     for name in NAMES {
         if db.collection(name).require_existing().is_err() {
-            db.create_collection(name).unwrap();
+            db.create_collection(name).run().unwrap();
         }
     }
     ids.len()

@@ -25,7 +25,7 @@ fn open(disk: &Arc<MemFs>, accept_log_damage: bool) -> alluvium::Result<Database
 fn a_lost_shape_is_not_confused_with_another() {
     let disk = Arc::new(MemFs::new());
     let db = open(&disk, false).unwrap();
-    db.create_collection("pets").unwrap();
+    db.create_collection("pets").run().unwrap();
     db.flush().unwrap();
     let pets = db.collection("pets");
     // A document in another partition than the definition of the first shape.

@@ -47,7 +47,7 @@ fn a_poisoned_database_confirms_no_write() {
     // Changes of names and indexes that are already in effect, or impossible.
     let names = || {
         [
-            db.create_collection("pets").map(drop),
+            db.create_collection("pets").run().map(drop),
             db.rename_collection("pets", "main.pets"),
             db.rename_collection("gone", "other"),
             db.drop_collection("gone"),

@@ -190,7 +190,7 @@ fn a_build_goes_on_under_another_name() {
         }
         db.rename_collection("animals", "zoo").unwrap();
         // Another collection has the old name now.
-        db.create_collection("animals").unwrap();
+        db.create_collection("animals").run().unwrap();
         assert_eq!(built.join().unwrap().unwrap(), "a_-1");
     });
     let zoo = db.collection("zoo");

@@ -19,7 +19,7 @@ proptest! {
     ) {
         let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).partitions(3).open(Path::new("db")).unwrap();
-        let c = db.create_collection("c").unwrap();
+        let c = db.create_collection("c").run().unwrap();
         let make = || made.iter().for_each(|at| drop(c.create_index(INDEXES[*at].0).options(INDEXES[*at].1).run().unwrap()));
         if early {
             make();

@@ -29,7 +29,7 @@ fn open(env: &Env) -> Database {
 }
 
 fn create(db: &Database, size_bytes: u64, documents: Option<u64>) -> Collection {
-    db.collection("log").create().capped(CappedLimits { size_bytes, documents }).run().unwrap();
+    db.create_collection("log").capped(CappedLimits { size_bytes, documents }).run().unwrap();
     db.collection("log")
 }
 

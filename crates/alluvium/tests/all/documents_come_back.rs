@@ -88,8 +88,8 @@ fn collections_are_made_listed_renamed_and_dropped() {
     let db = open(&env);
     db.collection("a").insert_one(r#"{"_id":1}"#).unwrap();
     db.collection("shop.orders").insert_one(r#"{"_id":1}"#).unwrap();
-    db.create_collection("empty").unwrap();
-    assert!(matches!(db.create_collection("a"), Err(Error::CollectionExists(_))));
+    db.create_collection("empty").run().unwrap();
+    assert!(matches!(db.create_collection("a").run(), Err(Error::CollectionExists(_))));
     db.rename_collection("a", "b").unwrap();
     let names = |db: &Database| db.collections().iter().map(|c| c.full_name()).collect::<Vec<_>>();
     assert_eq!(names(&db), ["main.b", "main.empty", "shop.orders"]);

@@ -2,10 +2,10 @@
 //! no other crate of the workspace.
 
 use alluvium::env::Env;
+use alluvium::kv::Options;
 use alluvium::{
     Binary, BuildReadOnly, Code, Compression, Database, DbPointer, Decimal, Document, Double, Durability, Error,
-    FieldPath, IntoDocument, Map, OnDuplicate, OpenReadOnly, Options, ReadOnly, ReadOnlyBuild, Regex, Timestamp, doc,
-    json, kv,
+    FieldPath, IntoDocument, Map, OnDuplicate, OpenReadOnly, ReadOnly, ReadOnlyBuild, Regex, Timestamp, doc, json, kv,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

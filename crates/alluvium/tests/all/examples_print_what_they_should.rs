@@ -80,3 +80,13 @@ fn questions_are_answered() {
     assert!(printed.contains("nothing ordered?\n  {\"_id\":3}\n"), "{printed}");
     assert!(printed.contains("  {\"names\":[\"Ada L.\",\"Bob M.\"]}\n"), "{printed}");
 }
+
+#[test]
+fn a_database_is_used_under_tokio() {
+    assert_eq!(printed("async"), "ada, tom\n");
+}
+
+#[test]
+fn a_web_server_answers_from_a_collection() {
+    assert_eq!(printed("web"), "200 \"rex\"\n200 {\"_id\":\"rex\",\"age\":3}\n404 no such pet\n");
+}

@@ -47,7 +47,7 @@ fn handles_of_a_closed_database_say_so() {
     is_closed(pets.drop());
     is_closed(db.collection("other").get(1));
     is_closed(db.collection("other").put(1, "{}"));
-    is_closed(db.create_collection("pets"));
+    is_closed(db.create_collection("pets").run());
     is_closed(db.rename_collection("pets", "dogs"));
     is_closed(db.drop_collection("none"));
     is_closed(db.sync());

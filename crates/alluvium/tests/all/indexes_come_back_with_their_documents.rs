@@ -68,7 +68,7 @@ fn a_dump_carries_indexes() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    db.create_collection("empty").unwrap();
+    db.create_collection("empty").run().unwrap();
     db.collection("empty").create_index(r#"{"a": 1}"#).run().unwrap();
     let report = db.dump("dump").run().unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);

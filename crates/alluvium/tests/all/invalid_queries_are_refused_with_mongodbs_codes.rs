@@ -9,7 +9,7 @@ use std::time::Duration;
 
 fn open(env: Env) -> (Database, Collection) {
     let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
-    let c = db.create_collection("c").unwrap();
+    let c = db.create_collection("c").run().unwrap();
     c.create_index(r#"{"n": 1}"#).options(r#"{"sparse": true, "name": "sparse"}"#).run().unwrap();
     c.insert_many((0..20).map(|n| format!(r#"{{"_id": {n}, "n": {n}, "t": [{n}], "u": [1]}}"#))).unwrap();
     (db, c)
@@ -281,7 +281,7 @@ fn stages(of: &Map) -> Vec<(String, i64)> {
 #[test]
 fn an_explanation_counts_what_each_step_hands_on() {
     let db = Database::builder().env(Env::in_memory(1)).partitions(2).open("db").unwrap();
-    let c = db.create_collection("c").unwrap();
+    let c = db.create_collection("c").run().unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
     c.create_index(r#"{"b": 1}"#).run().unwrap();
     // 30 match both a and b, and 10 of them also c.

@@ -33,6 +33,7 @@ mod a_sweep_waits_for_the_log;
 mod a_typed_collection_does_what_a_collection_does;
 mod a_unique_build_finds_any_two;
 mod a_validator_refuses_wrong_documents;
+mod a_value_of_another_type_is_named;
 mod a_write_and_its_record_are_there_together;
 mod an_id_stays_what_it_was;
 mod an_index_that_refuses_a_document_names_both;

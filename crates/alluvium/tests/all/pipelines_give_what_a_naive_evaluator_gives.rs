@@ -46,7 +46,7 @@ proptest! {
         let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).options(options).open(Path::new("db")).unwrap();
         for (name, documents) in [("c", &c), ("d", &d)] {
-            let collection = db.create_collection(name).unwrap();
+            let collection = db.create_collection(name).run().unwrap();
             collection.insert_many(documents.clone()).unwrap();
             for index in &indexes {
                 collection.create_index(Map::from([(*index, 1)])).run().unwrap();
@@ -143,8 +143,8 @@ proptest! {
         let options = Options { tuning, partitions: Some(2), ..Options::default() };
         let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).options(options).open(Path::new("db")).unwrap();
-        db.create_collection("c").unwrap().insert_many(c.clone()).unwrap();
-        let other = db.create_collection("d").unwrap();
+        db.create_collection("c").run().unwrap().insert_many(c.clone()).unwrap();
+        let other = db.create_collection("d").run().unwrap();
         other.create_index(index.0).options(index.1).run().unwrap();
         // An index may refuse a document.
         d.into_iter().for_each(|document| drop(other.insert_one(document)));

@@ -29,7 +29,7 @@ proptest! {
     ) {
         let env = alluvium_env::Env::in_memory(1);
         let db = Database::builder().env(env).partitions(2).open(Path::new("db")).unwrap();
-        let c = db.create_collection("c").unwrap();
+        let c = db.create_collection("c").run().unwrap();
         made.iter().for_each(|at| drop(c.create_index(INDEXES[*at].0).options(INDEXES[*at].1).run().unwrap()));
         before.iter().for_each(|step| if matches!(step, Step::Flush) { db.flush().unwrap() } else { run(&c, step) });
         let hints = c.indexes().unwrap().into_iter().map(|index| Some(Hint::from(index.name)));

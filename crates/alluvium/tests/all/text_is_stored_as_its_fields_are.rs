@@ -171,7 +171,7 @@ fn rows(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn a_put_gives_the_same_bytes_whether_the_text_has_the_id_or_not() {
     let all = [(); 3].map(|()| Database::in_memory().unwrap());
     let [within, beside, of_map] = &all;
-    all.iter().for_each(|db| drop(db.create_collection("c").unwrap()));
+    all.iter().for_each(|db| drop(db.create_collection("c").run().unwrap()));
     let rng = SeededRng::new(1);
     let ids = ["7", "7.5", r#""seven""#, "1099511627776"];
     for number in 0..400 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 fn open() -> (Database, Collection) {
     let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(3).open(Path::new("db")).unwrap();
-    let c = db.create_collection("c").unwrap();
+    let c = db.create_collection("c").run().unwrap();
     (db, c)
 }
 

@@ -3,7 +3,7 @@
 use crate::exit::Outcome;
 use crate::notes::{self, Fields};
 use crate::output;
-use crate::output::format::{DocumentFormat, DocumentFormatArgs};
+use crate::output::format::{DocumentFormat, DocumentFormatArgs, Printed};
 use crate::output::rows::Rows;
 use crate::settings::access::Reading;
 use crate::settings::database::{CollectionArgs, Readable};
@@ -43,7 +43,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let stages = self.pipeline.stages()?;
-        let format = self.format.resolve()?;
+        let format = self.format.resolve(Printed::List)?;
         if let Some(store) = self.collection.database.read_only(None)? {
             store.require(&self.collection.name)?;
             return self.over(&Readable::ReadOnly(store), stages, format, &stop);

@@ -43,7 +43,7 @@ impl Args {
             Collation::parse(collation).map_err(alluvium::Error::from)?;
         }
         self.collection.database.with_created(|database| {
-            let mut new = database.collection(&self.collection.name).create();
+            let mut new = database.create_collection(&self.collection.name);
             if let Some(size_bytes) = self.capped {
                 new = new.capped(CappedLimits { size_bytes, documents: self.max });
             }

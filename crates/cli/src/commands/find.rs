@@ -3,7 +3,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
 use crate::output;
-use crate::output::format::DocumentFormatArgs;
+use crate::output::format::{DocumentFormatArgs, Printed};
 use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
@@ -66,7 +66,7 @@ impl Args {
         if paths.is_some() && projection.is_some() {
             return Err(Failure::Usage("--fields and --projection cannot be combined: use one of them".to_owned()));
         }
-        let format = self.format.resolve()?;
+        let format = self.format.resolve(Printed::List)?;
         self.collection.read(|collection| {
             let mut find = self.query.find(collection, self.filter.as_deref(), &stop)?.skip(self.skip);
             if let Some(sort) = &sort {

@@ -1,7 +1,7 @@
 //! `alluvium get`: prints documents by `_id`.
 
 use crate::exit::{Failure, Outcome};
-use crate::output::format::DocumentFormatArgs;
+use crate::output::format::{DocumentFormatArgs, Printed};
 use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
@@ -33,7 +33,7 @@ impl Args {
     /// ones.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
-        let format = self.format.resolve()?;
+        let format = self.format.resolve(Printed::Single)?;
         let paths = self.fields.paths()?;
         let missing =
             self.collection.read_by(self.index_interval, self.collection.database.builder()?, |collection| {
@@ -43,6 +43,7 @@ impl Args {
                 for text in &self.ids {
                     let id = self.id.parse(text);
                     let shown = ids::show(&id);
+                    let other = self.id.other(text, &id);
                     let found = match &paths {
                         Some(paths) => match collection.get_fields(id, paths)? {
                             Some(fields) => {
@@ -57,7 +58,13 @@ impl Args {
                         },
                     };
                     if !found {
-                        missing.push(shown);
+                        let hint = match other {
+                            Some((other, hint)) if collection.get(other.clone())?.is_some() => {
+                                format!(" (there is a document with the _id {}: {hint})", ids::show(&other))
+                            }
+                            _ => String::new(),
+                        };
+                        missing.push(format!("{shown}{hint}"));
                     }
                 }
                 out.finish()?;

@@ -1,7 +1,7 @@
 //! `alluvium scan`: prints documents in the order of their `_id`.
 
 use crate::exit::Outcome;
-use crate::output::format::DocumentFormatArgs;
+use crate::output::format::{DocumentFormatArgs, Printed};
 use crate::output::rows::{self, Rows};
 use crate::settings::access::Reading;
 use crate::settings::database::CollectionArgs;
@@ -31,7 +31,7 @@ impl Args {
     pub(crate) fn run(&self) -> Outcome {
         let stop = Stop::on_signals()?;
         let paths = self.fields.paths()?;
-        let format = self.format.resolve()?;
+        let format = self.format.resolve(Printed::List)?;
         self.collection.read(|collection| {
             let mut cursor = self.range.apply(collection.scan(), self.id).run()?;
             let mut out = Rows::new(format, paths.as_deref().map(rows::headings_of));

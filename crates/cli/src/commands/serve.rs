@@ -24,6 +24,7 @@ use std::sync::atomic::Ordering;
   alluvium serve my.db
   mongosh mongodb://localhost:27017/main
 
+  alluvium serve my.db --port 27018
   alluvium serve my.db --listen 127.0.0.1:27018 --socket /run/alluvium.sock
   alluvium serve my.db --listen 0.0.0.0:27017 --audit audit.jsonl
   alluvium serve my.db --listen 0.0.0.0:27017 --advertise db.example:27017
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// An address to listen at; may be repeated
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:27017")]
     listen: Vec<String>,
+    /// The port to listen at, on this machine only: the same as --listen 127.0.0.1:PORT
+    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
     /// An address for monitors, which get /metrics (Prometheus), /health and /ready over HTTP; may be repeated
     #[arg(long, value_name = "HOST:PORT")]
     admin_listen: Vec<String>,
@@ -142,8 +146,13 @@ impl Args {
 
     fn config(&self) -> Outcome<Config> {
         let (mut listen, mut admin_listen) = (Vec::new(), Vec::new());
-        for address in &self.listen {
-            listen.extend(resolved("--listen", address)?);
+        match self.port {
+            Some(port) => listen.push(SocketAddr::from(([127, 0, 0, 1], port))),
+            None => {
+                for address in &self.listen {
+                    listen.extend(resolved("--listen", address)?);
+                }
+            }
         }
         for address in &self.admin_listen {
             admin_listen.extend(resolved("--admin-listen", address)?);

@@ -7,6 +7,7 @@ mod words;
 
 use crate::context::Context;
 use crate::exit::{Failure, INTERRUPTED, Outcome};
+use crate::mode::Mode;
 use crate::notes;
 use crate::report::{complain, complain_as_json, wants_json};
 use crate::session;
@@ -15,6 +16,7 @@ use crate::settings::database::DatabaseArgs;
 use crate::signals::Stop;
 use crate::text;
 use alluvium::Database;
+use clap::ValueEnum;
 use complete::Helper;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -33,7 +35,7 @@ const NAME: &str = "alluvium";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 In the shell, commands are typed without `alluvium` and without DB. `use COLLECTION` makes COLLECTION unnecessary, too; `help` lists the \
-commands, `exit` leaves. JSON needs no quotes around it. If standard input is not a terminal, commands are read from it as a script: a command that fails is reported with its \
+commands, `exit` leaves. `.mode table`, `.mode json` and so on choose how documents are printed, `.mode auto` ends that. JSON needs no quotes around it. If standard input is not a terminal, commands are read from it as a script: a command that fails is reported with its \
 line, the remaining ones still run, and the exit code is that of the first failure. ctrl-C stops \
 the running command, and in a script the remaining ones. A script whose output is closed ends with code 1.
 
@@ -67,6 +69,32 @@ impl Args {
             let mut shell = Shell::new(context, database, stop);
             if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
         })
+    }
+}
+
+/// Chooses how documents are printed, or prints the choice.
+fn set_mode(modes: &[&str]) -> Outcome {
+    let names = || {
+        let all = Mode::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        all.map(|value| value.get_name().to_owned()).collect::<Vec<_>>()
+    };
+    match modes {
+        [] => {
+            let chosen = session::mode().and_then(|mode| mode.to_possible_value());
+            say(&format!("{}\n", chosen.as_ref().map_or("auto", |value| value.get_name())))
+        }
+        ["auto"] => {
+            session::set_mode(None);
+            Ok(())
+        }
+        modes => {
+            let mode = if let [name] = modes { Mode::from_str(name, true).ok() } else { None };
+            let Some(mode) = mode else {
+                return Err(Failure::Usage(format!(".mode takes one of {}", names().join(", "))));
+            };
+            session::set_mode(Some(mode));
+            Ok(())
+        }
     }
 }
 
@@ -252,6 +280,7 @@ impl<'a> Shell<'a> {
             ["show", "collections" | "tables" | "dbs" | "databases"] | [".tables" | ".databases"] => {
                 self.run(&["collections".to_owned()])?;
             }
+            [".mode", modes @ ..] => set_mode(modes)?,
             ["desc" | ".schema", names @ ..] => self.describe(names)?,
             [first, ..] if first.starts_with("db.") => {
                 let text =

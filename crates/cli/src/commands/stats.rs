@@ -38,7 +38,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What is printed of a collection.
+/// The figures of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Words,
@@ -153,7 +153,7 @@ pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
     })
 }
 
-/// What a user wants to know of a database.
+/// The figures of a database.
 fn describe(database: &Database, stats: &Stats) -> String {
     let sum = |figure: fn(&PartitionStats) -> u64| stats.partitions.iter().map(figure).sum::<u64>();
     let (bytes, raw) = (sum(|p| p.bytes), sum(|p| p.raw_bytes));

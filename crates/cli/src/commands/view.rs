@@ -62,7 +62,7 @@ impl CreateArgs {
     fn run(&self) -> Outcome {
         let stages = Value::Array(self.pipeline.stages()?.into_iter().map(Value::Map).collect());
         self.view.database.with(|database| {
-            database.create_view(&self.view.name, &self.on, stages).map_err(pipelines::refused)?;
+            database.create_view(&self.view.name, &self.on, stages).run().map_err(pipelines::refused)?;
             Ok(database.sync()?)
         })
     }

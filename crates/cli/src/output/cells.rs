@@ -4,7 +4,7 @@
 use alluvium::{Map, Value};
 use alluvium_document::json::{self, Format, PrintError};
 
-/// What the text of a cell is.
+/// The kind of the text of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The document has no such field.

@@ -11,7 +11,7 @@ use std::path::Path;
 const VARIABLES: &[&str] =
     &["ALLUVIUM_CONFIG", "COLUMNS", "HOME", "NO_COLOR", "TERM", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
-/// What a host has to know about a visitor.
+/// The facts about a visitor that a host needs.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The version of the program.

@@ -35,7 +35,7 @@ const SERVED: &[&str] = &[
 /// Commands that need a database for themselves.
 const ALONE: &[&str] = &["build", "repair", "restore", "serve", "shell"];
 
-/// What a command is run on.
+/// The database that a command runs on.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// The name of the command.

@@ -11,7 +11,7 @@ pub trait Access: clap::Args + std::fmt::Debug {
     /// Opens the database by `open`, with these options or others of this access.
     ///
     /// # Errors
-    /// Those of opening.
+    /// Errors of opening.
     fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database>;
 }
 

@@ -29,6 +29,18 @@ impl IdArgs {
     }
 }
 
+impl IdArgs {
+    /// The `_id` that the same text is under the other choice of `--id-string`, and the advice for it; `None` if it is
+    /// the same `_id`.
+    pub(crate) fn other(self, text: &str, id: &Value) -> Option<(Value, &'static str)> {
+        let (other, hint) = match self.id_string {
+            true => (Self { id_string: false }.parse(text), "leave out --id-string"),
+            false => (Value::from(text), "add --id-string"),
+        };
+        (other != *id).then_some((other, hint))
+    }
+}
+
 /// Options of commands that read documents in order of `_id`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RangeArgs {

@@ -125,3 +125,43 @@ fn what_does_not_go_in_a_shell_says_so() {
     assert!(ended.out.contains("use [COLLECTION]") && ended.out.contains("--split-object"), "{}", ended.out);
     assert_eq!((ended.code, run(&place, &[], "").code), (Some(0), Some(0)));
 }
+
+/// The mode holds for the commands after it, and `auto` ends it.
+#[test]
+fn a_shell_has_a_mode() {
+    let place = Place::new();
+    let script = "\
+put pets 7 {\"kind\": \"cat\"}
+.mode
+.mode csv
+find pets
+get pets 7
+.mode
+.mode auto
+find pets
+find pets --format tsv
+.mode wide
+";
+    let ended = run(&place, &["--create"], script);
+    let json = "{\"_id\":7,\"kind\":\"cat\"}\n";
+    assert_eq!(ended.out, format!("auto\n_id,kind\n7,cat\n_id,kind\n7,cat\ncsv\n{json}_id\tkind\n7\tcat\n"));
+    assert!(ended.err.contains(".mode takes one of auto, pretty, json, jsonl, table"), "{}", ended.err);
+    assert_eq!(ended.code, Some(2));
+}
+
+/// A number that is stored as a string, and the other way round.
+#[test]
+fn get_names_the_id_that_looks_the_same() {
+    let place = Place::new();
+    place.good(&["put", "db", "pets", "40000000002", "{}", "--id-string"]);
+    place.good(&["put", "db", "pets", "7", "{}"]);
+    for (arguments, hint) in [
+        (vec!["40000000002"], "(there is a document with the _id \"40000000002\": add --id-string)"),
+        (vec!["7", "--id-string"], "(there is a document with the _id 7: leave out --id-string)"),
+    ] {
+        let ended = place.run(&[&["get", "db", "pets"], &arguments[..]].concat());
+        assert!(ended.code == Some(3) && ended.err.contains(hint), "{}", ended.err);
+    }
+    let ended = place.run(&["get", "db", "pets", "8"]);
+    assert!(ended.err.ends_with("not found: 8\n"), "{}", ended.err);
+}

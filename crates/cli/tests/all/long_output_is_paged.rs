@@ -41,8 +41,8 @@ fn printed(place: &Place, arguments: &[&str], pager: Option<&str>) -> String {
     start(place, arguments, pager).exp_eof().expect("the end")
 }
 
-const LONG: [&str; 3] = ["find", "db", "pets"];
-const SHORT: [&str; 5] = ["find", "db", "pets", "--limit", "20"];
+const LONG: [&str; 5] = ["find", "db", "pets", "--format", "jsonl"];
+const SHORT: [&str; 7] = ["find", "db", "pets", "--limit", "20", "--format", "jsonl"];
 
 #[test]
 fn only_what_is_longer_than_the_screen_is_paged() {
@@ -51,8 +51,7 @@ fn only_what_is_longer_than_the_screen_is_paged() {
     assert_eq!(out.matches("paged:").count(), 100, "{out}");
     let out = printed(&place, &SHORT, Some(PAGER));
     assert!(!out.contains("paged:") && out.contains("\"_id\":19,"), "{out}");
-    let table = [&LONG[..], &["--format", "table"]].concat();
-    let out = printed(&place, &table, Some(PAGER));
+    let out = printed(&place, &["find", "db", "pets", "--format", "table"], Some(PAGER));
     assert_eq!(out.matches("paged:").count(), 102, "{out}");
 }
 
@@ -104,6 +103,23 @@ fn an_interrupt_leaves_the_pager_to_its_user() {
     command.send_line("q").expect("a terminal");
     command.exp_string("left with q").expect("the pager was not left alone");
     command.exp_eof().expect("the end");
+}
+
+/// Lists of documents are tables on a terminal; a single document is JSON, and so is the output in a pipe.
+#[test]
+fn a_list_on_a_terminal_is_a_table() {
+    let place = place();
+    let table = "_id  kind\r\n---  ----\r\n  0  dog\r\n";
+    for command in ["find", "scan"] {
+        let arguments = [command, "db", "pets", "--limit", "1"];
+        assert_eq!(printed(&place, &arguments, Some("")), table);
+        assert_eq!(place.good(&arguments), "{\"_id\":0,\"kind\":\"dog\"}\n");
+    }
+    assert_eq!(printed(&place, &["aggregate", "db", "pets", "[{\"$limit\": 1}]"], Some("")), table);
+    assert_eq!(printed(&place, &["get", "db", "pets", "0"], Some("")), "{\"_id\":0,\"kind\":\"dog\"}\r\n");
+    place.write("mode.toml", "mode = \"jsonl\"\n");
+    let arguments = ["find", "db", "pets", "--limit", "1", "--config", "mode.toml"];
+    assert_eq!(printed(&place, &arguments, Some("")), "{\"_id\":0,\"kind\":\"dog\"}\r\n");
 }
 
 #[test]

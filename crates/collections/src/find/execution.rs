@@ -1,6 +1,7 @@
 //! The execution of a query.
 
 use super::explain::Explanation;
+use super::mismatches;
 use super::planning::{self, Planned};
 use super::query::Query;
 use crate::error::Result;
@@ -181,8 +182,9 @@ impl Execution {
 
     fn next_item(&mut self) -> Result<Option<Item>> {
         let item = on!(&mut self.operators, execution => execution.next_item())?;
-        if item.is_none() {
-            self.end();
+        match item {
+            None => self.end_of_results(),
+            Some(_) => self.query.dates = None,
         }
         Ok(item)
     }
@@ -190,8 +192,19 @@ impl Execution {
     /// The number of documents.
     pub fn count(&mut self) -> Result<u64> {
         let count = on!(&mut self.operators, execution => execution.count())?;
-        self.end();
+        if count > 0 {
+            self.query.dates = None;
+        }
+        self.end_of_results();
         Ok(count)
+    }
+
+    /// Ends the query. If it has found nothing, the log may have the reason.
+    fn end_of_results(&mut self) {
+        self.end();
+        if let (Some(dates), Operators::Local(execution)) = (self.query.dates.take(), &self.operators) {
+            mismatches::log(&execution.source().view, dates);
+        }
     }
 
     /// Executes the query to the end, and reports its cost.

@@ -11,8 +11,8 @@ use crate::read::Reader;
 use crate::snapshot::Snapshot;
 use alluvium_document::Document;
 
-/// The result of a request that names one `_id` and asks for nothing else, which is not even parsed. `None` if it has to
-/// be.
+/// Executes a request that has one `_id` as its filter and no other options, without parsing it. `None` for any other
+/// request.
 ///
 /// # Errors
 /// As for any query.

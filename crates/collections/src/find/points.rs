@@ -7,17 +7,17 @@ use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_query::plan::{AccessPath, IndexScan, Node, PlanError, Rejection};
 
-/// What finds the documents with single values at a path, without a condition on the documents.
+/// A plan for the documents that have one of several values at a path, without a condition on the documents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Points<'p> {
     /// The values are `_id`s.
     Ids,
-    /// A scan whose first part has these values as bounds, and no other part has any.
+    /// A scan of an index with these values as the bounds of its first part, and without bounds of the other parts.
     Entries(&'p IndexScan),
 }
 
 impl<'p> Points<'p> {
-    /// What a plan is, if it is that.
+    /// The description of a plan; `None` if it has another form.
     pub fn of(node: &'p Node, path: &FieldPath) -> Option<Self> {
         match node {
             Node::Lookup { filter, .. } => filter.is_empty().then_some(Self::Ids),

@@ -1,5 +1,6 @@
 //! A query that was parsed and checked.
 
+use super::mismatches;
 use super::request::{FindRequest, Hint};
 use crate::error::{Error, Result};
 use alluvium_document::path::FieldPath;
@@ -32,6 +33,8 @@ pub struct Query {
     pub(crate) only: Option<Vec<String>>,
     /// The order of strings; `None` for that of their bytes.
     pub(crate) collation: Option<Collation>,
+    /// The comparisons with dates, if a query that finds nothing logs them.
+    pub(crate) dates: Option<Map>,
     /// The part that the operators need.
     pub(crate) request: Request,
 }
@@ -103,7 +106,9 @@ impl Query {
     /// [`Error::InvalidDocument`], [`Error::Collation`], [`Error::Plan`] for `$natural`.
     pub fn new(request: FindRequest, moment: Variables) -> Result<Self> {
         let variables = request.known_variables(moment)?;
-        let filter = Filter::parse_in(&request.filter?, &variables)?;
+        let given = request.filter?;
+        let dates = if mismatches::are_logged() { mismatches::of_dates(&given) } else { None };
+        let filter = Filter::parse_in(&given, &variables)?;
         let mut hint = request.hint.map(IndexHint::new).transpose()?;
         let mut sort = request.sort.transpose()?.unwrap_or_default();
         // As in MongoDB, this sort is a hint.
@@ -126,6 +131,7 @@ impl Query {
             hint,
             only: request.only,
             collation: variables.collation().cloned(),
+            dates,
             request: Request {
                 sort,
                 needs,
@@ -140,7 +146,8 @@ impl Query {
     /// A query for all documents that match a filter, whole, in no defined order.
     pub(crate) fn of_filter(filter: Filter, collation: Option<Collation>, limits: Limits) -> Self {
         let request = Request { limits, ..Request::default() };
-        Self { filter, projection: None, skip: 0, limit: None, hint: None, only: None, collation, request }
+        let (skip, limit, hint, only) = (0, None, None, None);
+        Self { filter, projection: None, skip, limit, hint, only, collation, dates: None, request }
     }
 
     /// The order of strings; `None` for that of their bytes.

@@ -122,8 +122,8 @@ impl FindRequest {
     }
 }
 
-/// What all expressions of a query share that begins now: the value of `$$NOW`, the numbers of `$rand`, and where their
-/// memory is counted.
+/// The variables that all expressions of a query share: `$$NOW`, which is the present time, the seed of `$rand`, and where
+/// their memory is counted.
 pub fn moment(env: &Env, memory: &Memory) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64()).counted_in(memory.clone())
 }

@@ -43,7 +43,7 @@ pub(super) fn split(
     let needs = Pipeline::needs(&stages).map(outermost);
     let request = Request { sort, needs, allow_disk_use, limits: limits.clone(), ..Request::default() };
     let collation = collation.cloned();
-    (Query { filter, projection: None, skip, limit, hint: None, only: None, collation, request }, stages)
+    (Query { filter, projection: None, skip, limit, hint: None, only: None, collation, dates: None, request }, stages)
 }
 
 /// The paths that no other path contains.

@@ -45,7 +45,7 @@ pub struct DocumentLock {
     pub mode: LockMode,
 }
 
-/// What a write that depends on documents needs before it can read them.
+/// The locks and the space that a write needs before it reads documents.
 pub struct Reads<'r> {
     pub locks: &'r [DocumentLock],
     /// The bytes to reserve: a guess, corrected once the documents were read.

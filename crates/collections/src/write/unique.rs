@@ -48,7 +48,7 @@ impl Entries<'_> {
     /// in the collection. The caller holds locks on the keys of [`Entries::claimed`].
     pub(crate) fn check_unique(&self, within: Collection<'_>) -> Result<()> {
         let Some(taken) = self.taken(within)? else { return Ok(()) };
-        // The other document's write may be one whose outcome is unknown.
+        // The write of the other document may have an unknown outcome.
         within.store.check_writable()?;
         Err(taken.error(within.name, &taken.other))
     }

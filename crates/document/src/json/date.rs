@@ -10,7 +10,7 @@ pub(super) const MAX_PLAIN: i64 = 253_402_300_799_999;
 /// Appends `millis` since 1970 as `2012-12-24T12:15:30.501Z`; whole seconds have no fraction. Years
 /// that do not have four digits are written with a sign and at least six digits, as in ISO 8601:
 /// `+010000-01-01T00:00:00Z`.
-pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
+pub(crate) fn write(millis: i64, out: &mut Vec<u8>) {
     let (day, in_day) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
     let Date { year, month, day } = Date::of_day(day);
     let mut put = |number: i64, digits: u32, behind: u8| {
@@ -53,7 +53,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
 
 /// As [`parse`]. Also accepts a time without a zone, which is UTC, a space before the time, and
 /// years in the notation of [`write()`].
-pub(super) fn parse_lenient(text: &str) -> Option<i64> {
+pub(crate) fn parse_lenient(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let (year, rest) = match bytes.first()? {
         sign @ (b'+' | b'-') => {

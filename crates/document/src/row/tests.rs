@@ -313,3 +313,21 @@ fn walk(row: &[u8], table: &ShapeTable) {
         assert!(found.is_ok() || whole.is_err());
     }
 }
+
+/// The scalars of a stored document are read without decoding it, as those of a value are.
+#[test]
+fn values_are_read_as_rust_types() {
+    let whole = Value::Decimal("3.0".parse().unwrap());
+    let values = [Value::from(3), Value::from(3i64), Value::from(3.0), whole, Value::from(0.5), Value::from(true)];
+    for value in values.into_iter().chain([Value::Null, Value::from("3"), Value::DateTime(3), Value::Array(vec![])]) {
+        let document = crate::Document::from_map(&Map::from([("a", value.clone())])).unwrap();
+        let stored = document.get("a").unwrap().unwrap();
+        assert_eq!(stored.as_i64(), value.as_i64(), "{value:?}");
+        assert_eq!(stored.as_f64(), value.as_f64(), "{value:?}");
+        assert_eq!(stored.as_bool(), value.as_bool(), "{value:?}");
+        assert_eq!(stored.as_str(), value.as_str(), "{value:?}");
+        assert_eq!(stored.as_array().map(|array| array.len()), value.as_array().map(<[Value]>::len));
+        assert_eq!(stored.as_millis(), if value == Value::DateTime(3) { Some(3) } else { None });
+        assert!(stored.as_map().is_none());
+    }
+}

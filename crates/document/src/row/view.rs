@@ -204,6 +204,61 @@ impl<'a> ValueRef<'a> {
         }
     }
 
+    /// The value as a boolean, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// The value as a 64-bit integer, as [`Value::as_i64`] returns it: an integer of either width, or a double or
+    /// decimal that equals one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int32(n) => Some(i64::from(*n)),
+            Self::Int64(n) => Some(*n),
+            Self::Double(x) => Value::Double(Double(*x)).as_i64(),
+            Self::Other(value) => value.as_i64(),
+            _ => None,
+        }
+    }
+
+    /// The value as a double, rounded to the nearest, if it is a number.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Int32(n) => Some(f64::from(*n)),
+            Self::Int64(n) => Some(*n as f64),
+            Self::Double(x) => Some(*x),
+            Self::Other(value) => value.as_f64(),
+            _ => None,
+        }
+    }
+
+    /// The milliseconds since 1970 in UTC, if the value is a date.
+    pub fn as_millis(&self) -> Option<i64> {
+        match self {
+            Self::DateTime(millis) => Some(*millis),
+            _ => None,
+        }
+    }
+
+    /// The elements, if the value is an array.
+    pub fn as_array(&self) -> Option<ArrayRef<'a>> {
+        match self {
+            Self::Array(array) => Some(*array),
+            _ => None,
+        }
+    }
+
+    /// The fields, if the value is a map.
+    pub fn as_map(&self) -> Option<MapRef<'a>> {
+        match self {
+            Self::Map(map) => Some(*map),
+            _ => None,
+        }
+    }
+
     /// The value at `path`: field names and array positions, separated by dots. An empty path is
     /// the value itself.
     ///

@@ -1,5 +1,6 @@
 //! Deserialization: formats to values, values to types.
 
+use super::foreign;
 use super::key::KeyDeserializer;
 use super::{SYSTEM_TIME, SerdeError, VALUE, extended, system_time};
 use crate::decimal::Decimal;
@@ -329,6 +330,22 @@ impl<'de> Deserializer<'de> for Value {
         }
     }
 
+    /// Types of other crates ask for text where a date or a UUID is stored.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        match self {
+            Value::DateTime(millis) => match foreign::date_text::<V>(millis) {
+                Some(text) => visitor.visit_string(text),
+                None => self.deserialize_any(visitor),
+            },
+            Value::Binary(binary) if foreign::takes_bytes::<V>(binary.subtype) => visitor.visit_byte_buf(binary.bytes),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.deserialize_str(visitor)
+    }
+
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match self {
             Value::Binary(binary) => visitor.visit_byte_buf(binary.bytes),
@@ -341,8 +358,7 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 f32 char str string unit unit_struct seq tuple tuple_struct map
-        identifier ignored_any
+        bool i8 i16 i32 i64 u8 u16 u32 f32 char unit unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
 

@@ -1,7 +1,7 @@
 //! Deserialization of rows, without building values first.
 //!
-//! A type reads text and bytes where they are stored, and passes over what it does not ask for. Rare
-//! values are decoded, and deserialized as [`super::from_value`] does.
+//! Text and bytes are read where they are stored, and fields that the type does not have are skipped. Rare
+//! values are decoded and deserialized as by [`super::from_value`].
 
 use super::key::KeyDeserializer;
 use super::{SerdeError, VALUE};
@@ -31,7 +31,7 @@ pub(crate) fn from_row<T: DeserializeOwned>(map: MapRef<'_>) -> Result<Result<T,
     }
 }
 
-/// The damage that was met, which serde's errors cannot carry.
+/// The first damage that was found; errors of serde cannot contain it.
 #[derive(Default)]
 struct Damage(RefCell<Option<RowError>>);
 
@@ -116,9 +116,9 @@ struct Fields<'de, 'd> {
     damage: &'d Damage,
 }
 
-/// What is read next.
+/// The part that is read next.
 enum Next<'de> {
-    /// A name, or nothing more.
+    /// A name, or the end.
     Key,
     /// The value at the beginning of the bytes to come.
     Value,
@@ -181,7 +181,7 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
     }
 }
 
-/// The value of a field, which is not read until it is known that the type wants it.
+/// The value of a field; it is read only if the type has the field.
 struct FieldValue<'de, 'd, 'f>(&'f mut Fields<'de, 'd>);
 
 /// Reads the value.
@@ -314,6 +314,20 @@ impl<'de> Deserializer<'de> for RowValue<'de, '_> {
         }
     }
 
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        match self.value {
+            ValueRef::String(text) => visitor.visit_borrowed_str(text),
+            ValueRef::DateTime(_) | ValueRef::Binary(..) => self.decode()?.deserialize_str(visitor),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        self.deserialize_str(visitor)
+    }
+
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match self.value {
             ValueRef::Binary(_, bytes) => visitor.visit_borrowed_bytes(bytes),
@@ -332,7 +346,7 @@ impl<'de> Deserializer<'de> for RowValue<'de, '_> {
     rarely_decoded! { deserialize_f64 deserialize_u64 deserialize_i128 deserialize_u128 }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 f32 char str string unit unit_struct seq tuple tuple_struct map identifier
+        bool i8 i16 i32 i64 u8 u16 u32 f32 char unit unit_struct seq tuple tuple_struct map identifier
     }
 }
 
@@ -391,7 +405,7 @@ impl<'de> Deserializer<'de> for Name<'de> {
     }
 }
 
-/// What was expected where a type reads fewer items than there are.
+/// The expected length, for a type that reads fewer items than exist.
 struct Fewer(usize, &'static str);
 
 impl Expected for Fewer {

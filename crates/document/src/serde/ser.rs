@@ -1,5 +1,6 @@
 //! Serialization: values to formats, types to values.
 
+use super::foreign::{self, uuid};
 use super::{SYSTEM_TIME, SerdeError, VALUE, extended};
 use crate::decimal::Decimal;
 use crate::json::interpret;
@@ -20,7 +21,7 @@ use std::cell::Cell;
 /// [`SerdeError`] of the type, for keys of maps that are not strings, integers, booleans or
 /// characters, and for more than [`MAX_DEPTH`] levels.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerdeError> {
-    value.serialize(ToValue::new())
+    ToValue::new().value(value)
 }
 
 impl Serialize for Value {
@@ -86,6 +87,7 @@ impl Serialize for Content<'_> {
                 serializer.serialize_f64(*x)
             }
             Value::Array(elements) => serializer.collect_seq(elements),
+            #[cfg(feature = "bson")]
             Value::Decimal(decimal) if !serializer.is_human_readable() => match decimal.to_decimal128() {
                 Ok(bytes) => ::bson::Decimal128::from_bytes(bytes).serialize(serializer),
                 Err(error) => Err(S::Error::custom(error)),
@@ -134,6 +136,11 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: true }
     }
 
+    /// The value of a part that has a type of its own.
+    fn value<T: Serialize + ?Sized>(self, part: &T) -> Result<Value, SerdeError> {
+        Ok(foreign::stored::<T>(part.serialize(self)?))
+    }
+
     fn deeper(self) -> Result<ToValue, SerdeError> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(ToValue { depth, ..self }),
@@ -179,16 +186,6 @@ pub(super) struct MapBuilder {
 
 /// The name of the newtype struct as which `bson::Uuid` is serialized.
 const BSON_UUID: &str = "$__bson_private_uuid";
-
-/// The binary value of a UUID as text.
-fn uuid(value: Value) -> Value {
-    let Value::String(text) = &value else { return value };
-    let digits: String = text.chars().filter(|&c| c != '-').collect();
-    match u128::from_str_radix(&digits, 16) {
-        Ok(n) if digits.len() == 32 => Value::Binary(Binary { subtype: 4, bytes: n.to_be_bytes().to_vec() }),
-        _ => value,
-    }
-}
 
 fn too_deep() -> SerdeError {
     SerdeError::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))
@@ -260,7 +257,7 @@ impl Serializer for ToValue {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Value, SerdeError> {
-        value.serialize(self)
+        self.value(value)
     }
 
     fn serialize_unit(self) -> Result<Value, SerdeError> {
@@ -283,7 +280,7 @@ impl Serializer for ToValue {
         match name {
             VALUE => {}
             BSON_UUID => return Ok(uuid(value.serialize(self)?)),
-            _ => return value.serialize(self),
+            _ => return self.value(value),
         }
         HANDOVER.set(Handover::Requested);
         // The type may be another than that of this module: serde's own buffers repeat the name of
@@ -303,7 +300,7 @@ impl Serializer for ToValue {
         variant: &'static str,
         value: &T,
     ) -> Result<Value, SerdeError> {
-        Ok(under(Some(variant), value.serialize(self.deeper()?)?))
+        Ok(under(Some(variant), self.deeper()?.value(value)?))
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<ListBuilder, SerdeError> {
@@ -354,7 +351,7 @@ macro_rules! list {
             type Error = SerdeError;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
-                self.elements.push(value.serialize(self.inner)?);
+                self.elements.push(self.inner.value(value)?);
                 Ok(())
             }
 
@@ -398,7 +395,7 @@ impl SerializeMap for MapBuilder {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
         let key = self.key.take().ok_or_else(|| SerdeError::custom("a value without a key"))?;
-        self.map.entries.push((key, value.serialize(self.inner)?));
+        self.map.entries.push((key, self.inner.value(value)?));
         Ok(())
     }
 
@@ -414,7 +411,7 @@ macro_rules! fields {
             type Error = SerdeError;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), SerdeError> {
-                self.map.push(name, value.serialize(self.inner)?);
+                self.map.push(name, self.inner.value(value)?);
                 Ok(())
             }
 

@@ -213,3 +213,81 @@ fn recent(value: Value) -> Value {
         other => other,
     })
 }
+
+/// Dates and a UUID, in every place that a struct can have them.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct WithForeign {
+    #[serde(rename = "_id")]
+    id: ::uuid::Uuid,
+    at: ::chrono::DateTime<::chrono::Utc>,
+    seen: Option<::jiff::Timestamp>,
+    times: Vec<::chrono::DateTime<::chrono::Utc>>,
+    by_name: BTreeMap<String, ::jiff::Timestamp>,
+    by_day: BTreeMap<::jiff::Timestamp, u8>,
+    wrapped: Wrapped,
+    kind: Dated,
+    local: ::chrono::DateTime<::chrono::FixedOffset>,
+    text: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Wrapped(::jiff::Timestamp);
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Dated {
+    On(::chrono::DateTime<::chrono::Utc>),
+}
+
+#[test]
+fn dates_and_uuids_of_other_crates_are_dates_and_uuids() {
+    let at = ::chrono::DateTime::from_timestamp_millis(1_767_225_599_123).unwrap();
+    let seen = ::jiff::Timestamp::from_millisecond(-1).unwrap();
+    let id = ::uuid::Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+    let ours = WithForeign {
+        id,
+        at,
+        seen: Some(seen),
+        times: vec![at, ::chrono::DateTime::from_timestamp(253_402_300_800, 0).unwrap()],
+        by_name: BTreeMap::from([("a".to_owned(), seen)]),
+        by_day: BTreeMap::from([(seen, 1)]),
+        wrapped: Wrapped(seen),
+        kind: Dated::On(at),
+        local: at.fixed_offset(),
+        text: "2026-01-01T00:00:00Z".to_owned(),
+    };
+    let value = to_value(&ours).unwrap();
+    let map = value.as_map().unwrap();
+    let date = Value::DateTime(1_767_225_599_123);
+    assert_eq!(map.get("_id"), Some(&Value::Binary(Binary { subtype: 4, bytes: id.as_bytes().to_vec() })));
+    assert_eq!(map.get("at"), Some(&date));
+    assert_eq!(map.get("seen"), Some(&Value::DateTime(-1)));
+    // The first moment of the year 10000.
+    assert_eq!(map.get("times"), Some(&Value::Array(vec![date.clone(), Value::DateTime(253_402_300_800_000)])));
+    assert_eq!(map.get("by_name"), Some(&Value::Map(Map::from([("a", Value::DateTime(-1))]))));
+    assert_eq!(map.get("by_day"), Some(&Value::Map(Map::from([("1969-12-31T23:59:59.999Z", 1)]))));
+    assert_eq!(map.get("wrapped"), Some(&Value::DateTime(-1)));
+    assert_eq!(map.get("kind"), Some(&Value::Map(Map::from([("On", date)]))));
+    assert!(map.get("local").unwrap().as_str().is_some(), "a date would lose the offset");
+    assert_eq!(map.get("text"), Some(&Value::from("2026-01-01T00:00:00Z")));
+    assert_eq!(from_value::<WithForeign>(value.clone()).unwrap(), ours);
+    let document = crate::Document::from_map(map).unwrap();
+    assert_eq!(document.deserialize::<WithForeign>().unwrap(), ours);
+}
+
+#[test]
+fn a_date_is_no_string_and_text_is_read_as_a_date() {
+    #[derive(Debug, Deserialize)]
+    struct Text {
+        #[expect(dead_code, reason = "only its type counts")]
+        at: String,
+    }
+    #[derive(Debug, Deserialize)]
+    struct Date {
+        at: ::chrono::DateTime<::chrono::Utc>,
+    }
+    let date = Map::from([("at", Value::DateTime(5))]);
+    assert!(from_value::<Text>(Value::Map(date.clone())).is_err());
+    assert!(crate::Document::from_map(&date).unwrap().deserialize::<Text>().is_err());
+    let text = Map::from([("at", "1970-01-01T00:00:00.005Z")]);
+    assert_eq!(from_value::<Date>(Value::Map(text)).unwrap().at.timestamp_millis(), 5);
+}

@@ -29,6 +29,11 @@ from! {
     Decimal, decimal => Value::Decimal(decimal);
     &str, text => Value::String(Text::from(text));
     String, text => Value::String(Text::from(text));
+    &String, text => Value::String(Text::from(text.as_str()));
+    std::borrow::Cow<'_, str>, text => Value::String(Text::from(text));
+    char, c => Value::String(Text::from(c.encode_utf8(&mut [0; 4]) as &str));
+    &Value, value => value.clone();
+    &Map, map => Value::Map(map.clone());
     Text, text => Value::String(text);
     Binary, binary => Value::Binary(binary);
     Vec<Value>, elements => Value::Array(elements);

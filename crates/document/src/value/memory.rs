@@ -3,7 +3,7 @@
 use super::{Map, Text, Value};
 use crate::row::{ArrayRef, MapRef, RowError, ValueRef};
 
-/// What an allocator takes for each block beside its bytes.
+/// The bytes that an allocator needs for each block, in addition to those requested.
 const BLOCK_BYTES: usize = 16;
 
 /// About what a decimal takes beside its place.
@@ -30,7 +30,7 @@ impl Value {
         size_of::<Self>() + self.memory_beside()
     }
 
-    /// What the value takes beside its place.
+    /// The bytes of memory that the value uses outside its own size.
     fn memory_beside(&self) -> usize {
         match self {
             Self::Null

@@ -62,11 +62,11 @@ pub(super) enum Change {
 /// Everything about a file but its names.
 #[derive(Clone)]
 pub(super) struct FileState {
-    /// What readers see.
+    /// The content that readers see.
     pub(super) now: Arc<Content>,
-    /// What the disk certainly holds.
+    /// The content that is durable.
     pub(super) durable: Arc<Content>,
-    /// What was done since the last sync, in order.
+    /// The changes since the last sync, in order.
     pub(super) unsynced: Vec<Change>,
     /// True once a failed sync has discarded changes: `now` has them, the disk never will.
     pub(super) forgot: bool,
@@ -97,7 +97,7 @@ impl FileState {
         }
     }
 
-    /// What the disk would hold after writing all pending changes.
+    /// The content of the disk after all pending changes are written.
     pub(super) fn all_written(&self) -> Arc<Content> {
         if self.unsynced.is_empty() {
             return Arc::clone(&self.durable);

@@ -12,6 +12,10 @@ impl Locks {
         !self.exclusive && (shared || self.shared == 0)
     }
 
+    pub(super) fn are_held(self) -> bool {
+        self.exclusive || self.shared > 0
+    }
+
     pub(super) fn add(&mut self, shared: bool) {
         match shared {
             true => self.shared += 1,

@@ -26,9 +26,9 @@ pub(super) type Entries = BTreeMap<Arc<str>, Node>;
 /// One directory.
 #[derive(Clone, Default)]
 pub(super) struct Dir {
-    /// What readers see.
+    /// The entry that readers see.
     pub(super) now: Arc<Entries>,
-    /// What the disk certainly holds.
+    /// The entry that is durable.
     pub(super) durable: Arc<Entries>,
     /// True once a failed sync has discarded operations: `now` has them, the disk never will.
     pub(super) forgot: bool,

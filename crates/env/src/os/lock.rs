@@ -4,6 +4,7 @@ use super::OsFile;
 use super::held::{FileId, Place};
 use crate::error::Result;
 use crate::fs::FileLock;
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,14 +21,42 @@ pub(super) enum LockKind {
     Shared,
 }
 
+/// The lock files that this process has locked, each once for each lock.
+static HELD_HERE: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+
+/// True if this process has locked the file.
+pub(super) fn is_held_here(place: &Place<'_>) -> bool {
+    let found = rustix::fs::statat(place.dir, place.path, AtFlags::empty());
+    found.is_ok_and(|found| HELD_HERE.lock().contains(&FileId::of(&found)))
+}
+
 /// A held lock. The system releases it when the descriptors are closed, also by the process's death.
 pub(super) struct OsLock {
     /// `None`: there is no lock file, and the lock is one on the directory.
-    _file: Option<std::fs::File>,
+    _file: Option<(std::fs::File, Noted)>,
     _dir: Option<OwnedFd>,
 }
 
 impl FileLock for OsLock {}
+
+/// The note that a file is locked, until the lock is dropped.
+struct Noted(FileId);
+
+impl Noted {
+    fn new(file: FileId) -> Self {
+        HELD_HERE.lock().push(file);
+        Self(file)
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let mut held = HELD_HERE.lock();
+        if let Some(at) = held.iter().position(|file| *file == self.0) {
+            held.swap_remove(at);
+        }
+    }
+}
 
 /// The lock of a held directory itself.
 enum DirLock {
@@ -61,7 +90,7 @@ impl OsLock {
             let own = rustix::fs::fstat(&file).map_err(|errno| place.error("look at", errno))?;
             match rustix::fs::statat(place.dir, place.path, AtFlags::empty()) {
                 Ok(named) if FileId::of(&named) == FileId::of(&own) => {
-                    let file = Some(file);
+                    let file = Some((file, Noted::new(FileId::of(&own))));
                     return Ok(match lock_dir(place, kind)? {
                         DirLock::Taken(dir) => Some(Self { _file: file, _dir: Some(dir) }),
                         DirLock::NotHeldOpen | DirLock::Unsupported(_) => Some(Self { _file: file, _dir: None }),

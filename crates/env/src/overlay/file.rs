@@ -60,7 +60,7 @@ impl Memory {
     }
 }
 
-/// What differs from the file of the disk.
+/// The parts of a file that differ from the file on the disk.
 #[derive(Default)]
 struct Changes {
     /// The written pages, and the length.

@@ -42,7 +42,7 @@ pub(super) struct Batches<H: Host> {
     finder: Finding<H::Error>,
     /// The documents of the batch that are left, the next one first.
     left: VecDeque<(Record, Values)>,
-    /// What was found for each distinct value of the batch, and after these for null.
+    /// The result for each distinct value of the batch, and the result for null at the end.
     found: Vec<Found>,
     /// The error that follows the documents that are left.
     failed: Option<H::Error>,
@@ -62,7 +62,7 @@ enum Finding<E> {
 /// A document of the stage.
 pub(super) struct Joined {
     pub record: Record,
-    /// What a batch found for it; `None` if it has to be looked up alone.
+    /// The result of the batch; `None` if the value has to be looked up alone.
     pub found: Option<Vec<Value>>,
 }
 
@@ -79,7 +79,7 @@ enum Values {
 /// The distinct values of a batch by their keys, each with the positions of the documents that have it.
 type Distinct = BTreeMap<Vec<u8>, (Value, Vec<usize>)>;
 
-/// What was found for a value.
+/// The result for a value.
 #[derive(Default)]
 struct Found {
     /// The value was looked up to the end.

@@ -31,12 +31,12 @@ impl<H: Host + 'static> PipelineExecution<H> {
     /// The next document; `None` at the end.
     ///
     /// # Errors
-    /// Those of the source and of the stages; [`crate::Interrupted`]. The pipeline has ended then.
+    /// Errors of the source and of the stages; [`crate::Interrupted`]. The pipeline has ended then.
     pub fn next_record(&mut self) -> Result<Option<Record>, H::Error> {
         self.root.next(&mut self.run)
     }
 
-    /// What the stages have done so far.
+    /// The counters of the stages.
     pub fn reports(&self) -> &[StageReport] {
         &self.run.reports
     }

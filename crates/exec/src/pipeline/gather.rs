@@ -12,7 +12,7 @@ pub(super) struct Held<H: Host> {
     bytes_max: usize,
     may_use_files: bool,
     account: H::Account,
-    /// What did not fit last was too much for all queries together, not for the stage.
+    /// True if the last refusal was for the share of all queries, and false if it was for the limit of the stage.
     is_short: bool,
 }
 
@@ -51,7 +51,7 @@ impl<H: Host> Held<H> {
         }
     }
 
-    /// The memory for files in place of what is held, which is counted.
+    /// Charges the memory that files need, which replace the held documents, and returns its size in bytes.
     ///
     /// # Errors
     /// The stage may not use files; there is too little memory for these.

@@ -15,7 +15,7 @@ pub trait Records<E>: Send {
     /// The next document; `None` at the end.
     ///
     /// # Errors
-    /// Those of the source, limits included. Nothing may be read after one.
+    /// Errors of the source, limits included. Nothing may be read after one.
     fn next_record(&mut self) -> Result<Option<Record>, E>;
 
     /// Reads to the end, and passes each document to `visit`. A source may pass documents without copying
@@ -34,7 +34,7 @@ pub trait Records<E>: Send {
     /// afterwards. Empty if they cannot be divided, or are too few for that.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     fn split(&mut self) -> Result<Vec<Box<dyn Records<E>>>, E> {
         Ok(Vec::new())
     }
@@ -51,7 +51,7 @@ pub trait Finder<E>: Send {
     /// them. False if no index serves; then nothing was passed.
     ///
     /// # Errors
-    /// Those of the source, limits included.
+    /// Errors of the source, limits included.
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool, E>;
 }
 
@@ -107,7 +107,7 @@ pub trait Host: Clone + Send {
     /// Executes a stage that writes, with the documents that `records` gives.
     ///
     /// # Errors
-    /// Those of the writes, and of `records`.
+    /// Errors of the writes, and of `records`.
     fn write(
         &self,
         stage: &WritingStage,

@@ -21,7 +21,7 @@ pub struct Settings {
     pub timed: bool,
 }
 
-/// What a stage has done so far.
+/// The counters of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StageReport {
     /// The stage's name, with its dollar sign.
@@ -36,7 +36,7 @@ pub struct StageReport {
     pub lookups: Option<LookupReport>,
 }
 
-/// What a `$lookup` has looked up by an index so far.
+/// The counters of a `$lookup` by an index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LookupReport {
     /// The index; `_id_` for look-ups by `_id`.

@@ -132,7 +132,7 @@ impl<H: Host> Stream<H> for Treating<H> {
 pub(super) struct Unwinding<H: Host> {
     input: Input<H>,
     unwind: Unwind,
-    /// What is left of one document.
+    /// The remaining records of one document.
     left: Option<Unwound>,
     /// The memory of that document.
     held: Option<Held<H>>,

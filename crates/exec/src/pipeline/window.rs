@@ -119,7 +119,7 @@ impl<H: Host> Stream<H> for Windows<H> {
     }
 }
 
-/// What a stage made; why it was stopped, if it was.
+/// The result of a stage; if it was stopped, the error has the reason.
 fn finished<H: Host, T>(run: &Run<H>, made: Result<T, PipelineError>) -> Result<T, H::Error> {
     if let Err(PipelineError::Stopped) = made {
         run.settings.limits.check(run.host.env())?;

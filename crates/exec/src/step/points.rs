@@ -16,7 +16,7 @@ pub type Take<'t> = &'t mut dyn FnMut(usize, Document) -> bool;
 /// Looks up documents by their `_id`s, in the order of these.
 ///
 /// # Errors
-/// Those of the source, and [`crate::Interrupted`].
+/// Errors of the source, and [`crate::Interrupted`].
 pub fn by_id<S: Source>(source: &S, ids: &[Value], limits: &Limits, take: Take<'_>) -> Result<(), S::Error> {
     let mut watch = Watch::new(limits.clone());
     watch.check(source.env())?;
@@ -42,12 +42,12 @@ pub fn by_id<S: Source>(source: &S, ids: &[Value], limits: &Limits, take: Take<'
     }
 }
 
-/// Looks up documents by the values of an index's first part, in the order of the index. The bounds of the scan are these
+/// Looks up documents by the values of the first part of an index, in the order of the index. The bounds of the scan are these
 /// values, and nothing else. The values have collation keys in place of strings if the index has. A document that has
 /// several of the values is passed for each of them, and once for one of them.
 ///
 /// # Errors
-/// Those of the source, and [`crate::Interrupted`].
+/// Errors of the source, and [`crate::Interrupted`].
 pub fn by_index<S: Source>(
     source: S,
     scan: &IndexScan,

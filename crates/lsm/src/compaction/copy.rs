@@ -63,7 +63,7 @@ pub(crate) struct CopyResult {
     pub folded: u64,
     /// Entries that [`Drops`] allowed to drop.
     pub dropped: u64,
-    /// What the copied and the dropped entries say about trees that need their numbers.
+    /// The numbers of superseded entries among the copied and the dropped ones.
     pub superseded: Superseded,
 }
 

@@ -42,6 +42,9 @@ const MAX_VARIABLE: [(&str, MaxVariable); 2] = [("punct", MaxVariable::Punctuati
 
 type Result<T> = std::result::Result<T, CollationError>;
 
+/// The rules for comparing strings.
+pub(super) type Collator = CollatorBorrowed<'static>;
+
 /// All options, including those that follow from the locale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
@@ -181,7 +184,7 @@ pub(super) fn check_version(options: &Map) -> Result<()> {
 }
 
 /// Parses the options; `None` for the locale `simple`.
-pub(super) fn collation(map: &Map) -> Result<Option<(Options, CollatorBorrowed<'static>)>> {
+pub(super) fn collation(map: &Map) -> Result<Option<(Options, Collator)>> {
     for (name, _) in map.iter() {
         let name = name.as_str().unwrap_or_default();
         if !NAMES.contains(&name) {

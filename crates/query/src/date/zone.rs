@@ -2,18 +2,15 @@
 
 use super::DateError;
 use crate::code::ErrorCode;
-use jiff::Timestamp;
-use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
-/// The rules of a zone repeat with the calendar: after 400 years, in seconds.
-const ERA: i128 = 146_097 * 86_400;
+#[cfg(not(feature = "time-zones"))]
+mod absent;
+#[cfg(feature = "time-zones")]
+mod named;
 
-/// In the year 1494: before this, each zone has one offset.
-const FIRST: i64 = -15_000_000_000;
-
-/// In the year 9480: all later moments are looked up at an equal place of the calendar before it, because the
-/// library of time zones ends with the year 9999.
-const LAST: i64 = 237_000_000_000;
+#[cfg(not(feature = "time-zones"))]
+use absent as named;
+use named::Named;
 
 /// A time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +19,7 @@ pub(crate) enum Zone {
     /// Seconds east of UTC; not 0.
     Fixed(i64),
     /// A zone of the time zone database.
-    Named(TimeZone),
+    Named(Named),
 }
 
 impl Zone {
@@ -37,15 +34,7 @@ impl Zone {
             Some(offset) => return Ok(Self::Fixed(offset)),
             None => {}
         }
-        // The database ignores case, and MongoDB does not.
-        let zone = TimeZoneDatabase::bundled().get(name).ok();
-        match zone.filter(|zone| !zone.is_unknown() && zone.iana_name() == Some(name)) {
-            Some(zone) => Ok(Self::Named(zone)),
-            None => {
-                let message = format!("there is no time zone \"{name}\": use a name such as Europe/London, or +05:30");
-                Err(DateError::new(ErrorCode::Location40485, message))
-            }
-        }
+        Named::find(name).map(Self::Named).ok_or_else(|| DateError::new(ErrorCode::Location40485, named::unknown(name)))
     }
 
     /// True for UTC and offsets of 0, and for no name of the database.
@@ -58,7 +47,7 @@ impl Zone {
         match self {
             Self::Utc => 0,
             Self::Fixed(offset) => *offset,
-            Self::Named(zone) => i64::from(zone.to_offset(moment(i128::from(seconds))).seconds()),
+            Self::Named(zone) => zone.offset_at(seconds),
         }
     }
 
@@ -66,7 +55,7 @@ impl Zone {
     pub fn is_dst_at(&self, seconds: i64) -> bool {
         match self {
             Self::Utc | Self::Fixed(_) => false,
-            Self::Named(zone) => zone.to_offset_info(moment(i128::from(seconds))).dst().is_dst(),
+            Self::Named(zone) => zone.is_dst_at(seconds),
         }
     }
 
@@ -77,35 +66,10 @@ impl Zone {
         let offset = match self {
             Self::Utc => 0,
             Self::Fixed(offset) => *offset,
-            Self::Named(zone) => {
-                let civil = Offset::UTC.to_datetime(moment(local));
-                let offset = match zone.to_ambiguous_timestamp(civil).offset() {
-                    AmbiguousOffset::Unambiguous { offset } => offset,
-                    AmbiguousOffset::Gap { before, .. } => before,
-                    AmbiguousOffset::Fold { before, after } => {
-                        let earlier = moment(local - i128::from(before.seconds()));
-                        let ends_dst = zone.to_offset_info(earlier).dst().is_dst();
-                        // Where a zone changes its standard time, MongoDB's choice depends on the hemisphere.
-                        let first = if ends_dst { in_dst } else { before.seconds() <= 0 };
-                        if first { before } else { after }
-                    }
-                };
-                i64::from(offset.seconds())
-            }
+            Self::Named(zone) => zone.offset_of_local(local, in_dst),
         };
         local - i128::from(offset)
     }
-}
-
-/// A moment at which zones have the same offset as at this one.
-fn moment(seconds: i128) -> Timestamp {
-    let last = i128::from(LAST);
-    let within = match i64::try_from(seconds) {
-        Ok(seconds @ FIRST..=LAST) => seconds,
-        _ if seconds < last => FIRST,
-        _ => (last - ERA + (seconds - last).rem_euclid(ERA)) as i64,
-    };
-    Timestamp::from_second(within).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// The seconds of `+HH`, `+HHMM` or `+HH:MM`.

@@ -168,7 +168,7 @@ impl Groups {
         })
     }
 
-    /// Adds a group that was drained. Of one that is there already, the documents come after those of the known one.
+    /// Adds the drained states of a group, whose documents come after those of the group that is there.
     ///
     /// # Errors
     /// The bytes are damaged, or as [`Groups::add`].

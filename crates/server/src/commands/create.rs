@@ -55,8 +55,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(on) = call.body.text("viewOn") {
         let stages = create_options::stages("create", &call.body)?.unwrap_or_default();
         match read::collation(&call.body) {
-            None => db.create_view(&full, on, Value::Array(stages))?,
-            Some(collation) => db.create_view_with_collation(&full, on, Value::Array(stages), collation)?,
+            None => db.create_view(&full, on, Value::Array(stages)).run()?,
+            Some(collation) => db.create_view(&full, on, Value::Array(stages)).collation(collation).run()?,
         }
         return Ok(call.reply());
     }
@@ -68,9 +68,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Err(alluvium::Error::IsView(_)) => return Err(alluvium::Error::CollectionExists(full).into()),
         found => found?.is_some(),
     };
-    let mut new = call.collection_called(&name).create();
+    let mut new = db.create_collection(&full);
     if let Some(validator) = validator_of(&call.body, &Map::new())? {
-        new = new.validator(validator);
+        new = new.options(validator.to_options());
     }
     if call.body.contains("naturalOrder") {
         new = new.natural_order(call.body.flag("naturalOrder"));
@@ -83,7 +83,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     for name in create_options::KEPT {
         if let Some(value) = call.body.document(name) {
-            new = new.keep(name, value.clone());
+            new = new.options(Map::from([(name, Value::Map(value.clone()))]));
         }
     }
     match new.run() {

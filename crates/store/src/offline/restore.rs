@@ -25,7 +25,7 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 /// How to restore a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct RestoreOptions {
-    /// Copy the sorted files, in place of linking them where that is possible.
+    /// Copy the sorted files. By default they are linked where that is possible.
     pub copy: bool,
     /// Check lengths, footers, manifests and log before, and not every block of the sorted files.
     pub quick: bool,

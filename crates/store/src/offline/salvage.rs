@@ -351,7 +351,7 @@ fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     // A reader need not have permission to write there.
     match env.fs.try_lock_to_read(&path) {
         Ok(Some(lock)) => Ok(Some(lock)),
-        Ok(None) => Err(Error::InUse(dir.to_owned())),
+        Ok(None) => Err(Error::in_use(env, dir, &path)),
         // A damaged database may have lost the file, on a file system that locks no directories.
         Err(_) if !exists => Ok(None),
         Err(error) => Err(error.into()),

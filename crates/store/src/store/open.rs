@@ -285,8 +285,8 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Locked> {
     if exists && !env.fs.exists(&path.join(superblock::NAME))? {
         files::make_directory(env, path)?;
     }
-    let lock = env.fs.try_lock(&path.join(LOCK_NAME))?;
-    let lock = lock.ok_or_else(|| Error::InUse(path.to_owned()))?;
+    let lock_path = path.join(LOCK_NAME);
+    let lock = env.fs.try_lock(&lock_path)?.ok_or_else(|| Error::in_use(env, path, &lock_path))?;
     if options.direct_io {
         // A file system without direct I/O fails here, not at the first flush. A reader need not
         // have a lock file.

@@ -1,7 +1,8 @@
 //! Checks, statistics and copies, beside collections and indexes that come and go.
 
 use alluvium::export::{Encoder, Format};
-use alluvium::{Database, Error, Options, Result, backup};
+use alluvium::kv::Options;
+use alluvium::{Database, Error, Result, backup};
 use alluvium_env::Env;
 
 /// The documents of a collection.
@@ -11,7 +12,7 @@ const DOCUMENTS: i64 = 4;
 /// collection.
 ///
 /// # Errors
-/// Those of the database.
+/// Errors of the database.
 pub fn come_and_go(db: &Database, round: u32) -> Result<()> {
     let (from, to) = (format!("pets-{}", round % 2), format!("other.pets-{}", round % 3));
     let pets = db.collection(&from);
@@ -32,7 +33,7 @@ pub fn come_and_go(db: &Database, round: u32) -> Result<()> {
 /// directories that belong to `round`.
 ///
 /// # Errors
-/// Those of the database, but not that a collection or an index has been dropped.
+/// Errors of the database, but not that a collection or an index has been dropped.
 ///
 /// # Panics
 /// If a check finds damage, or a copy is not whole.

@@ -159,6 +159,7 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
         let db = world.open(&options).unwrap_or_else(|e| panic!("seed {seed}: life {life} does not open: {e}"));
         for name in NAMES {
             db.create_collection(name)
+                .run()
                 .or_else(|_| Ok::<_, alluvium::Error>(db.collection(name)))
                 .expect("a collection");
         }

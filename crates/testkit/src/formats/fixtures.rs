@@ -414,7 +414,7 @@ impl Maker<'_> {
     /// Collation keys, in indexes of two collations, and a collection with a collation of its own.
     fn collated(&mut self) {
         let options = r#"{"collation":{"locale":"de","strength":2}}"#;
-        self.db().create_collection_with("library.names", options).expect("it is new");
+        self.db().create_collection("library.names").options(options).run().expect("it is new");
         self.json("library.names", 1, r#""name":"Äpfel""#);
         self.index("library.names", r#"{"name":1}"#, r#"{"unique":true}"#);
         self.json("library.names", 2, r#""name":"apfel""#);
@@ -432,8 +432,8 @@ impl Maker<'_> {
 
     /// Documents of a capped collection, in files and in the log: some are too old, one is changed, one deleted.
     fn capped(&mut self) {
-        let log = self.db().collection("main.log");
-        log.create().capped(CappedLimits { size_bytes: 400, documents: Some(5) }).run().expect("a collection");
+        let log = self.db().create_collection("main.log");
+        log.capped(CappedLimits { size_bytes: 400, documents: Some(5) }).run().expect("a collection");
         self.index("main.log", r#"{"n":1}"#, "{}");
         for (n, id) in (0..).zip([8, 3, 9, 1, 7, 2]) {
             self.json("main.log", id, &format!(r#""n":{n}"#));

@@ -95,7 +95,7 @@ pub fn loads(data: &[u8]) {
         0xc0 => OnBad::Repair,
         _ => OnBad::Error,
     };
-    let collection = db.create_collection("loaded").expect("a collection");
+    let collection = db.create_collection("loaded").run().expect("a collection");
     let report = load(&collection, format, on_bad, content);
     let found = all(&collection);
     if let Ok(report) = report {
@@ -125,7 +125,7 @@ pub fn loads(data: &[u8]) {
             continue;
         }
         encoder.end(&mut bytes);
-        let again = db.create_collection(&format!("again.{at}")).expect("a collection");
+        let again = db.create_collection(&format!("again.{at}")).run().expect("a collection");
         load(&again, back.clone(), OnBad::Error, &bytes)
             .unwrap_or_else(|e| panic!("what was exported as {back:?}: {e}"));
         assert_eq!(all(&again), found, "{back:?}");
@@ -133,7 +133,7 @@ pub fn loads(data: &[u8]) {
     rows(&db, &collection, &found);
     let mut lines = Vec::new();
     if found.iter().all(|map| print_exact(map, &mut lines).map(|()| lines.push(b'\n')).is_ok()) {
-        let again = db.create_collection("again.exact").expect("a collection");
+        let again = db.create_collection("again.exact").run().expect("a collection");
         load(&again, Format::ExactLines, OnBad::Error, &lines).unwrap_or_else(|e| panic!("exact lines: {e}"));
         assert_eq!(all(&again), found, "exact lines");
     }
@@ -154,7 +154,7 @@ fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let mut cursor = collection.scan().run().expect("a scan");
     while encoder.write_next(&mut cursor, &mut bytes).unwrap_or_else(|e| panic!("written as rows: {e}")) {}
     encoder.end(&mut bytes);
-    let again = db.create_collection("again.rows").expect("a collection");
+    let again = db.create_collection("again.rows").run().expect("a collection");
     let format = Format::Csv(Csv { separator, types: columns.clone(), ..Csv::default() });
     load(&again, format, OnBad::Error, &bytes).unwrap_or_else(|e| panic!("what was written as rows: {e}"));
     let kept = |map: &Map| -> Map {
@@ -229,7 +229,7 @@ pub(super) fn small() -> World {
 fn make_small() -> World {
     let world = World::new(3);
     let db = world.open(&options()).expect("an empty disk");
-    let pets = db.create_collection("pets").expect("a collection");
+    let pets = db.create_collection("pets").run().expect("a collection");
     pets.create_index(r#"{"n":1}"#).run().expect("an index");
     for n in 0..12 {
         pets.put(n, format!(r#"{{"n":{n},"text":"some text {n}"}}"#)).expect("a put");

@@ -101,7 +101,7 @@ fn one(seed: u64, load: Load) -> Served {
         ..Options::default()
     };
     let db = Database::builder().env(env).options(options).open("db").expect("a good disk");
-    db.create_collection("documents").expect("a good disk");
+    db.create_collection("documents").run().expect("a good disk");
     let served = Served {
         seconds: vec![0; load.seconds as usize],
         writers: vec![0; load.writers],

@@ -47,7 +47,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
             let durability = Durability::Bulk;
             let options = Options { durability, tuning, ..options };
             let database = Database::builder().options(options).open(path)?;
-            let collection = database.create_collection("receipts")?;
+            let collection = database.create_collection("receipts").run()?;
             let indexes = declare_indexes(&collection, settings.indexes)?;
             Box::new(Documents { database, collection, indexes })
         }

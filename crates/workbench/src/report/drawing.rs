@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// Published lines up to this number are grey; more have the colours of the measured ones in their order.
 const GREY_MAX: usize = 2;
 
+/// The parameter whose values have colours of their own.
+const ENGINE: &str = "engine";
+
 /// One chart: all figures of a chart of the plan, or a panel of them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Drawing {
@@ -38,6 +41,8 @@ pub(crate) struct Drawing {
     pub(super) xs: Vec<f64>,
     /// The lines, or the bars of one colour.
     pub(super) series: Vec<Series>,
+    /// Each word has a colour of its own.
+    pub(super) colours_words: bool,
     /// What a reader has to know about it.
     pub(super) notes: Vec<String>,
     /// The places of the origins of its figures.
@@ -45,6 +50,13 @@ pub(crate) struct Drawing {
 }
 
 impl Drawing {
+    /// True for engines, each of which has one bar.
+    fn is_of_engines(&self) -> bool {
+        self.kind == ChartKind::Bar
+            && self.x_name == ENGINE
+            && self.series.iter().filter(|one| !one.published).count() == 1
+    }
+
     /// A name that no other chart of the report has.
     pub(crate) fn id(&self) -> &str {
         &self.id
@@ -90,6 +102,13 @@ pub(super) struct Source<'a> {
     pub(super) number: usize,
     /// Figures of several origins are in the report, so that lines name theirs.
     pub(super) names_origins: bool,
+}
+
+impl Source<'_> {
+    /// Lines name their origins only in a chart with figures of several.
+    fn naming(self, origins: &[usize]) -> Self {
+        Self { names_origins: self.names_origins && origins.len() > 1, ..self }
+    }
 }
 
 /// The drawings of a chart; none of a table, or if no trial has the figure.
@@ -146,7 +165,7 @@ impl Raw {
         }
         colour(&mut series);
         let y = Axis::of_figures(chart.y_scale, series.iter().flat_map(figures));
-        Some(Drawing {
+        let mut drawing = Drawing {
             id: String::new(),
             title: chart.title.clone(),
             kind: chart.kind,
@@ -159,7 +178,10 @@ impl Raw {
             series,
             notes: self.notes,
             origins: self.origins,
-        })
+            colours_words: false,
+        };
+        drawing.colours_words = drawing.is_of_engines();
+        Some(drawing)
     }
 }
 
@@ -194,7 +216,7 @@ impl Series {
             (_, program) => program.to_owned(),
         };
         let name = match source.names_origins {
-            true => format!("{label} ({})", origin::letter(key.origin)),
+            true => format!("{label} (run {})", origin::letter(key.origin)),
             false => label.clone(),
         };
         Self { name, label, published: false, colour: None, shade: 0, points }

@@ -112,6 +112,9 @@ fn draw_all<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout, is_titled: 
             ChartKind::Quartiles => marks::boxes(area, &place, series, &style)?,
             ChartKind::Time if series.points.iter().flatten().count() > POINTS_MAX => {
                 marks::line(area, &place, &drawing.xs, series, &style)?;
+                if drawing.series.len() > 1 {
+                    marks::few_points(area, &place, &drawing.xs, series, &style)?;
+                }
             }
             _ => {
                 marks::line(area, &place, &drawing.xs, series, &style)?;
@@ -146,7 +149,9 @@ fn draw_axes<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout) -> Drawn<'
 
 fn draw_legend<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout) -> Drawn<'a> {
     let column = (WIDTH - 40) / layout.legend_columns as i32;
-    for (at, series) in drawing.series.iter().enumerate() {
+    // Words have their names below the bars.
+    let named = drawing.series.iter().enumerate().filter(|(_, one)| !drawing.colours_words || one.published);
+    for (at, series) in named {
         let x = 24 + (at % layout.legend_columns) as i32 * column;
         let y = layout.legend + (at / layout.legend_columns) as i32 * LEGEND_ROW + LEGEND_ROW / 2;
         marks::sample(area, drawing.kind, (x, y), series, &style(drawing, at))?;
@@ -162,6 +167,11 @@ fn style(drawing: &Drawing, at: usize) -> Style {
         place: at,
         dash: drawing.series[..at].iter().filter(is_published).count(),
     }
+}
+
+/// The colour of a word of the axis, on white.
+fn of_word(at: usize) -> RGBColor {
+    COLOURS[at % COLOURS.len()]
 }
 
 /// The colour of a series on white.

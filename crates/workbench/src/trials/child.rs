@@ -124,7 +124,7 @@ fn add(used: &mut ProcessUse, before: &Usage, after: &Usage) {
     used.cpu_seconds = used.user_seconds + used.system_seconds;
     used.voluntary_switches = count(after.voluntary_context_switches() - before.voluntary_context_switches());
     used.involuntary_switches = count(after.involuntary_context_switches() - before.involuntary_context_switches());
-    // The kernel keeps the maximum of all processes: it is that of this process only if it has grown.
+    // The kernel keeps the maximum over all child processes: this process has set it only if it has grown.
     if after.max_rss() > before.max_rss() {
         used.peak_memory_bytes = used.peak_memory_bytes.max(count(after.max_rss()) * 1024);
     }

@@ -29,21 +29,3 @@ fn crates_that_exchange_files_have_one_limit() {
     assert_eq!(found("phrases 2\n"), [] as [&str; 0]);
     assert_eq!(found("phrases 1\n").len(), 3);
 }
-
-#[test]
-fn pages_that_are_not_here_are_not_named() {
-    for (text, name) in [
-        (concat!("// See DES", "IGN 4.3.\n"), concat!("DES", "IGN")),
-        (concat!("// By FAC", "TS.\n"), concat!("FAC", "TS")),
-        ("// Like `seeds/002`.\n", "seeds/"),
-        ("// See ../shared/STYLE.md.\n", "shared/"),
-    ] {
-        assert_one(&in_env(&[(A, text)]), "crates/env/src/a.rs:1", &format!("`{name}` is not in the repository"));
-        assert_one(&in_env(&[(A, ""), ("docs/PAGE.md", text)]), "docs/PAGE.md:1", name);
-        let list = [(A, text), ("xtask/exceptions/env.txt", "pages\n")];
-        assert_eq!(in_env(&list), [] as [&str; 0]);
-    }
-    let text = "// DESIGNS, facts, crates/x/seeds/1, and what is shared/unique.\nconst FACTS: u8 = 0;\n";
-    let text = text.replace(" shared/unique", " seeds / shared");
-    assert_eq!(in_env(&[(A, &text)]), [] as [&str; 0]);
-}

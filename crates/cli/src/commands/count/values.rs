@@ -64,7 +64,7 @@ pub(in crate::commands) struct Counts<'a> {
     pub format: Option<FormatName>,
 }
 
-/// What was printed.
+/// The printed counts.
 pub(in crate::commands) struct Printed<'a> {
     pub is_empty: bool,
     /// The paths for which there is no value but null.

@@ -68,7 +68,7 @@ struct Range {
     to: Option<Value>,
 }
 
-/// What was taken from a range.
+/// The documents that were taken from a range.
 #[derive(Default)]
 struct Taken {
     documents: u64,

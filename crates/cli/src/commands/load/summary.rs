@@ -251,7 +251,7 @@ impl Summary {
             text += &format!("the database has {disk} on disk");
             // Compactions may have shrunk the earlier content.
             text += &match part >= 0.0 {
-                true => format!("; grown by {part:.3} of the {input} of {holds}\n"),
+                true => format!("; grown by {:.1}% of the {input} of {holds}\n", part * 100.0),
                 false => format!(", less than before, after {input} of {holds}\n"),
             };
         }

@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use crate::text;
 use std::path::Path;
 
-/// What a setting is as an argument.
+/// The argument that a setting becomes.
 enum Meaning {
     /// This argument, with the value.
     Value(&'static str),

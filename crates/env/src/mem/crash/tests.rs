@@ -42,7 +42,7 @@ fn read(fs: &MemFs, path: &str) -> Vec<u8> {
     bytes
 }
 
-/// What `look` sees on the clones of all seeds.
+/// The results of `look` on the clones of all seeds.
 fn outcomes<T: Ord>(fs: &MemFs, look: impl Fn(&MemFs) -> T) -> BTreeSet<T> {
     (0..SEEDS).map(|seed| look(&fs.crash_clone(seed, CrashStyle::Any))).collect()
 }

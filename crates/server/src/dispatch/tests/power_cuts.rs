@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::host::SetName;
-use alluvium::Options;
+use alluvium::kv::Options;
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, ManualClock, SeededRng};
 

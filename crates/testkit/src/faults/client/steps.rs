@@ -314,7 +314,7 @@ impl FaultClient {
         }
         let durable = self.durability == Durability::Sync;
         let done = self.attempt(Phase::Schema, &format!("create {name}"), Some(next), durable, |db| {
-            db.create_collection(name).map(drop)
+            db.create_collection(name).run().map(drop)
         });
         done.is_ok()
     }

@@ -58,7 +58,7 @@ fn judge_checkpoint(made: &Specimen, disk: &World, context: &str) -> Outcome {
         Ok(checked) => checked.damage.into_iter().next().map(Into::into),
     };
     found.iter().for_each(|error| named(error, "tuesday", context));
-    // What a quick look does not find is found where it is read.
+    // Damage that the quick check misses is found when the block is read.
     match backup::restore(dir, "quick").env(env.clone()).quick(true).run() {
         Err(error) => named(&error, "tuesday", context),
         Ok(_) => {

@@ -57,7 +57,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     made(options(compression), closed, id, |world, watch| {
         let db = world.open(&options(compression)).expect("an empty disk");
         for name in ["main.a", "other.b"] {
-            db.create_collection(name).expect("a collection");
+            db.create_collection(name).run().expect("a collection");
         }
         db.collection("main.a").create_index(r#"{"n":1}"#).run().expect("an index");
         for n in 0..46 {

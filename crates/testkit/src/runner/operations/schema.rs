@@ -44,8 +44,8 @@ pub(crate) fn step(session: &mut Session) {
             let name = NAMES[session.rng.usize(0..NAMES.len())];
             session.note(format!("create {name}"));
             let new = state.create(name);
-            let result =
-                session.write(Phase::Schema, &[state], durable && new, |db| db.create_collection(name).map(|_| ()));
+            let result = session
+                .write(Phase::Schema, &[state], durable && new, |db| db.create_collection(name).run().map(|_| ()));
             expect_there(result, new);
         }
     }

@@ -15,6 +15,10 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     let values = values(split.values(x), &chart.published);
     let is_number = chart.kind == ChartKind::Line && values.iter().all(Value::is_number);
     let used: Vec<&Value> = values.iter().filter(|value| is_used(value, x, lines, &chart.published)).collect();
+    let mut origins: Vec<usize> = lines.keys().map(|key| key.origin).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    let source = source.naming(&origins);
     let mut series = Vec::new();
     for (key, trials) in lines {
         let points = points(trials, x, y, &used);
@@ -29,9 +33,6 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     };
     let words = if is_number { Vec::new() } else { used.iter().map(|value| shown(value)).collect() };
     let axis = if is_number { Axis::of_parameters(chart.x_scale, &xs) } else { Axis::of_words(xs.len()) };
-    let mut origins: Vec<usize> = lines.keys().map(|key| key.origin).collect();
-    origins.sort_unstable();
-    origins.dedup();
     let raw = Raw { words, xs, series, notes: Vec::new(), origins };
     let name = x.replace('_', " ");
     let name = chart.x_unit.as_ref().map_or_else(|| name.clone(), |unit| format!("{name}, {unit}"));

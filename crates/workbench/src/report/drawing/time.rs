@@ -32,7 +32,13 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     };
     let mut all: Vec<(LineKey, Samples)> = lines.iter().filter_map(chosen).collect();
     if x == "seconds" {
-        all.iter_mut().for_each(|(_, samples)| round(&mut samples.points));
+        let is_rate = chart.unit.as_deref().is_some_and(|unit| unit.ends_with("/s"));
+        for (_, samples) in &mut all {
+            if is_rate {
+                leave_out_the_rest(&mut samples.points);
+            }
+            round(&mut samples.points);
+        }
     }
     let of = all.iter().map(|(_, samples)| samples.of).max()?;
     let longest = all.iter().map(|(_, samples)| samples.points.len()).max()?;
@@ -40,6 +46,7 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     let mut origins: Vec<usize> = all.iter().map(|(key, _)| key.origin).collect();
     origins.sort_unstable();
     origins.dedup();
+    let source = source.naming(&origins);
     let end = all.iter().filter_map(|(_, samples)| samples.points.last()).map(|last| last.0).fold(0.0, f64::max);
     let mut notes = notes(of, longest);
     let mut published = Vec::new();
@@ -102,6 +109,19 @@ fn samples(list: &Value, x: &str, y: &str) -> Option<Vec<(f64, f64)>> {
     (!points.is_empty()).then_some(points)
 }
 
+/// A last sample is of less than a whole interval if it follows after less than this share of one.
+const WHOLE: f64 = 0.9;
+
+/// Removes a last sample that counts a part of an interval: as a rate it would be drawn as a fall.
+fn leave_out_the_rest(points: &mut Vec<(f64, f64)>) {
+    if let [first, .., before, last] = points[..] {
+        let interval = (before.0 - first.0) / (points.len() - 2) as f64;
+        if last.0 - before.0 < WHOLE * interval {
+            points.pop();
+        }
+    }
+}
+
 /// Rounds the times of samples, so that those of several trials meet: to seconds if there is one a second.
 fn round(points: &mut Vec<(f64, f64)>) {
     let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
@@ -131,3 +151,6 @@ fn aligned(points: &[(f64, f64)], xs: &[f64]) -> Vec<Option<Spread>> {
     let at = |x: &f64| left.next_if(|point| point.0 == *x).map(|point| Spread::single(point.1));
     xs.iter().map(at).collect()
 }
+
+#[cfg(test)]
+mod tests;

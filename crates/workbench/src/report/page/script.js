@@ -46,7 +46,7 @@
     const of = (name) => style.getPropertyValue("--" + name).trim();
     const cycle = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => of("c" + n));
     const full = (one) => (one.colour === null ? of("grey") : cycle[one.colour % cycle.length]);
-    return { of, series: (one) => mixed(full(one), of("back"), Math.max(0.3, 1 - 0.45 * one.shade)) };
+    return { of, word: (at) => cycle[at % cycle.length], series: (one) => mixed(full(one), of("back"), Math.max(0.3, 1 - 0.45 * one.shade)) };
   }
   // A share of one colour with the rest of another: "#0072b2" and "#ffffff".
   function mixed(one, other, share) {
@@ -105,7 +105,9 @@
       if (series.published) {
         context.setLineDash(style.dash); context.strokeRect(left, top, width, base - top); context.setLineDash([]);
       } else {
+        context.fillStyle = style.chart.colours_words ? style.word(at) : style.colour;
         context.fillRect(left, top, width, base - top);
+        context.fillStyle = style.colour;
       }
       if (point[MAX] > point[MIN]) {
         context.strokeStyle = style.text;
@@ -163,7 +165,7 @@
       const pixel = devicePixelRatio;
       const colour = theme.series(series);
       const style = {
-        context, pixel, colour, back: theme.of("back"), text: theme.of("text"),
+        context, pixel, colour, word: theme.word, back: theme.of("back"), text: theme.of("text"),
         y: (value) => plot.valToPos(Math.max(value, plot.scales.y.distr === 3 ? plot.scales.y.min : value), "y", true),
         shape: SHAPES[(at - 1) % SHAPES.length], dash: dash(chart, at - 1).map((n) => n * pixel),
         chart, place: at - 1,

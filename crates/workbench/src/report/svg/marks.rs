@@ -13,6 +13,8 @@ use std::ops::Range;
 const COVERED: f64 = 0.78;
 const BAR_MAX: f64 = 180.0;
 const RADIUS: i32 = 7;
+/// The marks of a long line.
+const FEW: usize = 8;
 
 /// How a series is drawn.
 pub(super) struct Style {
@@ -86,6 +88,23 @@ pub(super) fn points<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series:
     Ok(())
 }
 
+/// Marks at a few of the points of a long line, at other places than those of the other lines.
+pub(super) fn few_points<'a>(
+    area: &Area<'a>,
+    place: &Place<'_>,
+    xs: &[f64],
+    series: &Series,
+    style: &Style,
+) -> Drawn<'a> {
+    let known: Vec<(f64, f64)> =
+        xs.iter().zip(&series.points).filter_map(|(x, point)| Some((*x, point.as_ref()?.median))).collect();
+    let step = (known.len() / FEW).max(1);
+    for (x, y) in known.iter().skip(step * (style.place % 4) / 4 + step / 8).step_by(step) {
+        mark(area, (place.x(*x), place.y(*y)), series.published, style)?;
+    }
+    Ok(())
+}
+
 fn whisker<'a>(area: &Area<'a>, place: &Place<'_>, x: i32, point: &Spread, colour: &RGBColor) -> Drawn<'a> {
     if point.max <= point.min {
         return Ok(());
@@ -127,7 +146,10 @@ pub(super) fn bars<'a>(area: &Area<'a>, place: &Place<'_>, series: &Series, styl
         let (top, bottom) = (place.y(point.median), place.down.end);
         match series.published {
             true => outline(area, &slot, top..bottom, style)?,
-            false => area.draw(&Rectangle::new([(slot.start, top), (slot.end, bottom)], style.colour.filled()))?,
+            false => {
+                let colour = if place.drawing.colours_words { super::of_word(at) } else { style.colour };
+                area.draw(&Rectangle::new([(slot.start, top), (slot.end, bottom)], colour.filled()))?;
+            }
         }
         whisker(area, place, (slot.start + slot.end) / 2, point, &super::INK)?;
     }
@@ -174,7 +196,7 @@ pub(super) fn sample<'a>(
         _ => {
             stroke(area, vec![(x, y), (x + 64, y)], series.published, style)?;
             match kind {
-                ChartKind::Line => mark(area, (x + 32, y), series.published, style),
+                ChartKind::Line | ChartKind::Time => mark(area, (x + 32, y), series.published, style),
                 _ => Ok(()),
             }
         }

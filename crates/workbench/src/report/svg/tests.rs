@@ -18,6 +18,7 @@ fn drawing() -> Drawing {
         words: Vec::new(),
         xs: vec![1.0, 2.0, 4.0],
         series: Vec::new(),
+        colours_words: false,
         notes: Vec::new(),
         origins: Vec::new(),
     }

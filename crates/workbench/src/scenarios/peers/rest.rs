@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// its background work. Returns the seconds until the rest began.
 ///
 /// # Errors
-/// Those of `settle`.
+/// Errors of `settle`.
 pub(super) fn settled(settle: impl FnOnce() -> Result<(), Failure>) -> Result<f64, Failure> {
     let clock = Env::os().clock;
     let started = clock.now();

@@ -10,8 +10,8 @@ fn helper(collection: Option<&str>) -> Helper {
         db.collection("pets").put(id, r#"{"kind":"dog","chip":{"number":1}}"#).expect("space");
     }
     db.collection("pets").create_index(r#"{"kind": 1}"#).run().expect("an index");
-    db.create_collection("shop.orders").expect("a collection");
-    db.create_collection("old pets").expect("a collection");
+    db.create_collection("shop.orders").run().expect("a collection");
+    db.create_collection("old pets").run().expect("a collection");
     let context = crate::context::Context {
         definition: crate::app::definition,
         config: &Config::default(),

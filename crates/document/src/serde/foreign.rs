@@ -1,0 +1,68 @@
+//! Types of other crates that serialize themselves as text, and are values of another type here: dates of `chrono`
+//! and `jiff`, and `uuid::Uuid`.
+//!
+//! Serde does not name these types, and a trait of ours cannot be implemented for them besides all types of serde. So
+//! they are recognized by the names of their Rust types. If such a name changes, the type is stored as text again.
+
+use crate::json::date;
+use crate::value::{Binary, Value};
+use std::any::type_name;
+
+/// The subtype of a UUID.
+const UUID: u8 = 4;
+
+/// The types whose text is a moment, without more: one with an offset or a time zone stays text, which keeps these.
+const DATES: [&str; 3] = [
+    "chrono::datetime::DateTime<chrono::offset::utc::Utc>",
+    "chrono::datetime::DateTime<chrono::offset::local::Local>",
+    "jiff::timestamp::Timestamp",
+];
+
+/// The value of `serialized`, which a `T` has made.
+#[inline]
+pub(super) fn stored<T: ?Sized>(serialized: Value) -> Value {
+    let name = type_name::<T>().trim_start_matches('&');
+    let Value::String(text) = &serialized else { return serialized };
+    if DATES.contains(&name) {
+        return millis(text).map_or(serialized, Value::DateTime);
+    }
+    if name == "uuid::Uuid" { uuid(serialized) } else { serialized }
+}
+
+/// The milliseconds since 1970 of a date as text. `chrono` writes years of five digits with a sign and no zero before
+/// them.
+fn millis(text: &str) -> Option<i64> {
+    let parsed = date::parse_lenient(text);
+    parsed.or_else(|| date::parse_lenient(&format!("{}0{}", text.get(..1)?, text.get(1..)?)))
+}
+
+/// The binary value of a UUID as text.
+pub(super) fn uuid(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    let digits: String = text.chars().filter(|&c| c != '-').collect();
+    match u128::from_str_radix(&digits, 16) {
+        Ok(n) if digits.len() == 32 => Value::Binary(Binary { subtype: UUID, bytes: n.to_be_bytes().to_vec() }),
+        _ => value,
+    }
+}
+
+/// The text that the visitor `V` expects instead of a date; `None` for a visitor of another type.
+pub(super) fn date_text<V>(millis: i64) -> Option<String> {
+    let of_date = is_of::<V>("chrono::datetime::") || is_of::<V>("jiff::timestamp::");
+    of_date.then(|| {
+        let mut text = Vec::new();
+        date::write(millis, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+/// True if the visitor `V` takes the bytes of a binary value of this subtype in place of text.
+pub(super) fn takes_bytes<V>(subtype: u8) -> bool {
+    subtype == UUID && is_of::<V>("uuid::")
+}
+
+/// True if the type is defined in a module, or in a function of a type of that module.
+fn is_of<V>(module: &str) -> bool {
+    let name = type_name::<V>();
+    name.strip_prefix('<').unwrap_or(name).starts_with(module)
+}
