@@ -15,6 +15,7 @@ use crate::value::{MAX_DEPTH, Map, Value};
 
 mod compare;
 mod key;
+mod memory;
 mod size;
 mod view;
 

@@ -4,6 +4,7 @@ use crate::decimal::Decimal;
 
 mod convert;
 mod memory;
+pub(crate) use memory::block;
 
 /// The text of a value: a string that needs no allocation if it is at most 24 bytes long. It
 /// dereferences to `str`; `into_string` and `String::from` make a `String`.

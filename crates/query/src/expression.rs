@@ -34,11 +34,11 @@ mod random;
 mod scope;
 mod variables;
 
-use crate::interrupt::Bounds;
 pub use crate::interrupt::{Interrupt, Interruption};
 use crate::memory::Held;
 pub use crate::memory::{Memory, MemoryCharge};
 use crate::pattern::Patterns;
+use crate::work::Bounds;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
 use evaluate::Run;

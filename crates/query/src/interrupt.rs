@@ -1,13 +1,8 @@
 //! Ending of long evaluations: those of expressions, filters and patterns.
 
 use crate::code::ErrorCode;
-use crate::memory::{Held, Memory};
 use std::fmt;
 use std::sync::Arc;
-
-/// The interrupt is asked after this number of units of work: about a byte that is compared or
-/// copied each.
-pub(crate) const ASK_UNITS: u64 = 1 << 16;
 
 /// The reason why an evaluation was ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,89 +42,5 @@ impl Eq for Interrupt {}
 impl fmt::Debug for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Interrupt")
-    }
-}
-
-/// What ends evaluations early: their work and their memory are bounded.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Bounds {
-    pub interrupt: Option<Interrupt>,
-    pub memory: Option<Memory>,
-}
-
-/// They do not change the value of an expression.
-impl PartialEq for Bounds {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Bounds {}
-
-/// Counts the work of an evaluation, and asks the interrupt in proportion to it; counts the memory that it holds.
-#[derive(Debug, Default)]
-pub(crate) struct Work<'i> {
-    interrupt: Option<&'i Interrupt>,
-    units: u64,
-    memory: Option<&'i Memory>,
-    held: Held,
-}
-
-impl<'i> Work<'i> {
-    /// The work of an evaluation beside what is held for the same document.
-    pub fn new(bounds: &'i Bounds, held: Held) -> Self {
-        Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
-    }
-
-    /// The bytes of the values that are held, to be given to [`Work::release`].
-    #[inline]
-    pub fn held(&self) -> usize {
-        self.held.bytes()
-    }
-
-    /// Counts the memory of values that are kept until [`Work::release`].
-    #[inline]
-    pub fn hold(&mut self, bytes: usize) -> Result<(), Interruption> {
-        self.held.add(bytes, self.memory)
-    }
-
-    /// Counts the memory of a value that is being made, or is about to be, while others are held.
-    #[inline]
-    pub fn make(&mut self, bytes: usize) -> Result<(), Interruption> {
-        self.held.fit(bytes, self.memory)
-    }
-
-    /// The values that were held since are dropped.
-    #[inline]
-    pub fn release(&mut self, held: usize) {
-        self.held.keep(held);
-    }
-
-    /// What is held in the end.
-    pub fn into_held(self) -> Held {
-        self.held
-    }
-
-    /// False if nothing ends the evaluation: its work need not be counted.
-    pub fn is_counted(&self) -> bool {
-        self.interrupt.is_some()
-    }
-
-    /// The interrupt that is asked.
-    pub fn interrupt(&self) -> Option<&'i Interrupt> {
-        self.interrupt
-    }
-
-    /// Adds units of work that was done or is about to be.
-    #[inline]
-    pub fn add(&mut self, units: usize) -> Result<(), Interruption> {
-        self.units += units as u64;
-        if self.units < ASK_UNITS { Ok(()) } else { self.ask() }
-    }
-
-    #[cold]
-    fn ask(&mut self) -> Result<(), Interruption> {
-        self.units = 0;
-        self.interrupt.map_or(Ok(()), Interrupt::check)
     }
 }

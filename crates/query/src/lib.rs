@@ -37,5 +37,6 @@ pub mod sort;
 mod suggest;
 pub mod update;
 pub mod validator;
+mod work;
 
 pub use code::ErrorCode;

@@ -1,7 +1,6 @@
 //! The memory that values take.
 
 use super::{Map, Text, Value};
-use crate::row::{ArrayRef, MapRef, RowError, ValueRef};
 
 /// The bytes that an allocator needs for each block, in addition to those requested.
 const BLOCK_BYTES: usize = 16;
@@ -10,7 +9,7 @@ const BLOCK_BYTES: usize = 16;
 const DECIMAL_BYTES: usize = 64;
 
 /// A block of memory; none if it has no bytes.
-fn block(bytes: usize) -> usize {
+pub(crate) fn block(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes + BLOCK_BYTES }
 }
 
@@ -31,7 +30,7 @@ impl Value {
     }
 
     /// The bytes of memory that the value uses outside its own size.
-    fn memory_beside(&self) -> usize {
+    pub(crate) fn memory_beside(&self) -> usize {
         match self {
             Self::Null
             | Self::Bool(_)
@@ -72,63 +71,5 @@ impl Map {
     pub fn memory(&self) -> usize {
         let beside = |(name, value): &(Value, Value)| name.memory_beside() + value.memory_beside();
         block(self.entries.capacity() * 2 * size_of::<Value>()) + self.entries.iter().map(beside).sum::<usize>()
-    }
-}
-
-/// The longest text that has no block of its own.
-const INLINE_TEXT: usize = size_of::<Text>();
-
-fn text_of(len: usize) -> usize {
-    if len > INLINE_TEXT { block(len) } else { 0 }
-}
-
-impl ValueRef<'_> {
-    /// About the bytes of memory that the value takes when it is decoded, its own place included.
-    ///
-    /// # Errors
-    /// [`RowError`] if the value is damaged.
-    pub fn memory(&self) -> Result<usize, RowError> {
-        Ok(size_of::<Value>() + self.memory_beside()?)
-    }
-
-    fn memory_beside(&self) -> Result<usize, RowError> {
-        Ok(match self {
-            Self::String(text) => text_of(text.len()),
-            Self::Binary(_, bytes) => block(bytes.len()),
-            Self::Array(array) => array.memory()?,
-            Self::Map(map) => map.memory()?,
-            Self::Other(value) => value.memory_beside(),
-            _ => 0,
-        })
-    }
-}
-
-impl ArrayRef<'_> {
-    fn memory(&self) -> Result<usize, RowError> {
-        let mut bytes = block(self.len() * size_of::<Value>());
-        for element in self.iter() {
-            bytes += element?.memory_beside()?;
-        }
-        Ok(bytes)
-    }
-}
-
-impl MapRef<'_> {
-    /// About the bytes of memory that the fields take when they are decoded.
-    ///
-    /// # Errors
-    /// [`RowError`] if the map is damaged.
-    pub fn memory(&self) -> Result<usize, RowError> {
-        let mut bytes = block(self.len() * 2 * size_of::<Value>());
-        for field in self.iter() {
-            let (name, value) = field?;
-            bytes += name.memory_beside()? + value.memory_beside()?;
-        }
-        Ok(bytes)
-    }
-
-    /// The bytes in which the map is stored.
-    pub fn stored_bytes(&self) -> usize {
-        self.bytes.len()
     }
 }

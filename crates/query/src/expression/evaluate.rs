@@ -7,7 +7,7 @@ use super::operators::Cost;
 use super::scope::{Scope, in_value};
 use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
-use crate::interrupt::{Bounds, Work};
+use crate::work::{Bounds, Work};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{MAX_DEPTH, Map, Value, bson};
 use std::borrow::Cow;
@@ -239,6 +239,7 @@ impl Node {
         Ok(value)
     }
 
+    // long: a loop for each of three operators
     fn over_elements(&self, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
         let (Self::MapOver { input, slot, .. } | Self::Filter { input, slot, .. } | Self::Reduce { input, slot, .. }) =
             self

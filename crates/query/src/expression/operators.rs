@@ -5,7 +5,7 @@ use super::operand::Operand;
 use super::operand::is_nullish;
 use crate::code::ErrorCode;
 use crate::collation::Collation;
-use crate::interrupt::Work;
+use crate::work::Work;
 use alluvium_document::Value;
 use prepared::{Codes, PreparedOperator};
 

@@ -2,8 +2,9 @@
 
 use super::random::Random;
 use crate::collation::Collation;
-use crate::interrupt::{Bounds, Interrupt};
+use crate::interrupt::Interrupt;
 use crate::memory::Memory;
+use crate::work::Bounds;
 use alluvium_document::Value;
 use std::sync::{Arc, OnceLock};
 

@@ -12,7 +12,8 @@ use crate::collation::{Collation, compare_by};
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
-use crate::interrupt::{Interruption, Work};
+use crate::interrupt::Interruption;
+use crate::work::Work;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 use std::cmp::Ordering;
@@ -384,6 +385,7 @@ fn in_maps<'v>(value: &'v Value, path: &FieldPath) -> Option<&'v Value> {
     (0..path.depth()).try_fold(value, |value, at| value.as_map()?.get(path.name(at)?))
 }
 
+// long: it refuses each argument for its own reasons
 fn zip(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let side = |at: usize| values.get(at).and_then(Option::as_deref);
     let inputs = match side(0) {

@@ -8,7 +8,7 @@ use crate::date::{Zone, parse};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
-use crate::interrupt::Work;
+use crate::work::Work;
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value, bson, json};
 use binary::{ByteOrder, Format};

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
-use crate::interrupt::Work;
+use crate::work::Work;
 use alluvium_document::value::Text;
 use alluvium_document::{Map, Value};
 use hashbrown::HashMap;

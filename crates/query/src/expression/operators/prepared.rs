@@ -4,9 +4,9 @@ use super::{Operand, Outcome, is_nullish};
 use crate::code::ErrorCode;
 use crate::date::Zone;
 use crate::expression::error::ExpressionError;
-use crate::interrupt::Work;
 use crate::pattern::Pattern;
 use crate::pattern::Patterns;
+use crate::work::Work;
 use alluvium_document::Value;
 
 /// An operator with named arguments.

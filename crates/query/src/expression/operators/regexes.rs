@@ -5,8 +5,8 @@ use super::{NULL, Operand, Outcome, given, is_nullish, some};
 use crate::code::ErrorCode;
 use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::{ExpressionError, fail};
-use crate::interrupt::Work;
 use crate::pattern::{Pattern, PatternError, Patterns, Span};
+use crate::work::Work;
 use alluvium_document::{Map, Value, bson};
 use std::borrow::Cow;
 

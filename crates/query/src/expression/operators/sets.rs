@@ -6,7 +6,8 @@ use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
-use crate::interrupt::{Interruption, Work};
+use crate::interrupt::Interruption;
+use crate::work::Work;
 use alluvium_document::Value;
 use std::cmp::Ordering;
 

@@ -1,6 +1,7 @@
 //! Sorting that counts its work.
 
-use crate::interrupt::{Interruption, Work};
+use crate::interrupt::Interruption;
+use crate::work::Work;
 use std::cmp::Ordering;
 
 /// The number of elements that are sorted at once.

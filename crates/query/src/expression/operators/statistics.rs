@@ -9,8 +9,8 @@ use crate::collation::{Collation, compare_by};
 use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
-use crate::interrupt::Work;
 use crate::pattern::Patterns;
+use crate::work::Work;
 use alluvium_document::{Decimal, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

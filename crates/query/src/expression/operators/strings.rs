@@ -10,7 +10,7 @@ use super::{
 use crate::code::ErrorCode;
 use crate::expression::error::fail;
 use crate::expression::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
-use crate::interrupt::Work;
+use crate::work::Work;
 use alluvium_document::Value;
 use hashbrown::HashSet;
 use std::cmp::Ordering;

@@ -7,8 +7,8 @@ use super::{Optional, date, first_day, optional, prepared_zone, unit, weekday, z
 use crate::code::ErrorCode;
 use crate::date::{Unit, add, difference, truncate};
 use crate::expression::error::{ExpressionError, fail};
-use crate::interrupt::Work;
 use crate::pattern::Patterns;
+use crate::work::Work;
 use alluvium_document::Value;
 
 pub(super) const OPERATORS: &[PreparedOperator] = &[

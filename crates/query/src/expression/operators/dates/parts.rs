@@ -7,8 +7,8 @@ use super::{Optional, date, optional, prepared_zone, zone};
 use crate::code::ErrorCode;
 use crate::date::{Local, iso_day_number};
 use crate::expression::error::{ExpressionError, fail};
-use crate::interrupt::Work;
 use crate::pattern::Patterns;
+use crate::work::Work;
 use alluvium_document::calendar::Date;
 use alluvium_document::{Map, Value};
 

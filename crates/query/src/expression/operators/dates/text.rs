@@ -6,8 +6,8 @@ use super::{Optional, date, optional, prepared_zone, zone};
 use crate::code::ErrorCode;
 use crate::date::{Direction, ISO_LOCAL, ISO_UTC, check_format, parse, parse_by, to_text};
 use crate::expression::error::{ExpressionError, fail};
-use crate::interrupt::Work;
 use crate::pattern::Patterns;
+use crate::work::Work;
 use alluvium_document::Value;
 
 pub(super) const OPERATORS: &[PreparedOperator] = &[
