@@ -47,7 +47,11 @@ fn mismatch(path: &str, operand: &Value, documents: &[Map]) -> Option<TypeMismat
     for document in documents {
         collect(document, path, &mut values);
     }
-    let rank = type_rank(operand);
+    // A pattern is for strings.
+    let rank = match operand {
+        Value::Regex(_) => type_rank(&Value::from("")),
+        other => type_rank(other),
+    };
     if values.iter().any(|value| type_rank(value) == rank) {
         return None;
     }
