@@ -331,13 +331,15 @@ fn expressions() -> Vec<String> {
     values.iter().map(|value| format!(r#"{{"$type":[{value}]}}"#)).collect()
 }
 
+type Use = Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>;
+
 /// Uses of them, and copies of large values.
-fn uses() -> Vec<Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>> {
-    let mut all: Vec<Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>> = Vec::new();
+fn uses() -> Vec<Use> {
+    let mut all: Vec<Use> = Vec::new();
     let mut aggregate = |stages: String| {
         all.push(Box::new(move |db| {
-            let documents = db.collection("c").aggregate(stages.as_str()).run()?;
-            documents.map(|document| document.map(drop)).collect()
+            let mut documents = db.collection("c").aggregate(stages.as_str()).run()?;
+            documents.try_for_each(|document| document.map(drop))
         }));
     };
     for value in expressions() {

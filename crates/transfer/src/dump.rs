@@ -271,21 +271,26 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
 
 /// The text of the metadata file: the part that `mongorestore` reads, and the counts of documents.
 fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) -> Result<String> {
-    let canonical = |map: &Map| -> Result<serde_json::Value> {
-        let mut text = Vec::new();
-        let cannot =
-            |what: String| Error::Export(format!("the indexes and options of {name} cannot be written: {what}"));
-        json::print_map(map, json::Format::CANONICAL, &mut text).map_err(|error| cannot(error.to_string()))?;
-        serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))
+    let mut text = Vec::new();
+    // Not by a serializer of JSON: validators may nest deeper than its reader takes.
+    let mut put = |before: &str, map: &Map| {
+        text.extend_from_slice(before.as_bytes());
+        json::print_map(map, json::Format::CANONICAL, &mut text).map_err(|error| {
+            Error::Export(format!("the indexes and options of {name} cannot be written: {error}"))
+        })
     };
-    let metadata = serde_json::json!({
-        "options": canonical(&about.options)?,
-        "indexes": about.indexes.iter().map(canonical).collect::<Result<Vec<_>>>()?,
-        "collectionName": name,
-        "type": kind,
-        "alluvium": {"documents": documents, "others": others},
-    });
-    Ok(format!("{metadata}\n"))
+    put("{\"options\":", &about.options)?;
+    for (at, index) in about.indexes.iter().enumerate() {
+        put(if at == 0 { ",\"indexes\":[" } else { "," }, index)?;
+    }
+    text.extend_from_slice(if about.indexes.is_empty() { b",\"indexes\":[]" } else { b"]" });
+    text.extend_from_slice(b",\"collectionName\":");
+    json::write_string(name, &mut text);
+    text.extend_from_slice(b",\"type\":");
+    json::write_string(kind, &mut text);
+    let counts = format!(",\"alluvium\":{{\"documents\":{documents},\"others\":{others}}}}}\n");
+    text.extend_from_slice(counts.as_bytes());
+    String::from_utf8(text).map_err(|error| Error::Export(error.to_string()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::{all, database_in, load, maps, text};
 use alluvium_collections::indexes;
 use alluvium_collections::limits::Limits;
+use alluvium_collections::options::CollectionOptions;
 use alluvium_document::IntoDocument;
 
 const LINES: &str = concat!(
@@ -41,6 +42,24 @@ fn a_dump_is_restored_as_it_was() {
         assert!(matches!(refused, Err(Error::Dump(_))), "{refused:?}");
         assert_eq!(all(&other, "pets"), all(&engine, "pets"));
     }
+}
+
+/// Readers of JSON that other programs use stop at 128 levels; documents and the rules of collections have up to 180.
+#[test]
+fn rules_of_many_levels_are_dumped_and_restored() {
+    let env = Env::in_memory(1);
+    let engine = database_in(env.clone(), "db");
+    let rules = format!("{}{{\"a\": 1}}{}", "{\"$or\": [".repeat(80), "]}".repeat(80));
+    let validator = format!("{{\"validator\": {rules}}}").into_map().unwrap();
+    let options = CollectionOptions::from_map(&validator).unwrap();
+    let name = FullName::parse("pets").unwrap();
+    engine.catalog.create(&name, options).unwrap();
+    dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    let other = database_in(env.clone(), "other");
+    read(&env, Path::new("dump")).unwrap().restore(&other).run().unwrap();
+    let options = |engine: &EngineHandle| engine.catalog.require(&name).unwrap().options().to_map();
+    assert_eq!(options(&other), options(&engine));
+    assert!(options(&other).contains("validator"));
 }
 
 #[test]
