@@ -57,7 +57,7 @@ fn rules_of_many_levels_are_dumped_and_restored() {
     dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
     let other = database_in(env.clone(), "other");
     read(&env, Path::new("dump")).unwrap().restore(&other).run().unwrap();
-    let options = |engine: &EngineHandle| engine.catalog.require(&name).unwrap().options().to_map();
+    let options = |engine: &EngineHandle| engine.catalog.require(&name).unwrap().indexes().options.to_map();
     assert_eq!(options(&other), options(&engine));
     assert!(options(&other).contains("validator"));
 }
