@@ -6,7 +6,7 @@
 //!
 //! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
 //! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for
-//! more do not wait for each other, one of them at a time may exceed the capacity, by at most half of it.
+//! more do not wait for each other, one of them at a time may exceed the capacity, by a large document.
 
 use crate::principal::Principal;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -25,6 +25,8 @@ const STRANGERS: usize = 16 << 20;
 /// What is charged at once, and never waits: for requests and replies, and for strangers.
 pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
+/// What a request that is executed may take beyond the capacity: a document of the greatest size, decoded.
+const OVERDRAFT_MAX: usize = 17 << 20;
 /// The most threads that wait for memory, each of which has a permit and a document.
 const THREADS_MAX: usize = 8;
 /// The time between two looks whether a request that waits on a thread is to end.
@@ -215,7 +217,7 @@ impl State {
         if self.used + bytes <= capacity {
             return Some(false);
         }
-        (!self.is_overdrawn && bytes <= capacity / 2).then_some(true)
+        (!self.is_overdrawn && bytes <= OVERDRAFT_MAX.min(capacity / 2)).then_some(true)
     }
 
     fn add(&mut self, principal: &Principal, bytes: usize) {

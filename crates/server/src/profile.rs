@@ -56,3 +56,24 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
     }
     Ok(FirstBatch::of(pipeline(call, stages)?, format!("{}.{COLLECTION}", call.db)))
 }
+
+/// The number of a `count`.
+///
+/// # Errors
+/// Errors of its fields.
+pub(crate) fn count(call: &Call<'_>) -> CommandResult<u64> {
+    let body = &call.body;
+    let mut stages = vec![stage("$match", body.document("query").cloned().unwrap_or_default())];
+    if let Some(skip) = body.count("skip")?.filter(|skip| *skip > 0) {
+        stages.push(stage("$skip", skip.cast_signed()));
+    }
+    if let Some(limit) = body.integer("limit").map(i64::unsigned_abs).filter(|limit| *limit > 0) {
+        stages.push(stage("$limit", limit.min(i64::MAX as u64).cast_signed()));
+    }
+    let mut count = 0;
+    for document in pipeline(call, stages)? {
+        document?;
+        count += 1;
+    }
+    Ok(count)
+}

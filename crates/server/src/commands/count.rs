@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::profile;
 use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
@@ -33,12 +34,14 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let count = match read::is_of_server(&call.namespace()?) {
-        true => 0,
-        false => match kept(call)? {
-            Some(count) => count,
-            None => query(call, call.collection_name()?, &call.body)?.count()?,
-        },
+    let count = if profile::is_read(call.collection_name()?) {
+        profile::count(call)?
+    } else if read::is_of_server(&call.namespace()?) {
+        0
+    } else if let Some(count) = kept(call)? {
+        count
+    } else {
+        query(call, call.collection_name()?, &call.body)?.count()?
     };
     let mut builder = call.reply();
     builder.put("n", &int(count))?;
