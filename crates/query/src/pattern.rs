@@ -1,24 +1,24 @@
 //! Regular expressions in filters: PCRE's syntax without recursion and conditions.
 //!
-//! A pattern is searched for in linear time if it can be (crate `regex`). Look-around, back
+//! A pattern is searched for in linear time if it can be ([`linear`]). Look-around, back
 //! references, atomic groups and possessive counts need backtracking ([`backtrack`]), whose steps are
 //! limited.
 
 mod backtrack;
 mod budget;
 mod error;
+mod linear;
 mod pcre;
 
 use std::sync::Arc;
 
 use alluvium_document::Value;
 use alluvium_document::value::Regex as Stored;
-use regex_automata::Input;
-use regex_automata::meta::Regex;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
 use crate::interrupt::Interrupt;
 use backtrack::{Ended, Program};
+use linear::Linear;
 
 pub(crate) use budget::Patterns;
 pub(crate) use error::PatternError;
@@ -36,7 +36,7 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 /// given back.
 pub const MATCH_STEPS_MAX: u64 = 50_000_000;
 
-/// The interrupt is asked before a search of a text of this length, or of this number of texts.
+/// The interrupt is asked before this number of texts is searched.
 const ASK_LENGTH: usize = 1024;
 
 /// A compiled pattern. Two are equal if pattern and options are.
@@ -57,7 +57,7 @@ pub(crate) type Span = (usize, usize);
 #[derive(Debug, Clone)]
 enum Search {
     /// In linear time.
-    Linear(Arc<Regex>),
+    Linear(Arc<Linear>),
     /// By backtracking, with at most [`MATCH_STEPS_MAX`] steps.
     Backtracking(Arc<Program>),
 }
@@ -77,10 +77,7 @@ impl Pattern {
     /// [`PatternError::TooManySteps`], [`PatternError::Interrupted`].
     pub fn is_match(&self, text: &str) -> Result<bool, PatternError> {
         match &self.search {
-            Search::Linear(regex) => {
-                self.ask(text.len())?;
-                Ok(regex.is_match(text))
-            }
+            Search::Linear(linear) => Ok(linear.is_match(text, self.interrupt.as_ref(), || self.hir())?),
             Search::Backtracking(program) => {
                 let found = program.search(text, 0, self.interrupt.as_ref());
                 found.map(|groups| groups.is_some()).map_err(|ended| self.ended(ended, text))
@@ -95,19 +92,21 @@ impl Pattern {
     /// As [`Pattern::is_match`].
     pub fn groups(&self, text: &str, at: usize) -> Result<Option<Vec<Option<Span>>>, PatternError> {
         match &self.search {
-            Search::Linear(regex) => {
-                let mut groups = regex.create_captures();
-                regex.search_captures(&Input::new(text).range(at..), &mut groups);
-                let places = groups.iter().map(|span| span.map(|span| (span.start, span.end)));
-                Ok(groups.is_match().then(|| places.collect()))
-            }
+            Search::Linear(linear) => Ok(linear.groups(text, at, self.interrupt.as_ref(), || self.hir())?),
             Search::Backtracking(program) => {
                 program.search(text, at, self.interrupt.as_ref()).map_err(|ended| self.ended(ended, text))
             }
         }
     }
 
-    /// Asks the interrupt of the query, if it is about to search a text of this length, or this number of texts.
+    /// The syntax tree of a pattern without backtracking. That for groups will do for [`Pattern::is_match`], too.
+    fn hir(&self) -> Option<Hir> {
+        let Stored { pattern, options } = &self.source;
+        let translated = translated(pattern, options, true).ok()?;
+        parsed(pattern, translated.text(), options).ok()
+    }
+
+    /// Asks the interrupt of the query, if it is about to search this number of texts.
     pub fn ask(&self, length: usize) -> Result<(), PatternError> {
         match &self.interrupt {
             Some(interrupt) if length >= ASK_LENGTH => Ok(interrupt.check()?),

@@ -38,6 +38,11 @@ impl<'i> Work<'i> {
         Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
     }
 
+    /// Work that this interrupt ends, and that holds no memory.
+    pub fn asking(interrupt: Option<&'i Interrupt>) -> Self {
+        Self { interrupt, ..Self::default() }
+    }
+
     /// The bytes of the values that are held, to be given to [`Work::release`].
     #[inline]
     pub fn held(&self) -> usize {

@@ -275,9 +275,8 @@ fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) 
     // Not by a serializer of JSON: validators may nest deeper than its reader takes.
     let mut put = |before: &str, map: &Map| {
         text.extend_from_slice(before.as_bytes());
-        json::print_map(map, json::Format::CANONICAL, &mut text).map_err(|error| {
-            Error::Export(format!("the indexes and options of {name} cannot be written: {error}"))
-        })
+        json::print_map(map, json::Format::CANONICAL, &mut text)
+            .map_err(|error| Error::Export(format!("the indexes and options of {name} cannot be written: {error}")))
     };
     put("{\"options\":", &about.options)?;
     for (at, index) in about.indexes.iter().enumerate() {

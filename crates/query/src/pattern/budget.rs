@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex_automata::meta::{BuildError, Config, Regex};
 
 use super::backtrack::{self, Program, Refusal};
+use super::linear::Linear;
 use super::pcre::Translated;
 use super::{NEST_MAX, Pattern, PatternError, Search, options_of, parsed, prefix_of, shown, translated};
 use crate::interrupt::Interrupt;
@@ -115,7 +116,7 @@ impl Patterns {
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
-        let search = Search::Linear(Arc::new(regex));
+        let search = Search::Linear(Arc::new(Linear::new(regex, tables.max(TABLES_BYTES_LEAST))));
         Ok(Pattern { source: source(options), prefix, search, interrupt: self.interrupt.clone() })
     }
 }

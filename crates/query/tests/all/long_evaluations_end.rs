@@ -41,6 +41,7 @@ fn expressions_end() {
         map([("$in", Value::Array(vec![Value::Int32(-1), array()]))]),
         map([("$split", Value::Array(vec![text("abcdefgh,"), Value::from(",")]))]),
         map([("$regexMatch", map([("input", text("a")), ("regex", Value::from("(?=a*b)a"))]))]),
+        map([("$regexFind", map([("input", text("ab")), ("regex", Value::from("([ab]{20})[c-z]"))]))]),
         map([("$replaceAll", map([("input", text("ab")), ("find", "a".into()), ("replacement", "c".into())]))]),
     ] {
         let range = map([("$range", Value::Array(vec![Value::Int32(0), Value::Int32(32)]))]);
@@ -59,7 +60,8 @@ fn filters_end() {
     let texts = Value::Array(vec![Value::from("a".repeat(1 << 10)); 1_000]);
     let maps = Value::Array((0..20_000).map(|n| map([("x", Value::Int32(n))])).collect());
     let text = Value::from("a".repeat(80_000));
-    let document = Map::from([("a", numbers(600_000)), ("s", text), ("t", texts), ("m", maps)]);
+    let long = Value::from("ab".repeat(2 << 20));
+    let document = Map::from([("a", numbers(600_000)), ("s", text), ("l", long), ("t", texts), ("m", maps)]);
     let backwards = Value::Array((0..600_000).rev().map(Value::Int32).collect());
     let none = Value::Array((0..5_000).map(|n| map([("x", map([("$ne", Value::Int32(-n))]))])).collect());
     let regexes: Vec<Value> = (0..200)
@@ -72,6 +74,7 @@ fn filters_end() {
         ("m", map([("$elemMatch", map([("$nor", none)]))])),
         ("s", map([("$regex", "(?=a*b)a".into())])),
         ("t", map([("$regex", "a.*b".into())])),
+        ("l", map([("$regex", "a[ab]{20}[c-z]".into())])),
         ("t", map([("$in", Value::Array(regexes))])),
         ("t", map([("$elemMatch", map([("$regex", "(?=a*b)a".into())]))])),
     ] {
