@@ -27,8 +27,9 @@ pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
 /// What a request that is executed may take beyond the capacity: a document of the greatest size, decoded.
 const OVERDRAFT_MAX: usize = 17 << 20;
-/// The most threads that wait for memory, each of which has a permit and a document.
-const THREADS_MAX: usize = 8;
+/// There may be a thread that waits for memory for each of so many bytes of the capacity, and two at least: each of them
+/// has a permit and a document, which may be as large.
+const BYTES_OF_A_THREAD: usize = 16 << 20;
 /// The time between two looks whether a request that waits on a thread is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -161,7 +162,7 @@ impl Memory {
             Until::Sent => state.fits(self.0.capacity, principal, bytes).then_some(false),
         };
         let mut fits = fits_now(&state);
-        if fits.is_none() && state.threads >= THREADS_MAX {
+        if fits.is_none() && state.threads >= self.0.threads_max() {
             return None;
         }
         state.threads += 1;
@@ -237,6 +238,11 @@ impl State {
 }
 
 impl Account {
+    /// The most threads that wait for memory.
+    fn threads_max(&self) -> usize {
+        (self.capacity / BYTES_OF_A_THREAD).max(2)
+    }
+
     /// Gives what is free to those that wait: in their order, where only a principal's own share keeps one back.
     fn grant(self: &Arc<Self>) {
         // Charges whose requests do not wait any more are dropped after the lock.

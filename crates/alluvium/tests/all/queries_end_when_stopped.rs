@@ -91,7 +91,7 @@ fn while_nothing_is_found() {
 #[test]
 fn within_one_expression() {
     let (_db, c, clock) = open();
-    let range = r#"{"$range": [0, 900000]}"#;
+    let range = r#"{"$range": [0, 300000]}"#;
     let inner = format!(r#"{{"$size": {{"$map": {{"input": {range}, "in": 1}}}}}}"#);
     let outer = format!(r#"{{"$size": {{"$map": {{"input": {range}, "in": {inner}}}}}}}"#);
     let ask = || c.find(format!(r#"{{"$expr": {{"$eq": [{outer}, 0]}}}}"#).as_str());

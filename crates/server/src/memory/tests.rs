@@ -76,11 +76,11 @@ fn few_threads_wait() {
     let _all = memory.note(&one, MIB);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for _ in 0..THREADS_MAX {
+        for _ in 0..memory.0.threads_max() {
             let wait = || memory.charge_on_thread(&other, MIB, Until::Sent, Duration::from_secs(60), &stop).is_none();
             scope.spawn(move || assert!(wait()));
         }
-        while memory.0.state.lock().threads < THREADS_MAX {
+        while memory.0.state.lock().threads < memory.0.threads_max() {
             std::thread::yield_now();
         }
         // One more is refused at once, since this does not end before the others.
