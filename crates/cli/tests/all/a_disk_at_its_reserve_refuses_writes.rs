@@ -78,7 +78,7 @@ fn what_is_refused_creates_no_database() {
     place.good(&["load", "db", "pets", "pets.jsonl"]);
     place.good(&["dump", "db", "dumped"]);
     let metadata = place.read("dumped/main/pets.metadata.json");
-    let text = "{\"v\": 2, \"key\": {\"t\": \"text\"}, \"name\": \"t_text\"}";
+    let text = "{\"v\": 2, \"key\": {\"t\": \"text\"}, \"name\": \"t_text\", \"unique\": true}";
     for (arguments, code) in [
         (&["load", "new", "pets", "pets.jsonl"][..], NO_SPACE),
         (&["restore", "dumped", "new"], NO_SPACE),

@@ -126,6 +126,13 @@ fn shown(ended: &Ended) -> (Option<i32>, Vec<String>) {
 #[test]
 fn every_command_prints_the_same() {
     let (closed, served) = (database(), database());
+    // A server notes its cluster time in a collection of its own.
+    for place in [&closed, &served] {
+        let server = Served::begin(place);
+        place.good(&["put", "db", "pets", "first", "{}"]);
+        place.good(&["delete", "db", "pets", "first"]);
+        server.end(place);
+    }
     let server = Served::begin(&served);
     for (arguments, input) in COMMANDS {
         let expected = closed.run_with(arguments, input.as_bytes());

@@ -95,7 +95,7 @@ fn what_is_wrong_is_named_with_mongodbs_code() {
     let place = pets();
     for (pipeline, code, message) in [
         ("[{$grup: {}}]", 40324, "did you mean $group"),
-        ("[{$group: {n: {$sum: 1}}}]", 15955, "$group"),
+        ("[{$group: {n: {$sum: 1}}}]", 15955, "must include an _id"),
         ("[5]", 14, "has one of type int"),
         ("'text'", 14, "not of type string"),
         ("[{", 9, "the pipeline must be JSON"),

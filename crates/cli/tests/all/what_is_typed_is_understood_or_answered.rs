@@ -30,7 +30,10 @@ fn json_needs_no_quotes_on_the_command_line_and_in_the_shell() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "5\n{\"_id\":\"q\",\"k\":\"a } b\"}\n"), "{}", ended.err);
     // The error refers to the typed text.
     let said = place.bad(2, &["find", "db", "pets", "{kind: dog}"]);
-    assert!(said.contains("the filter must be JSON") && said.contains("line 1, column 2"), "{said}");
+    assert!(
+        said.contains("the filter must be JSON") && said.contains("line 1, column 8: dog is not a value"),
+        "{said}"
+    );
     // Files are parsed strictly.
     place.write("bad.jsonl", "{kind: 'dog'}\n");
     place.bad(1, &["load", "db", "pets", "bad.jsonl"]);

@@ -58,16 +58,16 @@ fn the_feature_compatibility_version_is_kept() {
         version.map(str::to_owned)
     };
     let world = World::new();
-    assert_eq!(version(&world).as_deref(), Some("8.0"));
-    world.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.2", "confirm": true});
+    assert_eq!(version(&world).as_deref(), Some("8.2"));
+    world.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.0", "confirm": true});
     for later in after_every_end(&world) {
-        assert_eq!(version(&later).as_deref(), Some("8.2"));
+        assert_eq!(version(&later).as_deref(), Some("8.0"));
         // As in MongoDB, where clients read it too.
         let found = later.connect().ok("admin", doc! {"find": "system.version"});
         let stored = super::batch(&found);
-        assert_eq!(stored, [doc! {"_id": "featureCompatibilityVersion", "version": "8.2"}]);
-        later.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.0", "confirm": true, "dryRun": true});
-        assert_eq!(version(&later.after_a_cut()).as_deref(), Some("8.2"));
+        assert_eq!(stored, [doc! {"_id": "featureCompatibilityVersion", "version": "8.0"}]);
+        later.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.2", "confirm": true, "dryRun": true});
+        assert_eq!(version(&later.after_a_cut()).as_deref(), Some("8.0"));
     }
 }
 

@@ -25,7 +25,7 @@ fn error(env: &Env, path: &str, options: Options) -> Error {
 fn a_second_opener_gets_in_use() {
     let env = Env::in_memory(1);
     let first = Store::open(env.clone(), Path::new("db"), options()).unwrap();
-    assert!(matches!(error(&env, "db", options()), Error::InUse(_)));
+    assert!(matches!(error(&env, "db", options()), Error::InUseHere(_)));
     drop(first);
     Store::open(env, Path::new("db"), options()).unwrap();
 }
