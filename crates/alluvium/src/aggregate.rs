@@ -281,7 +281,7 @@ impl<T> Aggregate<T> {
     /// # let pets = db.collection("pets");
     /// # pets.insert_one(r#"{"kind": "dog"}"#)?;
     /// let plan = pets.aggregate(r#"[{"$match": {"kind": "dog"}}, {"$count": "n"}]"#).explain_plan()?;
-    /// assert_eq!((plan.stages.len(), plan.returned), (1, 0));
+    /// assert_eq!((plan.stages.len(), plan.returned), (2, 0));
     /// # alluvium::Result::Ok(())
     /// ```
     ///

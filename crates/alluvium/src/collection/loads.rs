@@ -32,7 +32,8 @@ impl<T> Collection<T> {
     /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::{Map, Value, load::Metadata};
     /// let index = Map::from([("key", Value::Map(Map::from([("author", Value::from(1))]))), ("name", "by".into())]);
-    /// let metadata = Metadata { indexes: vec![index], ..Metadata::default() };
+    /// let mut metadata = Metadata::default();
+    /// metadata.indexes = vec![index];
     /// assert_eq!(db.collection("comments").create_indexes_of(&metadata)?, ["by"]);
     /// assert!(db.collection("comments").create_indexes_of(&metadata)?.is_empty());
     /// # alluvium::Result::Ok(())
