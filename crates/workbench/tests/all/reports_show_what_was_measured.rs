@@ -124,7 +124,7 @@ fn machines_and_versions_are_lines_of_their_own() {
     let gets = chart(&charts, "Gets by threads");
     let series = gets["series"].as_array().expect("series");
     let named = |at: usize| (series[at]["name"].as_str().expect("a name"), medians(&series[at])[2]);
-    assert_eq!((named(0), named(1)), (("Alluvium (A)", Some(40_100.0)), ("Alluvium (B)", Some(80_200.0))));
+    assert_eq!((named(0), named(1)), (("Alluvium (run A)", Some(40_100.0)), ("Alluvium (run B)", Some(80_200.0))));
     assert_eq!(
         (&series[0]["colour"], &series[0]["shade"], &series[1]["shade"]),
         (&series[1]["colour"], &json!(0), &json!(1))
