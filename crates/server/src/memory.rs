@@ -27,8 +27,8 @@ pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
 /// What a request that is executed may take beyond the capacity: a document of the greatest size, decoded.
 const OVERDRAFT_MAX: usize = 17 << 20;
-/// There may be a thread that waits for memory for each of so many bytes of the capacity, and two at least: each of them
-/// has a permit and a document, which may be as large.
+/// One thread may wait for memory for each of these parts of the capacity, and two at least: each thread has a permit and a
+/// document, which may be as large as the part.
 const BYTES_OF_A_THREAD: usize = 16 << 20;
 /// The time between two looks whether a request that waits on a thread is to end.
 const LOOK: Duration = Duration::from_millis(50);
