@@ -288,7 +288,7 @@ impl Catalog {
         self.create_locked(name, options)
     }
 
-    /// Collections that are created from now on keep the order of insertion, unless they are told otherwise.
+    /// Sets whether new collections keep the order of insertion. The option of a collection has precedence.
     pub fn set_natural_order(&self, natural_order: bool) {
         self.natural_order.store(natural_order, Ordering::Relaxed);
     }

@@ -29,6 +29,15 @@ pub(crate) fn pipeline(call: &Call<'_>, stages: impl IntoIterator<Item = Value>)
     Ok(call.collection_called("profile").aggregate(Value::Array(all)).run()?)
 }
 
+/// The stages of a skip and a limit, of which zero is none.
+fn push_window(skip: Option<u64>, limit: Option<u64>, stages: &mut Vec<Value>) {
+    for (name, count) in [("$skip", skip), ("$limit", limit)] {
+        if let Some(count) = count.filter(|count| *count > 0) {
+            stages.push(stage(name, i64::try_from(count).unwrap_or(i64::MAX)));
+        }
+    }
+}
+
 /// The documents of a `find`.
 ///
 /// # Errors
@@ -45,12 +54,7 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
         Some(sort) => stages.push(stage("$sort", sort.clone())),
         None => {}
     }
-    if let Some(skip) = body.count("skip")?.filter(|skip| *skip > 0) {
-        stages.push(stage("$skip", skip.cast_signed()));
-    }
-    if let Some(limit) = body.count("limit")?.filter(|limit| *limit > 0) {
-        stages.push(stage("$limit", limit.cast_signed()));
-    }
+    push_window(body.count("skip")?, body.count("limit")?, &mut stages);
     if let Some(projection) = body.document("projection").filter(|projection| !projection.is_empty()) {
         stages.push(stage("$project", projection.clone()));
     }
@@ -64,12 +68,8 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
 pub(crate) fn count(call: &Call<'_>) -> CommandResult<u64> {
     let body = &call.body;
     let mut stages = vec![stage("$match", body.document("query").cloned().unwrap_or_default())];
-    if let Some(skip) = body.count("skip")?.filter(|skip| *skip > 0) {
-        stages.push(stage("$skip", skip.cast_signed()));
-    }
-    if let Some(limit) = body.integer("limit").map(i64::unsigned_abs).filter(|limit| *limit > 0) {
-        stages.push(stage("$limit", limit.min(i64::MAX as u64).cast_signed()));
-    }
+    // A negative limit counts as its amount.
+    push_window(body.count("skip")?, body.integer("limit").map(i64::unsigned_abs), &mut stages);
     let mut count = 0;
     for document in pipeline(call, stages)? {
         document?;

@@ -470,8 +470,8 @@ impl<'a> WriteTxn<'a> {
     }
 }
 
-/// Notes how a batch that is visible has changed the numbers of documents, where they are kept. This is looked at after
-/// the write: a collection whose documents are counted meanwhile is counted with the batch, or learns its change.
+/// Notes how a visible batch has changed the numbers of documents, where they are kept. The flag is read after the write: a
+/// count that runs at the same time either includes the batch, or has set the flag before.
 #[inline]
 fn note_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
     fence(Ordering::SeqCst);
