@@ -29,7 +29,7 @@ pub(crate) fn pipeline(call: &Call<'_>, stages: impl IntoIterator<Item = Value>)
     Ok(call.collection_called("profile").aggregate(Value::Array(all)).run()?)
 }
 
-/// The stages of a skip and a limit, of which zero is none.
+/// The stages of a skip and a limit. Zero is the same as no value.
 fn push_window(skip: Option<u64>, limit: Option<u64>, stages: &mut Vec<Value>) {
     for (name, count) in [("$skip", skip), ("$limit", limit)] {
         if let Some(count) = count.filter(|count| *count > 0) {
