@@ -102,7 +102,7 @@ impl ReadOnlyDocuments {
     }
 
     /// The shapes of the documents.
-    pub(crate) fn shapes(&self) -> &ShapeTable {
+    pub(crate) fn shapes(&self) -> &Arc<ShapeTable> {
         &self.inner.shapes
     }
 

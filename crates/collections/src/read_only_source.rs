@@ -231,6 +231,10 @@ impl Source for ReadOnlySource {
         self.0.document(key, row)
     }
 
+    fn picked(&self, row: Vec<u8>) -> Result<Document> {
+        Document::from_fields(self.0.shapes(), row).map_err(|_| self.damaged_sort())
+    }
+
     fn damaged(&self, document: &Document, error: RowError) -> Error {
         damaged(self.0.name(), document)(error)
     }

@@ -362,6 +362,10 @@ impl Source for LocalSource {
         decode(&self.view.state.shapes, &self.view.name, key, row)
     }
 
+    fn picked(&self, row: Vec<u8>) -> Result<Document> {
+        Document::from_fields(&self.view.state.shapes, row).map_err(|_| self.damaged_sort())
+    }
+
     fn damaged(&self, document: &Document, error: RowError) -> Error {
         damaged(&self.view.name, document)(error)
     }

@@ -11,6 +11,9 @@ const WORDS: [&str; 32] = [
 /// The authors of comments.
 pub(crate) const AUTHORS: u64 = 500;
 
+/// The places of comments.
+pub(crate) const PLACES: u64 = 40;
+
 /// The `_id` of a comment.
 pub(crate) fn comment_id(number: u64) -> String {
     format!("c{:06x}", number * 7919)
@@ -38,7 +41,7 @@ pub(crate) fn comment(number: u64) -> String {
         ),
         id = comment_id(number),
         author = author(random.u64(0..AUTHORS)),
-        place = random.u64(0..40),
+        place = random.u64(0..PLACES),
         score = random.i64(-20..2000),
         ups = random.u64(0..2000),
         time = 1_417_392_000 + number,

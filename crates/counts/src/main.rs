@@ -45,6 +45,7 @@ fn main() -> Outcome {
     comments.create_index(doc! {"author": 1}).run()?;
     settle(&database)?;
     reads(&comments)?;
+    questions(&comments)?;
     updates(&comments)?;
     puts(&database)?;
     inserts(&database)?;
@@ -123,6 +124,31 @@ fn reads(comments: &Collection) -> Outcome {
     path("get", GETS, get_all)?;
     find_all()?;
     path("find-by-index", QUERIES, find_all)
+}
+
+/// Questions of all documents, whose blocks the cache has: sorts by a field without an index, and a group of few.
+fn questions(comments: &Collection) -> Outcome {
+    let sorted = |query: alluvium::Find, count: u64| {
+        let mut found = 0;
+        for document in query.run()? {
+            black_box(document?);
+            found += 1;
+        }
+        expect("sorted", found, count)
+    };
+    let all = || comments.find(doc! {}).sort(doc! {"score": -1});
+    path("sort", COMMENTS, || sorted(all().projection(doc! {"author": 1, "score": 1}), COMMENTS))?;
+    path("sort-whole", COMMENTS, || sorted(all(), COMMENTS))?;
+    path("first-ten", COMMENTS, || sorted(all().limit(10), 10))?;
+    let by_place = r#"[{"$group": {"_id": "$subreddit", "count": {"$sum": 1}, "score": {"$avg": "$score"}}}]"#;
+    path("group", COMMENTS, || {
+        let mut groups = 0;
+        for group in comments.aggregate(by_place).run()? {
+            black_box(group?);
+            groups += 1;
+        }
+        expect("grouped", groups, data::PLACES)
+    })
 }
 
 /// Updates by `$inc`: read and checked, then blind ones of other documents.

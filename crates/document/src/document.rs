@@ -123,6 +123,19 @@ impl Document {
         Vec::with_capacity(row_len + id_room(key))
     }
 
+    /// The document of a row that a [`FieldPicker`](crate::row::FieldPicker) has made, under the shapes of the rows
+    /// that its fields are of.
+    ///
+    /// # Errors
+    /// [`RowError`] if the start of the row is damaged. The rest is not checked yet.
+    pub fn from_fields(table: &Arc<ShapeTable>, row: impl Into<Vec<u8>>) -> Result<Self, RowError> {
+        let bytes = row.into();
+        let id_at = bytes.len();
+        let document = Self::new(Some(Arc::clone(table)), bytes, id_at);
+        document.map()?;
+        Ok(document)
+    }
+
     /// A document with these fields. An `_id` is not required.
     ///
     /// # Errors

@@ -16,9 +16,11 @@ use crate::value::{MAX_DEPTH, Map, Value};
 mod compare;
 mod key;
 mod memory;
+mod pick;
 mod size;
 mod view;
 
+pub use pick::FieldPicker;
 pub use view::{ArrayIter, ArrayRef, MapIter, MapRef, ValueRef};
 pub(crate) use view::{Context, Form, NESTED_ID, TRAILING, shape_of};
 

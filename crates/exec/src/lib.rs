@@ -27,6 +27,7 @@ pub mod item;
 pub mod key;
 pub mod limits;
 pub mod marks;
+mod packed;
 pub mod pipeline;
 pub mod run;
 mod seen;

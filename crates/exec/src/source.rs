@@ -44,7 +44,7 @@ pub struct DocumentRequest<'a> {
 
 /// One collection at one snapshot: what a plan reads.
 ///
-/// Sequence numbers, snapshots, partitions and trees are internal to the source. Its methods take
+/// Clones are the same source. Sequence numbers, snapshots, partitions and trees are internal to it. Its methods take
 /// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of
 /// one source under way. All calls come from the thread that executes the query.
 ///
@@ -62,7 +62,7 @@ pub struct DocumentRequest<'a> {
 ///
 /// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry
 /// that it examines, and returns its error.
-pub trait Source {
+pub trait Source: Clone {
     /// The error of all operations.
     type Error: From<Interrupted> + From<SortError> + From<RowError> + From<FilterError>;
     /// A scan of documents under way.
@@ -224,6 +224,13 @@ pub trait Source {
     /// # Errors
     /// The row is damaged.
     fn document(&self, key: &[u8], row: Vec<u8>) -> Result<Document, Self::Error>;
+
+    /// The document of a row that [`FieldPicker`](alluvium_document::row::FieldPicker) has made of one of this source's
+    /// documents.
+    ///
+    /// # Errors
+    /// The row is damaged.
+    fn picked(&self, row: Vec<u8>) -> Result<Document, Self::Error>;
 
     /// The error for damage that is found in a document after it was read.
     fn damaged(&self, document: &Document, error: RowError) -> Self::Error;

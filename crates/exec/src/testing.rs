@@ -12,6 +12,7 @@ use crate::source::{DocumentRequest, MemoryAccount, Proof, Sorted, Sorter, Sourc
 use crate::walk::{Move, Walk};
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::RowError;
+use alluvium_document::shape::{ShapeOptions, ShapeTable};
 use alluvium_document::{Document, Map, Value, key};
 use alluvium_env::{Env, ManualClock};
 use alluvium_query::filter::{Filter, FilterError};
@@ -546,6 +547,11 @@ impl Source for Memory {
         let document = self.stored(key)?.unwrap();
         assert_eq!(document.row(), row);
         Ok(document.clone())
+    }
+
+    fn picked(&self, row: Vec<u8>) -> Result<Document> {
+        let shapes = Arc::new(ShapeTable::new(ShapeOptions::DEFAULT));
+        Ok(Document::from_fields(&shapes, row)?)
     }
 
     fn damaged(&self, _: &Document, error: RowError) -> TestError {

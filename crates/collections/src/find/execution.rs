@@ -26,6 +26,15 @@ pub(crate) fn stage_bytes_max(options: &Options, allow_disk_use: bool) -> usize 
     options.tuning.gather_bytes.unwrap_or(in_memory.min(100 << 20))
 }
 
+/// The most bytes of documents that a sort holds: as a stage, but one that may continue in files has its part of a larger
+/// memory, too, since its documents are packed.
+fn sort_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
+    match options.tuning.gather_bytes {
+        None if allow_disk_use => options.memory_bytes / 8,
+        _ => stage_bytes_max(options, allow_disk_use),
+    }
+}
+
 /// The most bytes that a stage of a pipeline holds which cannot continue in files: one document, or what is made of the
 /// documents in files. 1 MiB is always allowed.
 pub(crate) fn memory_bytes_max(options: &Options) -> usize {
@@ -93,7 +102,7 @@ impl Execution {
         let options = view.store().options();
         request.seen_bytes_max =
             request.seen_bytes_max.min(options.tuning.gather_bytes.unwrap_or(options.memory_bytes / 16));
-        request.sort_bytes_max = stage_bytes_max(options, request.allow_disk_use);
+        request.sort_bytes_max = sort_bytes_max(options, request.allow_disk_use);
         let source = LocalSource { view, indexes: planned.indexes.clone(), natural: planned.natural, memory };
         let operators = Operators::Local(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
         Ok(Self { operators, query, planned, started, ended: false })

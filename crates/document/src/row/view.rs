@@ -447,6 +447,19 @@ impl<'a> MapRef<'a> {
         }
     }
 
+    /// Appends the row of a document of which this is a view: [`crate::Document::from_row`] reads it under the same
+    /// shapes, and if it has no shape [`crate::Document::from_fields`], too.
+    pub fn put_row(&self, out: &mut Vec<u8>) {
+        match self.form {
+            Form::Shaped { shape, .. } => varint::put_u64(out, u64::from(shape.number())),
+            Form::Plain { count } => {
+                varint::put_u64(out, 0);
+                encoding::put_head(out, MAP, count as u64);
+            }
+        }
+        out.extend_from_slice(self.bytes);
+    }
+
     /// The value of the first field with this name. Fields before it are skipped, not decoded.
     ///
     /// # Errors

@@ -1,19 +1,25 @@
 //! Sorts documents in memory, or in files if they exceed the memory limit.
+//!
+//! The first documents of a long sort are kept one by one ([`TopK`]). Where all documents are sorted, they are bytes in
+//! [`Packed`] memory, of those fields alone that the query needs.
 
 use super::Step;
 use crate::item::{BATCH_BYTES, Demand, Item};
 use crate::key::Key;
+use crate::limits::Limits;
 use crate::marks;
-use crate::run::{Request, Run};
+use crate::packed::Packed;
+use crate::run::Run;
 use crate::source::{MemoryAccount, Sorted, Sorter, Source, memory_of_sorter};
 use alluvium_codec::varint;
-use alluvium_document::row::{ID, RowError};
-use alluvium_document::{Document, Map, Value, encoding};
-use alluvium_query::sort::{SortError, TopK};
+use alluvium_document::Document;
+use alluvium_document::row::{FieldPicker, ID, MapRef, RowError};
+use alluvium_query::pipeline::RecordRef;
+use alluvium_query::sort::{Sort, SortError, TopK};
 
 /// The longest buffer that is kept for the next document.
 const KEPT_BYTES: usize = 256 << 10;
-/// The bytes of a row below which it is kept whole.
+/// The bytes of a row below which it is kept whole among the first documents.
 const SHORT_BYTES: usize = 128;
 /// The memory of a document beside its row, in bytes.
 const OVERHEAD: usize = 160;
@@ -33,11 +39,9 @@ pub(super) struct Sorting<S: Source> {
 enum State<S: Source> {
     Waiting,
     Memory(std::vec::IntoIter<Item>),
+    Packed(Packed),
     Files(Box<SortedOf<S>>),
 }
-
-/// Documents by their sort keys.
-type Top = TopK<Item>;
 
 impl<S: Source> Sorting<S> {
     pub fn new(run: &Run<S>, input: Step<S>, first: Option<u64>) -> Self {
@@ -53,18 +57,20 @@ impl<S: Source> Sorting<S> {
         if matches!(self.state, State::Waiting) {
             self.state = self.gather(run)?;
         }
-        let before = out.len();
-        match &mut self.state {
-            State::Waiting => {}
-            State::Memory(items) => out.extend(items.by_ref().take(demand.most)),
-            State::Files(sorted) => {
-                let mut bytes = 0;
-                while out.len() - before < demand.most && bytes < BATCH_BYTES {
-                    let Some(value) = sorted.next_value(run.watch.limits())? else { break };
-                    bytes += value.len();
-                    out.push(decode(&run.source, value)?);
+        let (before, mut bytes) = (out.len(), 0);
+        while out.len() - before < demand.most && bytes < BATCH_BYTES {
+            let value = match &mut self.state {
+                State::Waiting => None,
+                State::Memory(items) => {
+                    out.extend(items.by_ref().take(demand.most));
+                    break;
                 }
-            }
+                State::Packed(packed) => packed.next_value(),
+                State::Files(sorted) => sorted.next_value(run.watch.limits())?,
+            };
+            let Some(value) = value else { break };
+            bytes += value.len();
+            out.push(decode(&run.source, value)?);
         }
         if out.len() == before {
             self.state = State::Memory(Vec::new().into_iter());
@@ -73,110 +79,222 @@ impl<S: Source> Sorting<S> {
         Ok(())
     }
 
+    /// Reads all documents.
     fn gather(&mut self, run: &mut Run<S>) -> Result<State<S>, S::Error> {
-        let needed = Needed::of(&run.request);
-        let mut top: Top = TopK::new(self.first, run.request.sort_bytes_max);
-        let (mut key, mut batch) = (Vec::new(), Vec::new());
+        let mut gathering = Gathering::new(run, self.first, &mut self.account);
+        if self.input.visit(run, &mut |record| gathering.add_record(record))? {
+            return gathering.finish();
+        }
+        let mut batch = Vec::new();
         loop {
             self.input.next(run, Demand::ALL, &mut batch)?;
             if batch.is_empty() {
-                break;
+                return gathering.finish();
             }
-            let mut items = batch.drain(..);
-            while let Some(item) = items.next() {
-                empty(&mut key);
-                let Some(document) = &item.document else { continue };
-                run.request.sort.put_key(document, &mut key)?;
-                let item = if top.would_keep(&key) { needed.trimmed(item)? } else { item };
-                let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
-                let mut item = Some(item);
-                let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
-                let refused = match (offered, item) {
-                    (Ok(_), _) if top.bytes() <= self.account.bytes() || self.account.grow(top.bytes()) => continue,
-                    (Ok(_), _) if !run.request.allow_disk_use => return Err(SortError::Shortage.into()),
-                    (Ok(_), _) => None,
-                    (Err(SortError::Memory { .. }), Some(item)) if run.request.allow_disk_use => Some((&key[..], item)),
-                    (Err(error), _) => return Err(error.into()),
-                };
-                return self.spill(run, &needed, top, refused, items.collect());
-            }
+            batch.drain(..).try_for_each(|item| gathering.add_item(item))?;
         }
-        let items: Vec<Item> = top.into_sorted().map(|(_, item)| item).collect();
-        Ok(State::Memory(items.into_iter()))
-    }
-
-    /// Continues in files, with what is in memory, the pair that did not fit if there is one, and the rest of the batch.
-    fn spill(
-        &mut self,
-        run: &mut Run<S>,
-        needed: &Needed,
-        top: Top,
-        refused: Option<(&[u8], Item)>,
-        mut batch: Vec<Item>,
-    ) -> Result<State<S>, S::Error> {
-        marks::SORT_SPILLED.hit();
-        let bytes_max = memory_of_sorter(&mut self.account, run.request.sort_bytes_max).ok_or(SortError::Shortage)?;
-        let mut sorter = run.source.sorter("the sort", bytes_max);
-        let (mut key, mut bytes) = (Vec::new(), Vec::new());
-        // Pairs with equal keys remain in the order in which they are added.
-        for (key, item) in top.into_sorted() {
-            encode(&item, &mut bytes)?;
-            sorter.add(run.watch.limits(), &key, &bytes)?;
-        }
-        if let Some((key, item)) = refused {
-            encode(&item, &mut bytes)?;
-            sorter.add(run.watch.limits(), key, &bytes)?;
-        }
-        // The document that did not fit may have been the last one of its batch.
-        loop {
-            for item in batch.drain(..) {
-                empty(&mut key);
-                let Some(document) = &item.document else { continue };
-                run.request.sort.put_key(document, &mut key)?;
-                encode(&needed.trimmed(item)?, &mut bytes)?;
-                sorter.add(run.watch.limits(), &key, &bytes)?;
-            }
-            self.input.next(run, Demand::ALL, &mut batch)?;
-            if batch.is_empty() {
-                break;
-            }
-        }
-        Ok(State::Files(Box::new(sorter.finish(run.watch.limits())?)))
     }
 }
 
-/// The top-level fields with the values that the query needs.
-struct Needed(Option<Vec<Box<str>>>);
+/// The documents that were read so far.
+struct Gathering<'a, S: Source> {
+    source: S,
+    sort: Sort,
+    limits: Limits,
+    bytes_max: usize,
+    may_use_files: bool,
+    /// What the query needs; `None` for whole documents.
+    picker: Option<FieldPicker>,
+    account: &'a mut S::Account,
+    kept: Kept<S::Sorter>,
+    /// The sort key of the current document, and its bytes.
+    key: Vec<u8>,
+    bytes: Vec<u8>,
+}
 
-impl Needed {
-    fn of(request: &Request) -> Self {
-        let Some(paths) = &request.needs else { return Self(None) };
-        let mut names: Vec<Box<str>> = paths.iter().map(|path| path.first().into()).collect();
-        names.sort();
-        names.dedup();
-        Self(Some(names))
+enum Kept<F> {
+    /// The first documents.
+    First(TopK<Item>),
+    /// All of them, as pairs of their sort keys and their bytes.
+    All(Packed),
+    /// All of them, in files.
+    Files(F),
+}
+
+impl<'a, S: Source> Gathering<'a, S> {
+    fn new(run: &Run<S>, first: Option<usize>, account: &'a mut S::Account) -> Self {
+        let request = &run.request;
+        let names = request.needs.as_deref().map(|paths| paths.iter().map(|path| path.first()));
+        let kept = match first {
+            Some(first) => Kept::First(TopK::new(Some(first), request.sort_bytes_max)),
+            None => Kept::All(Packed::new()),
+        };
+        Self {
+            source: run.source.clone(),
+            sort: request.sort.clone(),
+            limits: run.watch.limits().clone(),
+            bytes_max: request.sort_bytes_max,
+            may_use_files: request.allow_disk_use,
+            picker: names.map(FieldPicker::new),
+            account,
+            kept,
+            key: Vec::new(),
+            bytes: Vec::new(),
+        }
     }
 
-    /// A document with the needed fields alone, in its own order, so that it takes less memory while it is sorted.
-    fn trimmed(&self, item: Item) -> Result<Item, RowError> {
-        let (Some(names), Some(document), true) = (&self.0, &item.document, item.whole) else { return Ok(item) };
-        if document.row_len() < SHORT_BYTES {
-            return Ok(item);
+    fn add_item(&mut self, item: Item) -> Result<(), S::Error> {
+        let Some(document) = &item.document else { return Ok(()) };
+        let row = document.map()?;
+        self.put_key(row)?;
+        if !matches!(self.kept, Kept::First(_)) {
+            self.put_bytes(row, &item.key)?;
+            return self.add_bytes();
         }
-        let mut map = Map::with_capacity(names.len() + 1);
-        map.push(ID, document.id().clone());
-        for field in document.iter()? {
-            let (name, value) = field?;
-            let Some(name) = name.as_str() else { continue };
-            if name != ID && names.binary_search_by(|needed| (**needed).cmp(name)).is_ok() {
-                map.push(name, value.to_value()?);
+        if !self.would_keep() {
+            return Ok(());
+        }
+        match item.whole && document.row_len() >= SHORT_BYTES && self.picker.is_some() {
+            false => self.add_first(item),
+            true => {
+                let picked = self.item_of(row, item.key.clone())?;
+                self.add_first(picked)
             }
         }
-        let trimmed = Document::from_map(&map)?;
-        if trimmed.row_len() >= document.row_len() {
-            return Ok(item);
+    }
+
+    fn add_record(&mut self, record: RecordRef<'_>) -> Result<(), S::Error> {
+        let owned;
+        let row = match record {
+            RecordRef::View(row) => row,
+            RecordRef::Row(document) => document.map()?,
+            RecordRef::Map(map) => {
+                owned = Document::from_map(map)?;
+                owned.map()?
+            }
+        };
+        self.put_key(row)?;
+        if !self.would_keep() {
+            return Ok(());
         }
-        Ok(Item { document: Some(trimmed), whole: false, key: item.key })
+        // Picked fields need no key.
+        let key = match &self.picker {
+            Some(_) => None,
+            None => row.get(ID)?.map(|id| id.to_value()).transpose()?.and_then(|id| self.source.key_of(&id)),
+        };
+        let key = key.unwrap_or_default();
+        if matches!(self.kept, Kept::First(_)) {
+            let item = self.item_of(row, key)?;
+            return self.add_first(item);
+        }
+        self.put_bytes(row, &key)?;
+        self.add_bytes()
+    }
+
+    fn put_key(&mut self, row: MapRef<'_>) -> Result<(), SortError> {
+        empty(&mut self.key);
+        self.sort.put_key_of(row, &mut self.key)
+    }
+
+    /// False if the first documents are kept, and the one with the current key is not among them.
+    fn would_keep(&self) -> bool {
+        match &self.kept {
+            Kept::First(top) => top.would_keep(&self.key),
+            Kept::All(_) | Kept::Files(_) => true,
+        }
+    }
+
+    /// The needed fields of a document, or all of it.
+    fn item_of(&mut self, row: MapRef<'_>, key: Key) -> Result<Item, S::Error> {
+        self.put_bytes(row, &key)?;
+        decode(&self.source, &self.bytes)
+    }
+
+    /// Sets the bytes of a document: what they are, its key, and its row.
+    fn put_bytes(&mut self, row: MapRef<'_>, key: &[u8]) -> Result<(), RowError> {
+        empty(&mut self.bytes);
+        self.bytes.push(match (&self.picker, row.shape()) {
+            (Some(_), _) => PICKED,
+            (None, Some(_)) => SHAPED,
+            (None, None) => PLAIN,
+        });
+        varint::put_bytes(&mut self.bytes, key);
+        match &mut self.picker {
+            Some(picker) => picker.put_row(row, &mut self.bytes)?,
+            None => row.put_row(&mut self.bytes),
+        }
+        Ok(())
+    }
+
+    /// Adds one of the first documents, with the current key.
+    fn add_first(&mut self, item: Item) -> Result<(), S::Error> {
+        let Kept::First(top) = &mut self.kept else { return Ok(()) };
+        let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
+        let mut item = Some(item);
+        let refused = match top.offer(&self.key, bytes, || item.take().unwrap_or_default()) {
+            Ok(_) if top.bytes() <= self.account.bytes() || self.account.grow(top.bytes()) => return Ok(()),
+            Ok(_) if self.may_use_files => None,
+            Ok(_) => return Err(SortError::Shortage.into()),
+            Err(SortError::Memory { .. }) if self.may_use_files => item,
+            Err(error) => return Err(error.into()),
+        };
+        let key = std::mem::take(&mut self.key);
+        let files = Kept::Files(self.begin_files()?);
+        // Pairs with equal keys remain in the order in which they are added.
+        let Kept::First(top) = std::mem::replace(&mut self.kept, files) else { return Ok(()) };
+        for (key, item) in top.into_sorted().chain(refused.map(|item| (key.into(), item))) {
+            let Some(document) = &item.document else { continue };
+            self.put_bytes(document.map()?, &item.key)?;
+            empty(&mut self.key);
+            self.key.extend_from_slice(&key);
+            self.add_bytes()?;
+        }
+        Ok(())
+    }
+
+    /// Adds the current key and bytes.
+    fn add_bytes(&mut self) -> Result<(), S::Error> {
+        let packed = match &mut self.kept {
+            Kept::First(_) => return Ok(()),
+            Kept::Files(files) => return files.add(&self.limits, &self.key, &self.bytes),
+            Kept::All(packed) => packed,
+        };
+        packed.push(&self.key, &self.bytes);
+        let needed = packed.bytes();
+        if needed <= self.account.bytes() || (needed <= self.bytes_max && self.account.grow(needed)) {
+            return Ok(());
+        }
+        if !self.may_use_files {
+            let limit = self.bytes_max;
+            return Err(if needed > limit { SortError::Memory { limit } } else { SortError::Shortage }.into());
+        }
+        let mut files = self.begin_files()?;
+        if let Kept::All(packed) = std::mem::replace(&mut self.kept, Kept::All(Packed::new())) {
+            packed.drain(|key, bytes| files.add(&self.limits, key, bytes))?;
+        }
+        self.kept = Kept::Files(files);
+        Ok(())
+    }
+
+    /// Files for all pairs.
+    fn begin_files(&mut self) -> Result<S::Sorter, S::Error> {
+        marks::SORT_SPILLED.hit();
+        let bytes_max = memory_of_sorter(self.account, self.bytes_max).ok_or(SortError::Shortage)?;
+        Ok(self.source.sorter("the sort", bytes_max))
+    }
+
+    fn finish(self) -> Result<State<S>, S::Error> {
+        Ok(match self.kept {
+            Kept::First(top) => {
+                let items: Vec<Item> = top.into_sorted().map(|(_, item)| item).collect();
+                State::Memory(items.into_iter())
+            }
+            Kept::All(mut packed) => {
+                packed.sort();
+                State::Packed(packed)
+            }
+            Kept::Files(files) => State::Files(Box::new(files.finish(&self.limits)?)),
+        })
     }
 }
 
@@ -188,31 +306,23 @@ fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
 }
 
-/// A document as bytes: whether it is whole, its key, and then its row or its known values.
-fn encode(item: &Item, out: &mut Vec<u8>) -> Result<(), RowError> {
-    empty(out);
-    out.push(u8::from(item.whole));
-    varint::put_bytes(out, &item.key);
-    match &item.document {
-        Some(document) if item.whole => out.extend_from_slice(document.row()),
-        Some(document) => encoding::encode(&document.to_value()?, out),
-        None => {}
-    }
-    Ok(())
-}
+/// What the bytes of a document begin with. A whole row under a shape follows, which is read with its key;
+const SHAPED: u8 = 1;
+/// a whole row without a shape;
+const PLAIN: u8 = 2;
+/// or a row of the fields that are needed.
+const PICKED: u8 = 3;
 
 fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {
     let damaged = || source.damaged_sort();
-    let (whole, mut rest) = bytes.split_first().ok_or_else(damaged)?;
+    let (what, mut rest) = bytes.split_first().ok_or_else(damaged)?;
     let key: Key = varint::get_bytes(&mut rest).map_err(|_| damaged())?.into();
-    let whole = *whole == 1;
-    let document = if whole {
-        source.document(&key, rest.to_vec())?
-    } else {
-        let Ok(Value::Map(map)) = encoding::decode(&mut rest) else { return Err(damaged()) };
-        Document::from_map(&map)?
+    let document = match *what {
+        SHAPED => source.document(&key, rest.to_vec())?,
+        PLAIN | PICKED => source.picked(rest.to_vec())?,
+        _ => return Err(damaged()),
     };
-    Ok(Item { key, document: Some(document), whole })
+    Ok(Item { key, document: Some(document), whole: *what != PICKED })
 }
 
 #[cfg(test)]
