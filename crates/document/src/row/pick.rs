@@ -113,3 +113,6 @@ fn put_value(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
     out.extend_from_slice(&before[..before.len() - rest.len()]);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
