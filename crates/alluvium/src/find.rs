@@ -360,7 +360,7 @@ impl<T> Find<T> {
         self.counting(true)?.explain()
     }
 
-    /// The documents of the query without projection, if it is of a view.
+    /// The unprojected documents of the query, if its collection is a view.
     fn of_view(&self) -> Result<Option<PipelineRun>> {
         let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..self.request.clone() };

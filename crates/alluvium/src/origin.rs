@@ -1,4 +1,4 @@
-//! What a query, a pipeline or a scan reads: a collection, or a read-only store.
+//! The source that a query, a pipeline or a scan reads: a collection, or a read-only store.
 
 use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};

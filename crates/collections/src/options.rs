@@ -69,7 +69,7 @@ impl CollectionOptions {
         Ok(Self { validator, collation, capped, natural_order: false, without_effect, unbuilt: Vec::new() })
     }
 
-    /// The same options; what expressions of the validator make is counted.
+    /// The same options, with the memory of the validator's expressions charged to `memory`.
     pub(crate) fn counted_in(mut self, memory: &Memory) -> Self {
         self.validator = self.validator.map(|validator| validator.counted_in(memory));
         self

@@ -1,4 +1,4 @@
-//! What operators read: one trait, [`Source`].
+//! The input of operators: one trait, [`Source`].
 
 use crate::counts::{BlockCounts, Examined};
 use crate::entries::{EntryBatch, EntryRef};
@@ -122,8 +122,8 @@ pub trait Source {
         }
     }
 
-    /// Divides a scan of which nothing was read into scans that threads can follow at the same time, in no
-    /// order; empty if that is not possible, or too few documents are there.
+    /// Divides a scan that has not started into scans that threads can run at the same time, in no order. Empty if that
+    /// is not possible, or there are too few documents.
     ///
     /// # Errors
     /// Errors of the source.

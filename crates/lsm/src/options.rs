@@ -43,8 +43,8 @@ pub struct Options {
     /// The memory that range tombstones of a partition may take; beyond that, files are rewritten
     /// only to remove range tombstones. Default: 1 MiB.
     pub max_range_bytes: u64,
-    /// A flush that would make range tombstones of a partition take more memory than this fails
-    /// with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
+    /// The limit of the memory of a partition's range tombstones. A flush that would exceed it
+    /// fails with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
     pub full_range_bytes: usize,
     /// Up to this many tombstones above the base, in one part of the key space, are merged into it
     /// only together with other work; more are merged when they are a quarter of the entries that

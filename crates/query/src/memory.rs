@@ -32,7 +32,7 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// What the evaluations over one document hold at the same time.
+/// The memory that all evaluations over one document hold together.
 pub(crate) struct Held {
     /// The bytes of the values.
     bytes: usize,

@@ -1,9 +1,8 @@
 //! Pipelines, such as `[{$match: {age: {$gt: 5}}}, {$group: {_id: "$kind", count: {$sum: 1}}}]`: stages
 //! that documents pass through one after the other.
 //!
-//! This module parses stages and has what they do to documents; what reads collections and files is
-//! the business of the crate that executes them. The rules are those of MongoDB 8. What needs
-//! JavaScript, geography or text search is refused by name.
+//! This module parses stages and defines their effect on documents. The crate that executes them reads collections and
+//! files. The rules are those of MongoDB 8. What needs JavaScript, geography or text search is refused by name.
 //!
 //! - [`Pipeline::parse`] checks everything that can be checked without documents.
 //! - [`Record`] is a document on its way: a stored row, until a stage makes fields of it.

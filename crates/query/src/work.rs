@@ -3,11 +3,11 @@
 use crate::interrupt::{Interrupt, Interruption};
 use crate::memory::{Held, Memory};
 
-/// The interrupt is asked after this number of units of work: about a byte that is compared or
-/// copied each.
+/// The interrupt is checked after this number of units of work. A unit is about one byte that is
+/// compared or copied.
 pub(crate) const ASK_UNITS: u64 = 1 << 16;
 
-/// What ends evaluations early: their work and their memory are bounded.
+/// The limits that end evaluations early: their work and their memory are bounded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bounds {
     pub interrupt: Option<Interrupt>,
@@ -77,7 +77,7 @@ impl<'i> Work<'i> {
         self.interrupt.is_some()
     }
 
-    /// The interrupt that is asked.
+    /// The interrupt to check.
     pub fn interrupt(&self) -> Option<&'i Interrupt> {
         self.interrupt
     }

@@ -7,7 +7,7 @@ use alluvium_sst::Compression;
 /// position in the input decides, never the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// A build fails with an error that names the first pair whose key an earlier one has; a load
+    /// A build fails with an error that names the first pair that repeats an earlier key; a load
     /// fails with an error that names the line.
     Error,
     /// The later pair or document wins. A load reads nothing for it.

@@ -1,4 +1,4 @@
-//! What waits for the disk before a command is answered.
+//! Waits for the disk before a command is answered.
 
 use crate::call::Call;
 use crate::error::CommandResult;

@@ -23,7 +23,7 @@ pub(crate) enum Lane {
 /// The permits of requests of control, and how many of them one principal may hold.
 pub(crate) const CONTROL: usize = 8;
 const CONTROL_OF_EACH: usize = 6;
-/// All principals together have one permit more than a share for each of this number.
+/// All principals together have the permits of one share and, for every eight of these, one more.
 const OTHERS: usize = 8;
 
 /// The permits of a server.
@@ -34,7 +34,7 @@ pub(crate) struct Admission {
     shares: Mutex<HashMap<Principal, Weak<Share>>>,
 }
 
-/// What one principal may hold.
+/// The permits that one principal holds and waits for.
 struct Share {
     ordinary: Arc<Semaphore>,
     control: Arc<Semaphore>,

@@ -20,7 +20,7 @@ pub(crate) struct Client {
     pub address: String,
     /// The other end, and the login.
     pub peer: Peer,
-    /// What the client says about itself in `hello`.
+    /// The client's description of itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
     /// The request that runs.
     pub running: Running,

@@ -47,7 +47,7 @@ struct State {
     number: u64,
     /// Seconds up to this one may be used.
     mark: u32,
-    /// The last seconds that were used. The first time after a start is of the first of them.
+    /// The last seconds that were used. The first time after a start belongs to the first of these.
     spans: VecDeque<Span>,
     /// True once the mark was written for the last time.
     is_closed: bool,
@@ -234,7 +234,8 @@ impl ClusterTime {
         }
     }
 
-    /// Writes a mark that allows a second. While writes are held back, or if it cannot be written, the mark stays.
+    /// Writes a mark that allows times up to `second`. The previous mark stays while writes are held back, or if the
+    /// write fails.
     fn mark(&self, second: u32, gate: &WriteGate) {
         let _one_at_a_time = self.marking.lock();
         let ahead = second.max(self.clock().saturating_add(AHEAD)).min(PART_MAX);

@@ -80,7 +80,7 @@ impl Point {
     }
 }
 
-/// What a fail point does to a retryable write.
+/// The effect of a fail point on a retryable write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FailedWrite {
     /// The write is not carried out, and has this error; otherwise it is.
@@ -146,7 +146,7 @@ impl FailPoints {
         )
     }
 
-    /// What happens to a statement of a retryable write.
+    /// The failure set for a statement of a retryable write.
     pub(crate) fn on_write(&self) -> Option<FailedWrite> {
         let data = self.enter(WRITE, |_| true)?;
         let closes = !data.contains("closeConnection") || data.flag("closeConnection");

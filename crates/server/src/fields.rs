@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Integer,
     /// A number; its fraction does not count.
     Number,
-    /// A number without a fraction, of which the amount counts.
+    /// An integer of any numeric type; its absolute value counts.
     Limit,
     /// A number of 32 bits.
     Int32,
@@ -65,7 +65,7 @@ pub(crate) struct Field {
     pub kind: Kind,
     /// True if a command without it is refused.
     pub required: bool,
-    /// True if null is of a wrong type; otherwise it counts as missing.
+    /// True if null is an error of type; otherwise it counts as missing.
     pub refuses_null: bool,
     /// How its value is handled.
     pub handling: Handling,

@@ -19,7 +19,7 @@ pub(crate) struct ReplicaSet {
     name: Option<SetName>,
     /// The address of the settings.
     advertised: Option<Host>,
-    /// What `replSetInitiate` and `replSetReconfig` have stored.
+    /// The configuration stored by `replSetInitiate` and `replSetReconfig`.
     stored: Mutex<Option<Stored>>,
     /// Held by the thread that stores another configuration, while it writes.
     changing: Mutex<()>,

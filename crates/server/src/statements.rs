@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// Statements of more bytes are decoded one by one.
 const LONG: usize = 64 << 10;
-/// What a document of at most this number of bytes takes is not charged.
+/// The memory of a document of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
 
 /// Statements.

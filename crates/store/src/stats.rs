@@ -30,7 +30,7 @@ pub struct Stats {
     /// Buffers of running flushes and compactions, and what the layer above has charged
     /// ([`Store::charge`]), now.
     pub job_bytes: usize,
-    /// What queries hold now; see [`Store::query_memory`].
+    /// The memory that queries hold now; see [`Store::query_memory`].
     pub query_bytes: usize,
     /// Changes that a database opened for reading only keeps in memory now, because it writes no files.
     pub unwritten_bytes: usize,
@@ -255,8 +255,7 @@ impl Store {
         self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
-    /// The account of a new query: what it holds is charged to the memory that all queries of the
-    /// store have together.
+    /// The account of a new query. Its memory is charged to the share that all queries of the store have together.
     ///
     /// ```
     /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;

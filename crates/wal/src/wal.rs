@@ -483,8 +483,8 @@ impl Wal {
         before + shared.end.offset
     }
 
-    /// True after a segment was refused, or created smaller than usual, for want of space, until a
-    /// whole one is created.
+    /// True from the time when, for lack of space, a segment was refused or created smaller than
+    /// usual, until a segment of the usual size is created.
     pub fn is_short(&self) -> bool {
         self.short.load(Ordering::Relaxed)
     }

@@ -68,7 +68,7 @@ impl Request {
     }
 }
 
-/// A message whose sections are known, of which nothing is decoded.
+/// A message whose sections are located, but not decoded.
 #[derive(Debug)]
 pub struct Sealed {
     request_id: i32,

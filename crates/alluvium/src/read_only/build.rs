@@ -37,7 +37,7 @@ impl BuildReadOnly {
         Self { env: Env::os(), path, name: name.to_owned(), options: BuildOptions::default() }
     }
 
-    /// The files, clock and randomness to use: another environment for tests.
+    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium::env::Env::in_memory(1)).start()?;

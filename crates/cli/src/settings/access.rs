@@ -15,7 +15,7 @@ pub trait Access: clap::Args + std::fmt::Debug {
     fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database>;
 }
 
-/// Writes, or does what a writer alone may do.
+/// Writes, or does something that only a writer may do.
 #[derive(Debug, Default, Clone, Copy, clap::Args)]
 pub struct Writing {}
 

@@ -74,7 +74,7 @@ fn more_keys_than_memory_are_written_in_their_order() {
     assert_eq!(sum(&c, "done", 200), 190);
 }
 
-/// What other writers do between the search and the write of a document.
+/// Other writers change a document between its search and its write.
 #[test]
 fn a_document_is_matched_again_under_its_lock() {
     let db = database();

@@ -11,7 +11,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Pipeline, Stage, Statistics};
 
-/// Creates a view, a name for a pipeline over a collection or another view. What it is over need not exist yet.
+/// Creates a view, a name for a pipeline over a collection or another view. That collection or view need not exist yet.
 ///
 /// # Errors
 /// [`crate::error::Error::Pipeline`] for the stages; the name is taken or not allowed; as for any write.

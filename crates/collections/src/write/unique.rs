@@ -167,7 +167,7 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
     Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
 }
 
-/// The error for a document whose key another one has.
+/// The error for a document whose unique key belongs to another document.
 pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
     let values = index.definition.values_to_show(key);
     let paths = index.definition.parts().iter().map(|part| part.path.as_str());

@@ -1,4 +1,4 @@
-//! What a pipeline needs of a database.
+//! The services of a database that a pipeline needs.
 
 use crate::limits::{Interrupted, Limits};
 use crate::source::{MemoryAccount, Sorter};

@@ -59,7 +59,7 @@ pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -
     counted.filter(|(_, dead)| *dead > 0).collect()
 }
 
-/// What range tombstones hide of each file. Called before locks are taken.
+/// The part of each file that range tombstones hide. Called before locks are taken.
 pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
     if version.ranges.is_empty() {
         return HashMap::new();

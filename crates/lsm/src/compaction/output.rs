@@ -180,7 +180,8 @@ pub(crate) struct Output<'a> {
     tree_end: Option<Vec<u8>>,
     /// The last key was at or below `tree_end`.
     inside: bool,
-    /// The tree has large files below: it counts as large, whatever its size in this output.
+    /// The tree counts as large because it has large files below, even if this output holds little
+    /// of it.
     large: bool,
     charge: Charge,
 }

@@ -1,4 +1,4 @@
-//! What a text says of a date, and the moment that follows.
+//! The fields of a date that a text gives, and the time that follows from them.
 
 use super::local::{iso_day_number, weekday};
 use super::{DateError, Zone};

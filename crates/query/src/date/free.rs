@@ -144,7 +144,7 @@ fn longest(cursor: Cursor<'_>) -> Option<(Part, Cursor<'_>)> {
     best
 }
 
-/// What was found so far.
+/// The fields found so far.
 #[derive(Default)]
 struct Found {
     fields: Fields,

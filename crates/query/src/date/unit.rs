@@ -137,8 +137,8 @@ fn plus_months(date: Date, months: i64) -> i64 {
     Date { year, month, day: date.day.min(month_days(year, month)) }.day_number()
 }
 
-/// The number of borders between units that lie between two dates; negative if the end is before the start. Weeks
-/// begin with `first_day`.
+/// The number of borders between units from one date to another; negative if the end is before the start. Weeks begin
+/// with `first_day`.
 pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_day: Weekday) -> Result<i64, DateError> {
     let (a, b) = (Local::at(start, zone), Local::at(end, zone));
     match unit.measure() {

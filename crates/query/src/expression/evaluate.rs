@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
 
-/// The work of an element of a loop: the interrupt is asked after 64 of them at the latest.
+/// The work of one element of a loop: the interrupt is checked at least once in 64 elements.
 const ELEMENT_UNITS: usize = 1024;
 
 /// The work of a look for a field of the document, which may pass over large ones.

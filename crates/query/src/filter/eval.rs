@@ -8,10 +8,10 @@ use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::interrupt::Interrupt;
 
-/// The interrupt is asked before a test of this number of elements.
+/// The interrupt is checked before a test of at least this number of elements.
 const ELEMENTS: usize = 64;
 
-/// The interrupt is asked before this number of patterns.
+/// The interrupt is checked before a test of at least this number of patterns.
 const PATTERNS: usize = 16;
 
 /// Asks the interrupt of the query.

@@ -47,7 +47,7 @@ const OPTIONS: [&str; 19] = [
 const TEXT: [&str; 2] = ["_fts", "_ftsx"];
 
 impl Unbuilt {
-    /// True if an index with these keys is of a kind that is not built.
+    /// True if indexes with such keys are not built.
     pub fn is_kind_of(keys: &Map) -> bool {
         keys.iter().any(|(path, kind)| is_wildcard(path) || kind.as_str().is_some_and(|kind| KINDS.contains(&kind)))
     }

@@ -21,7 +21,7 @@ pub(super) struct Accumulator {
     /// The name, with its dollar sign.
     pub name: &'static str,
     pub kind: Kind,
-    /// What it takes of each document.
+    /// The value that it takes from each document.
     pub argument: Expression,
     /// The order of strings; `None` for that of their bytes.
     pub collation: Option<Collation>,

@@ -138,7 +138,7 @@ fn path(text: &str) -> Result<FieldPath> {
     }
 }
 
-/// What was added, which is limited.
+/// Counts the added documents, up to a limit.
 #[derive(Default)]
 struct Room {
     added: usize,

@@ -38,7 +38,7 @@ impl<'a> From<&'a Record> for RecordRef<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    /// What expressions read.
+    /// The record as the input of expressions.
     pub fn scope(self) -> Scope<'a> {
         match self {
             Self::Row(document) => Scope::of(document),
@@ -79,7 +79,7 @@ impl<'a> RecordRef<'a> {
 }
 
 impl Record {
-    /// What expressions read.
+    /// The record as the input of expressions.
     pub fn scope(&self) -> Scope<'_> {
         match self {
             Self::Row(document) => Scope::of(document),

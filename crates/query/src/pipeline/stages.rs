@@ -12,7 +12,7 @@ pub use walk::{RawStage, Walk, first, parts, walk, writes};
 
 use alluvium_document::{Map, Value};
 
-/// What a pipeline is over where a stage may be.
+/// The source of a pipeline in which a stage is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// A collection, or the documents of the stages before it.
@@ -47,7 +47,7 @@ pub enum StableApi {
     Yes,
     /// It has not.
     No,
-    /// With no other option than this one.
+    /// Only with this option and no other.
     Only(&'static str),
 }
 
@@ -77,7 +77,7 @@ pub enum Pipelines {
     Option(&'static str),
 }
 
-/// What the stage after the filters and the sort at the head of a pipeline decides about their plan.
+/// The influence of the first stage after the filters and the sort of the head on the plan of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadNeed {
     /// Nothing.
@@ -105,10 +105,10 @@ pub struct StageRow {
     pub missing: Option<&'static str>,
     /// The stage as servers know it, which make its documents; `None` for all others.
     pub of_server: Option<ServerStage>,
-    /// What the pipeline has to be over.
+    /// The source that the pipeline must have.
     pub over: Over,
-    /// True if it is refused for what the pipeline is over (error 73) in views and in pipelines of other stages, rather
-    /// than because it is not supported.
+    /// True if, in views and in pipelines of other stages, it is refused because of the pipeline's source (error 73),
+    /// and not as an unsupported stage.
     pub not_over_collections: bool,
     /// Where in the pipeline it may be.
     pub position: Position,
@@ -124,11 +124,11 @@ pub struct StageRow {
     pub pipelines: Pipelines,
     /// Options whose text is the name of a collection or a field, and no value.
     pub names: &'static [&'static str],
-    /// What it needs of a query before it.
+    /// Its demand on the query before it.
     pub head_need: HeadNeed,
 }
 
-/// A stage of which servers make the documents.
+/// A stage whose documents a server makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerStage {
     /// `$collStats`.
@@ -181,7 +181,7 @@ const SERVER: StageRow = StageRow {
 /// A stage that is refused everywhere.
 const REFUSED: StageRow = StageRow { over: Over::Anything, position: Position::First, ..PLAIN };
 
-/// What counts of a stage that reads documents in an order.
+/// The options that count for a stage that reads documents in an order.
 const ORDERED: HeadNeed = HeadNeed::Options(&["partitionByFields", "partitionBy", "field", "sortBy"]);
 
 /// Declares the stages in the order of their names, each with the row that it is like, and what differs.
@@ -368,8 +368,8 @@ impl StageRow {
         }
     }
 
-    /// The values in an operand that are to be names of collections, each with what else it may be. If an option is
-    /// there several times, all of them: the parser chooses one.
+    /// The values in an operand that must be names of collections, each with the other forms that it may have. If an
+    /// option occurs several times, all its values: the parser chooses one.
     pub fn named_collections<'a>(&self, operand: &'a Value) -> impl Iterator<Item = &'a Value> {
         let map = operand.as_map();
         let (option, is_operand) = match self.collections {

@@ -27,7 +27,7 @@ pub struct WindowFields {
     collation: Option<Collation>,
 }
 
-/// What a field is computed by.
+/// The function that computes a field.
 #[derive(Debug, Clone, PartialEq)]
 enum Function {
     /// An accumulator over the documents of a window.
@@ -123,7 +123,7 @@ impl WindowFields {
     }
 }
 
-/// What computes fields of many documents asks its caller.
+/// The caller of a computation over many documents, which decides whether it may continue.
 pub trait Caller {
     /// Fails if the computation is to end.
     ///

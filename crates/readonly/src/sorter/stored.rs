@@ -32,7 +32,7 @@ pub(super) struct Tie {
     pub value: Place,
 }
 
-/// What runs hold as the value of a pair.
+/// The value of a pair as runs store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueRef<'a> {
     Inline(&'a [u8]),

@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("dataSize", run).strict()
 };
 
-/// What was counted.
+/// The counted documents and bytes.
 #[derive(Default)]
 struct Counted {
     bytes: u64,

@@ -120,7 +120,7 @@ fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// As [`kill_all`], for patterns, of which those of a session and of users are known.
+/// As [`kill_all`], for patterns. A pattern names a session or users.
 fn kill_by_pattern(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let patterns: Vec<Map> =
         call.argument().as_array().unwrap_or_default().iter().filter_map(Value::as_map).cloned().collect();

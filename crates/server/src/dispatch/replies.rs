@@ -8,7 +8,7 @@ use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, reply};
 use std::sync::LazyLock;
 
-/// The labels of a reply's error, which say to clients what they may do.
+/// The labels of a reply's error, by which clients decide whether to retry.
 pub(super) struct Labels {
     /// The command is a retryable write.
     pub can_retry: bool,

@@ -1,4 +1,4 @@
-//! What `failCommand` does to a command.
+//! The effect of `failCommand` on a command.
 
 use super::errors;
 use crate::error::{CommandError, CommandResult};

@@ -39,7 +39,7 @@ fn known(stage: &Value) -> Option<(Row, &str, &Value)> {
     Some((stages::find(name), name, operand))
 }
 
-/// What a stage needs, if it decides about the plan of the stages before it.
+/// The needs of a stage, if they influence the plan of the stages before it.
 fn needed(row: &StageRow, operand: &Value) -> String {
     let name = row.name;
     match (row.head_need, operand) {

@@ -18,7 +18,8 @@ pub(crate) const SCHEMA_VERSION: i32 = 5;
 /// The users and roles of the store.
 pub(crate) struct Directory {
     db: Database,
-    /// What was read last; `None` after a change. A reader that finds none holds the lock while it reads.
+    /// The users and roles that were read last; `None` after a change. A reader that finds `None` holds the lock while
+    /// it reads them.
     content: Mutex<Option<Arc<Content>>>,
     /// Held by the thread that changes users or roles, from reading to writing.
     changing: Mutex<()>,
@@ -35,10 +36,10 @@ pub(crate) struct Rules {
     pub certificates: bool,
 }
 
-/// What a change has brought about.
+/// The consequences of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
-    /// Every connection needs a login from now on.
+    /// From now on, every connection needs a login.
     pub closes: bool,
 }
 

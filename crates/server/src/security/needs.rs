@@ -1,4 +1,4 @@
-//! What commands need whose rights depend on their fields: the rules that the registry of commands names.
+//! The rules for commands whose needed privileges depend on their fields. The registry of commands names these rules.
 
 pub(crate) mod administration;
 pub(crate) mod pipeline;
@@ -27,7 +27,7 @@ pub(crate) struct Subject<'a> {
     pub exact: bool,
 }
 
-/// What a command needs; all of it.
+/// The privileges that a command needs. The user must have all of them.
 pub(crate) type Needs<'a> = Vec<Need<'a>>;
 
 /// Finds out what a command needs. It is pure, and accepts any body, since it runs before the fields are checked.

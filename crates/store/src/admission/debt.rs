@@ -1,4 +1,4 @@
-//! How far flushes and compactions are behind.
+//! The backlog of flushes and compactions.
 
 use crate::partitions::Partitions;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

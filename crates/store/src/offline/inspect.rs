@@ -84,7 +84,7 @@ pub enum FactValue {
 /// A property of a file or of a part of it, by name.
 pub type Fact = (&'static str, FactValue);
 
-/// What [`inspect`] visits.
+/// An item that [`inspect`] visits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A property of the whole file.

@@ -148,7 +148,7 @@ impl Dump {
         Ok(self)
     }
 
-    /// What an archive has.
+    /// The content of an archive.
     fn of_archive(archive: Archive, path: &Path) -> Self {
         let mut dump = Self::default();
         for entry in archive.entries {

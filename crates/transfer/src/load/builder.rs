@@ -90,14 +90,14 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// What happens to a document whose `_id` exists already. Default: the load fails. For a read-only
-    /// store its build decides, and this has no effect.
+    /// Sets the action for a document whose `_id` exists already. Default: the load fails. Has no effect on a load into
+    /// a read-only store: the options of its build decide.
     pub fn on_duplicate(mut self, choice: OnDuplicate) -> Self {
         self.options.on_duplicate = choice;
         self
     }
 
-    /// What happens to a bad record. Default: the load fails.
+    /// Sets the action for a bad record. Default: the load fails.
     ///
     /// ```
     /// # use alluvium::load::{Input, OnBad};
@@ -150,8 +150,9 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// Continues behind the part of the file that an earlier load has loaded, if that part is unchanged: for a log that has
-    /// grown, or a file that was repaired behind it. Otherwise the whole file is loaded. Default: false.
+    /// Continues after the part of the file that an earlier load has loaded, if that part is unchanged. This serves a
+    /// log that has grown, or a file that was repaired after that part. Otherwise the whole file is loaded. Default:
+    /// false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -208,8 +209,8 @@ impl<'a> Load<'a> {
         Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
     }
 
-    /// What an earlier load of the same path, with another content, has left. `None` if there was none, or if it was of this
-    /// input, which [`Load::loaded_before`] is about.
+    /// An earlier load of the same path, when the file had other content. `None` if there was none, or if it loaded
+    /// this input: see [`Load::loaded_before`].
     ///
     /// # Errors
     /// As for any read.

@@ -11,9 +11,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// Millions of keys, of which most have few ids.
+    /// Millions of keys, most of which have few ids.
     Author,
-    /// Some 130,000 keys, of which some have millions of ids.
+    /// Some 130,000 keys, some of which have millions of ids.
     Subreddit,
 }
 

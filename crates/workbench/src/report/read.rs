@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What one directory holds.
+/// The records of one directory.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// The directory as the user named it.

@@ -154,7 +154,7 @@ fn read<T: DeserializeOwned>(env: &Env, path: &Path) -> Outcome<Option<T>> {
     Ok(serde_json::from_slice(&text).ok())
 }
 
-/// What in an earlier plan makes its trials others; titles and charts do not.
+/// The first difference between the plans that makes their trials different; titles and charts do not count.
 fn difference(before: &Plan, now: &Plan) -> Option<String> {
     if before.name != now.name {
         return Some(format!("the plan {}", before.name));

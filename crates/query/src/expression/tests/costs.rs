@@ -37,7 +37,7 @@ fn literal(value: Value) -> Value {
     Value::Map(Map::from([("$literal", value)]))
 }
 
-/// What an argument of this name is, if not any value will do.
+/// A value for the argument of this name; `None` if any value fits.
 fn known(name: &str) -> Option<Value> {
     Some(match name {
         "method" => Value::from("approximate"),

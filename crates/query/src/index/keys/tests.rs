@@ -263,7 +263,7 @@ fn keys_of_one_document_have_a_limit_together() {
     assert!(error.contains("more than 1048576 keys"), "{error}");
 }
 
-/// Whatever comes first: what is there once, or what is there again and again.
+/// The order does not matter: whether single values come first or repeated ones.
 #[test]
 fn repeats_do_not_raise_the_limit_of_keys() {
     let tags = index(r#"{"tags": 1}"#, "{}");

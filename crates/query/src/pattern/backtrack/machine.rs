@@ -36,7 +36,7 @@ struct Machine<'p, 't> {
     /// The former values of registers.
     undo: Vec<(u32, u32)>,
     steps: u64,
-    /// The number of steps at which the interrupt is asked.
+    /// The number of steps at which the interrupt is checked next.
     ask_at: u64,
     interrupt: Option<&'p Interrupt>,
 }
@@ -307,7 +307,7 @@ impl Machine<'_, '_> {
         Ok(None)
     }
 
-    /// Takes characters of a set, as many as there are, and notes that fewer may do.
+    /// Takes as many characters of the set as follow, and pushes the shorter alternatives for backtracking.
     fn run_of(&mut self, set: &Set, least: u32, most: u32, start: usize, next: u32) -> Result<Option<usize>> {
         let (mut at, mut taken, mut lowest) = (start, 0u32, start);
         while taken < most {

@@ -217,7 +217,8 @@ fn a_long_search_ends_when_its_query_must_end() {
     assert_eq!(asked.load(Ordering::Relaxed), 8);
 }
 
-/// The interrupt is asked for short texts, too, if their pattern is large: many of them are one long search.
+/// The interrupt is checked for short texts, too, if the pattern is large: many short searches are as long as one long
+/// search.
 #[test]
 fn the_interrupt_is_asked_by_the_work_and_not_by_the_length() {
     let pattern = "(?:[a-z]{30}[0-9]){100}";

@@ -1,4 +1,4 @@
-//! Stages that treat each document by itself, or count and order documents.
+//! Stages that process each document alone, or count and order documents.
 
 use super::super::each::{Each, REDACTIONS, Unwind};
 use super::super::error::refuse;

@@ -31,8 +31,8 @@ pub struct RawStage<'a> {
 
 /// The stages of a pipeline and of those within it: each stage, then the pipelines in its operand.
 ///
-/// Any value may be walked: what is no stage is left out, and what may be one is not. Memory grows with the number of
-/// pipelines, and the stack does not, however deep they are.
+/// Any value may be walked: values that cannot be a stage are skipped, and values that may be one are visited. Memory
+/// grows with the number of pipelines, and the stack does not, however deep they are.
 #[derive(Debug)]
 pub struct Walk<'a> {
     /// The pipelines to be walked, the next one last.

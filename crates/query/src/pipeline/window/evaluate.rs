@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, PipelineError>;
 pub struct Partition {
     stage: Arc<WindowFields>,
     records: Vec<Record>,
-    /// What each function knows.
+    /// The state of each function.
     columns: Vec<Column>,
     /// The values that the documents are in the order of, if a function needs them.
     order: Vec<Value>,
@@ -31,7 +31,7 @@ pub struct Partition {
     bytes: usize,
 }
 
-/// What a function knows of the partition.
+/// The state of a function over the partition.
 enum Column {
     /// A window, with the positions of the documents in it, and the memory of the state.
     Accumulated {
@@ -169,7 +169,7 @@ impl Partition {
         Ok(Some(Record::Map(map)))
     }
 
-    /// What a function knows before the first document.
+    /// The state of a function before the first document.
     fn column(&mut self, function: &Function, meter: &mut Meter<'_>) -> Result<Column> {
         Ok(match function {
             Function::Accumulated(accumulator, window) => {

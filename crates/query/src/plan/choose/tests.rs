@@ -91,7 +91,7 @@ fn branches_do_not_copy_long_lists() {
     }
 }
 
-/// As many indexes as there may be, all of which serve all branches.
+/// The maximum number of indexes, all of which serve all branches.
 #[test]
 fn indexes_do_not_multiply_with_branches() {
     let names = |n: i32| [("f".to_owned(), 1), (format!("g{n}"), 1)].into_iter().collect::<Map>();

@@ -131,7 +131,7 @@ fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value
     details
 }
 
-/// What is wrong with a value by itself.
+/// The reason why a value fails a keyword that concerns values alone.
 fn of_values(keyword: &str) -> &'static str {
     match keyword {
         "type" | "bsonType" => "type did not match",

@@ -38,7 +38,7 @@ pub(super) fn hinted(collection: &Collection, body: &Map) -> CommandResult<Optio
 pub(super) struct Range {
     /// The keys of the index.
     pub keys: Map,
-    /// What documents of the range match.
+    /// The filter that documents of the range match.
     pub filter: Map,
 }
 
@@ -46,8 +46,8 @@ impl Range {
     /// The range of a command; `None` if it has none.
     ///
     /// # Errors
-    /// Error 51173 without a hint, 51174 for other fields than those of the index, 51175 if `min` is not before `max`,
-    /// 51176 for fields that differ.
+    /// Error 51173 without a hint, 51174 if the fields are not those of the index, 51175 if `min` is not before `max`,
+    /// 51176 if the fields of `min` and `max` differ.
     pub(super) fn of(body: &Map, hinted: Option<&Map>) -> CommandResult<Option<Self>> {
         let bound = |name: &str| body.document(name).filter(|bound| !bound.is_empty());
         let (min, max) = (bound("min"), bound("max"));

@@ -109,8 +109,8 @@ impl Reading<'_> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
-    /// Checks a note of how far partitions are flushed, and of the number from which the log is
-    /// needed.
+    /// Checks a note of the numbers up to which partitions are flushed, and of the number from
+    /// which the log is needed.
     fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {

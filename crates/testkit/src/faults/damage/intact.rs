@@ -42,7 +42,7 @@ pub struct Version {
     pub kind: Kind,
     /// Its location; in a sorted file, if it is in one.
     pub unit: Unit,
-    /// The same version in the log, beside the one in a sorted file.
+    /// Copies of the version in the log, if `unit` is in a sorted file.
     pub again: Vec<Unit>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Request {
     ids: Vec<usize>,
     /// Where the number of the write is.
     numbers: Vec<usize>,
-    /// What the reply has, besides success.
+    /// The expected content of the reply, besides success.
     expected: Expected,
     id: i64,
 }
@@ -68,7 +68,7 @@ impl Request {
         }
     }
 
-    /// An `insert` of this number of documents.
+    /// An `insert` of `count` documents.
     ///
     /// # Errors
     /// As [`Request::new`].
@@ -114,7 +114,7 @@ impl Request {
     /// Checks the reply to the message that was filled last.
     ///
     /// # Errors
-    /// A reply that is not that of success, or has not what was asked for.
+    /// A reply that reports a failure, or lacks the requested result.
     pub fn check(&self, reply: &[u8]) -> io::Result<()> {
         let has = |field: &[u8]| reply.windows(field.len()).any(|window| window == field);
         let is_expected = match self.expected {
