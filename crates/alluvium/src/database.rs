@@ -143,8 +143,8 @@ impl Database {
         self.engine.store().path()
     }
 
-    /// Collections that are created from now on keep the order of insertion, also those that the first write creates:
-    /// see [`crate::CreateCollection::natural_order`]. Those that exist stay as they are.
+    /// Collections that are created later keep the order of insertion, including those that a first write creates: see
+    /// [`crate::CreateCollection::natural_order`]. Existing collections do not change.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -114,8 +114,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// the order, and among distinct values. Default: by their bytes.
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, and among
+    /// distinct values. Default: by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

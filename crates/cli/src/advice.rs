@@ -150,7 +150,7 @@ struct Holder {
     pid: u32,
     /// The name of its program in parentheses, after a space; empty if it is not known.
     name: String,
-    /// It has the database open for reading only, and others may, too.
+    /// The process has the database open for reading only. Other processes may have it open, too.
     reads: bool,
 }
 

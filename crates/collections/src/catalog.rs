@@ -204,7 +204,7 @@ impl Catalog {
         self.names.read().keys().filter(|name| !name.is_temporary()).cloned().collect()
     }
 
-    /// The names of all collections, also of those that `$out` is filling, sorted.
+    /// The names of all collections, sorted, including those that `$out` is filling.
     pub(crate) fn list_all(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
     }
@@ -344,7 +344,7 @@ impl Catalog {
         self.drop_entry(name, &entry)
     }
 
-    /// As for a collection that is created with this name: an error if it is taken, which it may be later, too.
+    /// Returns the error of creating a collection with this name, if the name is taken. A free name may be taken later.
     pub(crate) fn check_name_is_free(&self, name: &FullName) -> Result<()> {
         if self.views.read().contains_key(name) {
             return Err(Error::IsView(name.to_string()));

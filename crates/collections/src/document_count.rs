@@ -1,8 +1,8 @@
 //! The number of documents of a collection, counted once and then kept up by the writes.
 //!
-//! Nothing is kept until the number is requested for the first time: then a scan counts, and from there on each write
-//! adds what it knows. A write that has read its documents, or has checked that they do not exist, knows. A blind put or
-//! delete does not: its documents are counted as uncertain, and when they are too many, a scan counts again.
+//! Nothing is kept until the number is requested for the first time: then a scan counts, and each later write adds its
+//! change. A write that has read its documents, or has checked that they do not exist, knows. A blind put or delete
+//! does not: its documents are counted as uncertain, and when they are too many, a scan counts again.
 //! `docs/decisions/0095-counts-of-documents.md` has the reasons.
 
 use crate::error::Result;

@@ -65,7 +65,7 @@ impl<'e> Filling<'e> {
         self.end(durability)
     }
 
-    /// Gives it the name of another collection, which is dropped, if that is still as it was.
+    /// Gives it the name of another collection and drops that collection, provided that it is unchanged.
     pub fn replace(mut self, name: &FullName, former: Option<Incarnation>, durability: Durability) -> Result<()> {
         self.engine.catalog.replace_unchanged(&self.name, name, former)?;
         self.end(durability)

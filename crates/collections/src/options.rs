@@ -134,7 +134,7 @@ fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationEr
 pub struct View {
     /// The name of its collection or view, without the logical database.
     pub on: String,
-    /// The stages, as they were given.
+    /// The stages as given.
     pub pipeline: Vec<Value>,
     /// The collation of its stages and of all queries of the view.
     pub collation: Option<Collation>,

@@ -3,7 +3,7 @@
 //! An [`OverlayFs`] reads the files of one directory from the file system below. What is created,
 //! written, renamed or removed at or below that directory is kept in memory and ends with it; the
 //! file system below is never changed there. So a database is opened for reading only by the code
-//! that opens it for writing. Other paths lead to the file system below, also for writing.
+//! that opens it for writing. Other paths lead to the file system below, for reading and writing.
 //!
 //! A write of the bytes that a file has already takes no memory, and neither do holes.
 //!

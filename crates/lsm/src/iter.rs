@@ -403,8 +403,8 @@ impl PartitionIter {
         Ok(())
     }
 
-    /// Makes the value of `key` from the entries from the position of `merge` on; false if the key
-    /// has no value.
+    /// Makes the value of `key` from the entries that begin at the position of `merge`; false if
+    /// the key has no value.
     fn make_forward(&mut self) -> Result<bool> {
         self.chain.clear();
         let cover = self.cover();

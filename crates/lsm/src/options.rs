@@ -47,8 +47,8 @@ pub struct Options {
     /// fails with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
     pub full_range_bytes: usize,
     /// Up to this many tombstones above the base, in one part of the key space, are merged into it
-    /// only together with other work; more are merged when they are a quarter of the entries that
-    /// they may hide, too. A scan steps over them one by one. Default: 4096.
+    /// only together with other work; more are also merged alone once they are a quarter of the
+    /// entries that they may hide. A scan steps over them one by one. Default: 4096.
     pub few_tombstones: u64,
     /// Sorted files are read and written without the system's page cache. Default: false.
     pub direct_io: bool,

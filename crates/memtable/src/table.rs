@@ -47,7 +47,7 @@ const AWAITED: u64 = 1 << 62;
 const WRITERS: u64 = AWAITED - 1;
 
 impl Memtable {
-    /// An empty memtable for numbers from `first_seq` on.
+    /// An empty memtable for the numbers from `first_seq` upwards.
     pub fn new(first_seq: Seq) -> Self {
         Self {
             first_seq,

@@ -146,7 +146,7 @@ impl Collation {
         }
     }
 
-    /// The value with the collation key of each string and symbol in place of it, also of those in
+    /// The value with each string and symbol replaced by its collation key, including those in
     /// arrays and in the values of maps.
     pub fn keyed<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         if !has_text(value) {

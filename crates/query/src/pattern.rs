@@ -85,8 +85,8 @@ impl Pattern {
         }
     }
 
-    /// The places of the first match from the byte `at` on: of the whole, then of each group; `None`
-    /// if there is no match.
+    /// The first match at or after the byte `at`: the span of the whole match, then that of each group; `None` if there
+    /// is no match.
     ///
     /// # Errors
     /// As [`Pattern::is_match`].

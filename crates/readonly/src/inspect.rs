@@ -47,7 +47,7 @@ pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     Ok(&head[..got] == layout::MAGIC)
 }
 
-/// Reads a superblock. `None` if it is empty, as it is until the build has finished.
+/// Reads a superblock. `None` if it is empty; it is empty until the build has finished.
 ///
 /// # Errors
 /// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or

@@ -23,7 +23,7 @@ pub struct BuildOptions {
     /// Default: 256 MiB.
     pub memory_bytes: usize,
     /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads
-    /// cheaper, larger ones the file smaller. Default: 2 KiB.
+    /// cheaper; larger blocks make the file smaller. Default: 2 KiB.
     pub block_bytes: usize,
     /// Compression of data blocks; Zstandard with a dictionary trained on the input. Default: level
     /// 3.

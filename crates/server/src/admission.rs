@@ -1,9 +1,9 @@
 //! How many requests are executed at a time.
 //!
-//! A request needs a permit of its principal's share, then one of all. A share has as many as `--threads` says, and all
-//! together have an eighth more: so no principal holds all, and at most a share's number of requests of each other
-//! principal is before one that waits. Requests that end or watch others, or keep a connection (`Lane::Control`), are
-//! short, and have permits of their own.
+//! A request needs a permit of its principal's share, then one of all. A share has `--threads` permits, and all shares
+//! together have an eighth more. So no principal holds all permits, and a waiting request is preceded by at most one
+//! share's number of requests of each other principal. Requests that end or watch others, or keep a connection
+//! (`Lane::Control`), are short, and have permits of their own.
 
 use crate::principal::Principal;
 use alluvium_env::sync::Mutex;

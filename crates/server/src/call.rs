@@ -164,7 +164,8 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::collection_called`], for the statement at a position: of a retryable write, its record is put, too.
+    /// As [`Call::collection_called`], for the statement at a position. For a retryable write, the record of the
+    /// statement is stored, too.
     ///
     /// # Errors
     /// That of a fail point.
@@ -181,7 +182,7 @@ impl Call<'_> {
         Ok(collection.with_record(retry.record(at, result)))
     }
 
-    /// Does what a fail point says about a statement of a retryable write.
+    /// Applies the fail point to a statement of a retryable write.
     ///
     /// # Errors
     /// That of the fail point.

@@ -53,7 +53,7 @@ struct State {
     is_closed: bool,
 }
 
-/// The numbers from `first` on have times of a second, from an ordinal on.
+/// The numbers from `first` upwards have times in one second, with ordinals from `ordinal` upwards.
 #[derive(Clone, Copy)]
 struct Span {
     first: u64,

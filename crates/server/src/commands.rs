@@ -258,8 +258,8 @@ impl Command {
         self.fields.iter().any(|field| field.handling == Handling::Secret)
     }
 
-    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Of a
-    /// command with secrets, only fields that are known to be none are shown.
+    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Only
+    /// the fields of a command with secrets that are known not to be secret are shown.
     pub(crate) fn shown(&self, body: &Arc<Map>) -> Arc<Map> {
         if !self.has_secrets() {
             return Arc::clone(body);

@@ -18,8 +18,8 @@ const CURSORS_MAX: usize = 10_000;
 
 /// One in this number is closed then.
 const CLOSED_AT_ONCE: usize = 100;
-/// The part of the database's memory, and the least memory, that cursors have while they are not read. Beyond it they
-/// are closed, too.
+/// The part of the database's memory, and the least memory, that cursors have while they are not read. Cursors beyond
+/// this limit are closed.
 const MEMORY_PART: usize = 4;
 const MEMORY_MIN: usize = 32 << 20;
 /// The memory of a cursor of a short query, without the documents that it has read ahead.

@@ -268,7 +268,7 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
 }
 
 /// True if the fields of a command are certainly right: known if the command is strict, of their types, and none
-/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] say what is wrong.
+/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] return the error.
 pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_beside: impl Fn(&str) -> bool) -> bool {
     let is_right = |(at, (name, value)): (usize, &(Value, Value))| {
         let Some(name) = name.as_str() else { return false };

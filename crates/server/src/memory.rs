@@ -2,8 +2,8 @@
 //!
 //! A message of some size is charged to an account before it is read, expanded and decoded, and the reply that a client
 //! does not read while it waits to be sent. A message or reply that does not fit waits for a time, in the order of
-//! arrival, and is then refused. Small requests never wait: they are charged, too, even beyond the capacity, of which
-//! they can take little.
+//! arrival, and is then refused. Small requests never wait: they are charged even beyond the capacity, because they can
+//! exceed it only by a little.
 //!
 //! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
 //! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for

@@ -109,12 +109,12 @@ impl SlowOperations {
         Self { state: Mutex::new(State { level, slow_ms, ..State::default() }) }
     }
 
-    /// The time in milliseconds from which on an operation is slow.
+    /// An operation that takes at least this number of milliseconds is slow.
     pub(crate) fn threshold_ms(&self) -> i64 {
         self.state.lock().slow_ms.unwrap_or(SLOW_MS)
     }
 
-    /// Sets the time from which on an operation is slow. If it is negative, all are.
+    /// Sets the limit from which an operation is slow. If it is negative, all are.
     pub(crate) fn set_threshold_ms(&self, millis: i64) {
         self.state.lock().slow_ms = Some(millis);
     }

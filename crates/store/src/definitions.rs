@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Finds the definitions that values use, for a store: [`crate::Options::definitions`].
 ///
-/// Called by flushes and compactions, on any thread, also while the store is being opened.
+/// Called by flushes and compactions, on any thread, even while the store is being opened.
 pub trait Definitions: Send + Sync + std::fmt::Debug {
     /// The tree with the definitions for the values of a tree with this description; `None` if
     /// these use no definitions.

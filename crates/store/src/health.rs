@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The state of the store: open, poisoned (it only reads), or closed.
 #[derive(Default)]
 pub(crate) struct Health {
-    /// No file is touched from now on.
+    /// No file is touched after this.
     closed: AtomicBool,
     /// The failure that ended writing.
     poisoned: OnceLock<Error>,

@@ -46,8 +46,8 @@ pub struct Options {
     pub durability: Durability,
     /// How often the log is synced under periodic durability. Default: 100 ms.
     pub sync_interval: Duration,
-    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random
-    /// reads cheaper, larger ones files smaller. Default: 2 KiB.
+    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random reads
+    /// cheaper; larger blocks make files smaller. Default: 2 KiB.
     pub block_bytes: usize,
     /// Compression of blocks. Default: Zstandard, level 3.
     pub compression: Compression,

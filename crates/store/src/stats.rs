@@ -58,7 +58,7 @@ pub struct Stats {
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
-    /// The age of the oldest snapshot now. Scans and cursors hold one, too.
+    /// The age of the oldest snapshot now. Scans and cursors also hold one each.
     pub oldest_snapshot_age: Option<Duration>,
     /// The number of the last operation that the oldest snapshot sees now.
     pub oldest_snapshot_seq: Option<u64>,
@@ -182,7 +182,7 @@ pub struct TreeStats {
     pub entries: u64,
     /// Tombstones in these files.
     pub tombstones: u64,
-    /// Files that hold other trees, too.
+    /// Files that hold this tree and others.
     pub shared_files: u64,
     /// Bytes of the shared files.
     pub shared_bytes: u64,

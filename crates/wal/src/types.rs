@@ -22,8 +22,8 @@ pub struct Options {
     pub database_id: u64,
     /// The treatment of damage.
     pub on_damage: OnDamage,
-    /// New records get numbers from this one on, or from after the last one found if that is
-    /// higher. 0 and 1 have no effect.
+    /// New records get numbers from this one upwards, or from the number after the last one found,
+    /// whichever is higher. 0 and 1 have no effect.
     pub next_seq: Seq,
     /// The log must exist: without a complete segment it is lost, which is damage. If false, it is
     /// then a new log.

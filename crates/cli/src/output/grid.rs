@@ -91,7 +91,7 @@ pub(super) struct Grid {
     look_ahead: usize,
     /// The rows that determined the columns.
     looked_at: usize,
-    /// The columns as they are written, once they are known.
+    /// The layout of the columns, once they are known.
     layout: Option<Vec<Column>>,
     /// Fields that appeared after the columns were known.
     late: BTreeSet<String>,
@@ -120,7 +120,7 @@ impl Columns {
     }
 }
 
-/// A column as it is written.
+/// The width and the alignment of a column.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     width: usize,
@@ -352,7 +352,7 @@ impl Grid {
     }
 }
 
-/// A cell as it is written: with escapes, and a word for null where people read.
+/// The text of a cell: escaped, and with a word for null in formats for people.
 fn prepared(cell: Cell, style: Style) -> Cell {
     match (style, cell.kind) {
         (Style::Separated(_), _) => cell,

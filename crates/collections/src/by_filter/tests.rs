@@ -18,7 +18,7 @@ fn field(collection: &Collection, id: i32, name: &str) -> Option<i64> {
     collection.get(id)?.to_map().unwrap().get(name).and_then(Value::as_i64)
 }
 
-/// Documents `{_id, n, tags: [n, n + 1]}` from 0 on, with an index of each field.
+/// Documents `{_id, n, tags: [n, n + 1]}` for `n` from 0, with an index of each field.
 fn numbered(db: &Database, count: i32) -> Collection {
     let collection = db.collection("c");
     let document = |n: i32| format!(r#"{{"_id": {n}, "n": {n}, "tags": [{n}, {}], "done": 0}}"#, n + 1);

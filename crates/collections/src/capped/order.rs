@@ -161,7 +161,7 @@ impl Making<'_> {
         Ok(totals)
     }
 
-    /// The entries with a prefix, as they are visible now.
+    /// The entries with a prefix that are visible now.
     fn entries(&self, prefix: u8) -> Result<Scan> {
         let (lower, upper) = (Bound::Included(vec![prefix]), Bound::Excluded(vec![prefix + 1]));
         Ok(self.store.scan(self.state.system, Bounds { lower, upper, reverse: false }, None)?)

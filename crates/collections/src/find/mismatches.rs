@@ -87,7 +87,7 @@ fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Map(_) | Value::Array(_))
 }
 
-/// The scalars at a path, also those in arrays; null is not one.
+/// The scalars at a path, including those in arrays; null is not one.
 fn collect<'d>(map: &'d Map, path: &str, values: &mut Vec<&'d Value>) {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     if let Some(value) = map.get(name) {

@@ -91,9 +91,9 @@ impl Sequence {
         self.keys.contains_key(id)
     }
 
-    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of
-    /// its keys, among these or in the collection, nothing is added, and the error is returned that
-    /// says so. The caller holds locks on all keys.
+    /// Adds a document, or puts it in the place of the one with its `_id`. If another document,
+    /// among these or in the collection, has one of its keys, nothing is added, and an error is
+    /// returned. The caller holds locks on all keys.
     pub(crate) fn add(
         &mut self,
         within: Collection<'_>,

@@ -55,7 +55,7 @@ pub trait Finder<E>: Send {
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool, E>;
 }
 
-/// A finder, whatever its collection.
+/// A finder for any collection.
 pub type BoxedFinder<E> = Box<dyn Finder<E>>;
 
 /// A stage that writes.
@@ -97,8 +97,7 @@ pub trait Host: Clone + Send {
         limits: &Limits,
     ) -> Result<Box<dyn Records<Self::Error>>, Self::Error>;
 
-    /// Finds documents of a collection by the values at a path; `None` if none of its indexes serves for that, whatever
-    /// the values.
+    /// Finds documents of a collection by the values at a path; `None` if none of its indexes can serve that.
     ///
     /// # Errors
     /// As [`Host::open`].

@@ -174,8 +174,8 @@ const REFERENCE_DAY: i64 = 10_957;
 /// MongoDB's limit for bins of days and longer units.
 const BIN_MAX: i64 = 100_000_000_000;
 
-/// The start of the bin of a date. Bins have `bin_size` units, and one of them begins at 2000-01-01 in the zone; those
-/// of weeks at the first `first_day` from then on.
+/// The start of the bin of a date. Bins have `bin_size` units, and one of them begins at 2000-01-01 in the zone;
+/// intervals of weeks begin at the first `first_day` at or after that.
 pub(crate) fn truncate(
     millis: i64,
     unit: Unit,

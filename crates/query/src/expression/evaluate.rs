@@ -231,7 +231,7 @@ impl Node {
         Ok(is_true(self.evaluate(run)?.as_deref()))
     }
 
-    /// Evaluates an expression that uses variables from a slot on, and forgets these.
+    /// Evaluates an expression that uses the variables at and above a slot, and then removes these.
     fn evaluate_within(&self, slot: usize, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
         let value = self.evaluate(run)?;
         let value = run.owned(value)?;

@@ -45,7 +45,8 @@ pub(super) enum Cost {
     /// Proportional to the sizes of the arguments and of the result. An operator that needs more is a
     /// [`Function::Counting`], or one of [`PreparedOperator`], and counts the rest.
     Linear,
-    /// As [`Cost::Linear`], and the result has copies of most of the arguments: as much memory is counted before.
+    /// As [`Cost::Linear`], and the result has copies of most of the arguments: their memory is charged before it is
+    /// made.
     Copying,
 }
 
@@ -94,7 +95,7 @@ pub(super) type Outcome = Result<Option<Value>, ExpressionError>;
 /// How the arguments are written.
 #[derive(Clone, Copy)]
 pub(super) enum Parameters {
-    /// An array of at least and at most this number of arguments; a single one also without an array.
+    /// An array of at least and at most this number of arguments; a single one need not be in an array.
     Count(usize, usize),
     /// One argument. An array is that argument.
     One,

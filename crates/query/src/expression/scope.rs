@@ -124,7 +124,7 @@ impl<'d> Scope<'d> {
     }
 }
 
-/// The value at the names of a path from `at` on.
+/// The value at the rest of a path, beginning with name `at`.
 pub(super) fn in_map(map: &Map, path: &FieldPath, at: usize) -> Option<Value> {
     let value = map.get(path.name(at)?)?;
     if at + 1 == path.depth() { Some(value.clone()) } else { in_value(value, path, at + 1) }

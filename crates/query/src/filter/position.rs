@@ -11,7 +11,7 @@ use crate::filter::Form;
 /// order for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// A projection: as they are written, with those in `$all` and `$and` after the others.
+    /// A projection: in the order of the text, with conditions in `$all` and `$and` last.
     Projection,
     /// An update: by the operator, then by the path, then as for a projection.
     Update,

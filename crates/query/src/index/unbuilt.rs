@@ -55,7 +55,8 @@ impl Unbuilt {
     /// Parses a definition as [`super::Definition::parse`] does.
     ///
     /// # Errors
-    /// As [`super::Definition::parse`]; also for a unique index, which would promise what nothing checks.
+    /// As [`super::Definition::parse`]. A unique index is refused, too, because nothing would check that its keys are
+    /// unique.
     pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         if keys.len() > MAX_PARTS {
             return bad(format!("an index has at most {MAX_PARTS} parts"));

@@ -32,7 +32,7 @@ const ASK_WORK: usize = 1 << 16;
 /// The interrupt is checked before a search of at least this number of bytes, with any pattern.
 const ASK_BYTES: usize = 1024;
 
-/// The search of as much work is our own. The crate takes 100 ms at most for less.
+/// Searches with at least this much work use our own automata. The crate takes 100 ms at most for less.
 const LONG_WORK: usize = 1 << 22;
 
 /// The DFA runs over at least this number of bytes before the interrupt is checked again.
@@ -94,7 +94,7 @@ impl Linear {
         }
     }
 
-    /// The places of the first match from the byte `at` on: of the whole, then of each group.
+    /// The first match at or after the byte `at`: the span of the whole match, then that of each group.
     pub fn groups(
         &self,
         text: &str,
@@ -127,7 +127,8 @@ impl Linear {
         self.regex.group_info().slot_len().saturating_mul(self.states) > threads::PLACES_MAX
     }
 
-    /// The search from a byte on and what runs it, if it is `long`, or long for its pattern. Asks the interrupt.
+    /// The search that begins at a byte, and the automata for it, if it is `long`, or long for its pattern. Asks the
+    /// interrupt.
     fn long_search<'a>(
         &'a self,
         text: &'a str,

@@ -35,7 +35,7 @@ enum Bounds {
     Full,
     /// From the least to the greatest of each partition.
     Partition,
-    /// From a value to another one, which is left out.
+    /// From one value to another; the second is excluded.
     Between(Value, Value),
 }
 

@@ -151,7 +151,7 @@ pub struct Unwound {
     /// The document without the array.
     map: Map,
     elements: std::iter::Enumerate<std::vec::IntoIter<Value>>,
-    /// A document that passes as it is.
+    /// A document that passes unchanged.
     only: Option<Map>,
 }
 

@@ -1,9 +1,9 @@
 //! The stages of pipelines that MongoDB has: a row for each, with everything that has to be known about a stage before
 //! it is parsed.
 //!
-//! The parser, the server and the command line look stages up here, and have no lists of names of their own. What only
-//! one of them can know of every stage, such as the function that parses it or the privileges that it needs, is there a
-//! `match` over [`StageName`] without a catch-all: a new row does not compile until each of them has an answer.
+//! The parser, the server and the command line look stages up here, and have no lists of names of their own. Facts that
+//! belong to only one of them, such as the function that parses a stage or the privileges that it needs, are in a
+//! `match` over [`StageName`] there, without a catch-all: a new row does not compile until each of them has an answer.
 //! Pipelines that were not parsed yet are walked by [`walk`].
 
 mod walk;
@@ -25,7 +25,7 @@ pub enum Over {
     Admin,
     /// The collection `config.system.sessions`.
     Sessions,
-    /// Whatever the pipeline is over. Stages that are refused everywhere have this, too.
+    /// Whatever the pipeline is over. Stages that are refused everywhere also have this value.
     Anything,
 }
 
@@ -86,7 +86,7 @@ pub enum HeadNeed {
     NoFields,
     /// The paths in its expressions are needed.
     Paths,
-    /// It is a projection, which says what is needed.
+    /// It is a projection, which names the needed fields.
     Projection,
     /// The whole operand counts.
     Operand,

@@ -23,7 +23,7 @@ pub(crate) struct Subject<'a> {
     pub sequences: &'a [Sequence],
     /// The user who sent it.
     pub user: Option<&'a Name>,
-    /// False if more than the exact needs may be returned, which is cheaper to find out.
+    /// False if the returned needs may exceed the exact ones, which is cheaper to compute.
     pub exact: bool,
 }
 

@@ -28,7 +28,7 @@ impl Limits {
 
 /// A window of a part of a file, and the cost of the search so far.
 struct Trial {
-    /// The bytes from `base` on; the part ends at `end`.
+    /// The bytes that begin at `base`; the part ends at `end`.
     bytes: Vec<u8>,
     base: u64,
     end: u64,
@@ -56,7 +56,7 @@ impl Trial {
         self.base = at;
     }
 
-    /// The number of bytes in the window from `at` on: those that are tried there, or up to the
+    /// The number of bytes in the window after `at`: those that are tried there, or all up to the
     /// end.
     fn held(&mut self, reader: &mut AroundReader<'_>, at: u64) -> usize {
         let held = |trial: &Self| (trial.base + trial.bytes.len() as u64).saturating_sub(at) as usize;

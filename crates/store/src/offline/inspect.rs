@@ -150,7 +150,7 @@ fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     })
 }
 
-/// Reads a file of a database and visits its content, also where it is damaged. Needs no lock, and
+/// Reads a file of a database and visits its content, damaged places included. Needs no lock, and
 /// writes nothing: while a database is open, the end of the log or of a manifest may be incomplete.
 ///
 /// # Errors

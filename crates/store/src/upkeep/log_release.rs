@@ -49,7 +49,7 @@ impl LogRelease {
         Ok(())
     }
 
-    /// Removes the segments that nothing needs, also the one that is being written.
+    /// Removes the segments that nothing needs, including the one that is being written.
     pub fn release_all(&self) -> Result<()> {
         if self.is_all_flushed() {
             // A new segment, with the notes, makes all earlier ones unnecessary.

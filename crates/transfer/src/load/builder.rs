@@ -22,7 +22,7 @@ fn check_options(options: &LoadOptions) -> Result<()> {
     Ok(())
 }
 
-/// Where the documents of a load go.
+/// The target of a load.
 enum Target<'a> {
     Collection { engine: EngineHandle, name: Result<FullName> },
     Build(&'a BuildTarget),
@@ -138,7 +138,7 @@ impl<'a> Load<'a> {
     }
 
     /// When a written document survives a power failure. Default: [`Durability::Bulk`]: the load as a whole is
-    /// acknowledged at its end. A read-only store becomes durable when it is finished, whatever is said here.
+    /// acknowledged at its end. A read-only store becomes durable when it is finished, regardless of this setting.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.options.durability = durability;
         self

@@ -135,7 +135,7 @@ impl Columns {
         self.columns.iter().map(report).collect()
     }
 
-    /// Converts a row to a document. With `repairs`, what is not UTF-8 becomes U+FFFD.
+    /// Converts a row to a document. With `repairs`, bytes that are not UTF-8 become U+FFFD.
     pub fn document(&self, row: &[RowField<'_>], repairs: bool) -> Result<Map, BadField> {
         let (own, more) = row.split_at_checked(self.columns.len()).unwrap_or((row, &[]));
         // Programs write a separator at the end of a row, too.

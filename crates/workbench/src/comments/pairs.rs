@@ -28,7 +28,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs from the first comment on: the same for the same seed.
+    /// Pairs, beginning with the first comment: the same for the same seed.
     pub fn new(by: By, seed: u64) -> Self {
         let (lexicon, subreddits) = (Lexicon::new(), Subreddits::new());
         Self { by, lexicon, subreddits, random: Random::new(seed), comment: FIRST_COMMENT }

@@ -32,7 +32,7 @@ type Prepare = fn(&PreparedOperator, &[Argument<'_>], &Patterns) -> Result<Optio
 pub(in crate::expression) enum Form {
     /// A map.
     Named,
-    /// A map, or the first argument alone, also in an array of one element.
+    /// A map, or the first argument alone, which may be in an array of one element.
     NamedOrFirst,
 }
 

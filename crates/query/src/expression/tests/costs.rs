@@ -176,7 +176,7 @@ fn bson_size(value: &Value) -> usize {
     alluvium_document::bson::bson_size(value)
 }
 
-/// A row that says so falsely takes a minute here.
+/// A row with a wrong cost takes a minute here.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "only the time shows what an operator reads")]
 fn operators_of_constant_cost_do_not_read_their_arguments() {

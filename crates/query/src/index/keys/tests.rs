@@ -207,7 +207,8 @@ fn a_long_key_of_several_parts_is_marked() {
     assert_eq!(keys(10_000, 6000, 1), (0b1, vec![None, Some(6000), None]));
 }
 
-/// Of a value that its key does not say exactly, the entry has no copy if it is long.
+/// If a key does not determine its value exactly, the entry has a copy of the value, unless the
+/// value is long.
 #[test]
 fn an_entry_keeps_no_long_value() {
     let index = index(r#"{"a":1,"b":1}"#, "{}");

@@ -122,7 +122,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The first place from `start` on with a character of the set. Sixteen characters are a step.
+    /// The first place at or after `start` with a character of the set. Sixteen characters are a step.
     fn skip_to(&mut self, first: &Set, start: usize) -> Result<Option<usize>> {
         let mut at = start;
         loop {
@@ -178,8 +178,8 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Matches from a step and a place on, to [`Step::Accept`] at `target` if there is one. The place
-    /// where it ends, or `None`. Nothing of it is returned to. Groups nest, so the depth is limited.
+    /// Matches, beginning at a step and a place, up to [`Step::Accept`], which must be at `target` if one is given. The
+    /// place where it ends, or `None`. Nothing of it is returned to. Groups nest, so the depth is limited.
     fn run(&mut self, from: u32, start: usize, target: Option<usize>) -> Result<Option<usize>> {
         let base = self.returns.len();
         let (mut step, mut at) = (from, start);

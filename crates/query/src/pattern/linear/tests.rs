@@ -35,7 +35,7 @@ fn letters(from: &[u8], count: usize) -> String {
     (0..count).map(|_| char::from(from[random.usize(..from.len())])).collect()
 }
 
-/// Compares what runs long searches with the crate, from one place of a text on.
+/// Compares the automata for long searches with the crate, beginning at one place of a text.
 fn compare(long: &Long, regex: &Regex, text: &str, start: usize, part: usize) -> Result<(), TestCaseError> {
     let (interrupt, _) = stopped_after(usize::MAX);
     let search = Search { text, start, part, interrupt: Some(&interrupt) };

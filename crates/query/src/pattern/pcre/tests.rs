@@ -354,7 +354,7 @@ proptest! {
     }
 }
 
-/// The pattern as it is searched for by backtracking, whatever `regex` can do.
+/// The pattern, always searched for by backtracking, even if `regex` could search for it.
 fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
     let has = |option| options.contains(option);
     let flags = Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() };

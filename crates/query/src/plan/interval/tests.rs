@@ -1,4 +1,4 @@
-//! Sets of values are what their members say.
+//! Sets of values agree with the membership of each value.
 
 use alluvium_document::arbitrary::value;
 use proptest::prelude::*;

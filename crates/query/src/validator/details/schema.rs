@@ -88,7 +88,7 @@ fn beside(keyword: &str) -> &'static [&'static str] {
     }
 }
 
-/// What is said of a broken rule.
+/// The description of a broken rule.
 fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value: &Value) -> Map {
     let mut details = Map::from([("operatorName", keyword)]);
     match keyword {

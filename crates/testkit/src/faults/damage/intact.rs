@@ -122,7 +122,8 @@ impl Places {
         }
     }
 
-    /// What is in files may be in the log, too. A folded value is not the delta of the same number.
+    /// Operations in files may also be in the log. A folded value is not the delta of the same
+    /// number.
     fn finish(&mut self) {
         for versions in self.versions.values_mut() {
             let (mut filed, logged): (Vec<_>, Vec<_>) =

@@ -55,7 +55,7 @@ pub(crate) struct JsonFraming {
     /// The beginning of the unfinished record.
     start: usize,
     cuts: Vec<Cut>,
-    /// The end of the last whole record, also after its bytes are cut off.
+    /// The end of the last whole record, even after its bytes are cut off.
     end: usize,
     /// The first byte scanned is the first byte of the input.
     fresh: bool,

@@ -10,7 +10,7 @@ use std::io;
 const DOCUMENTS: &str = "documents";
 /// The collection of the documents that are inserted one by one.
 const SINGLE: &str = "single";
-/// In the place of an `_id`, until it is known. No other eight bytes of a request are these.
+/// Replaces an `_id` until it is known. These eight bytes occur nowhere else in a request.
 const ID: i64 = 0x5a1d_c3f7_90b2_e64d;
 /// In the place of the number of a retryable write.
 const NUMBER: i64 = 0x2e97_b40c_d6f1_835b;
