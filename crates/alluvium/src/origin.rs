@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// Where values are counted that a query makes.
+    /// The account of the values that a query makes.
     pub fn memory(&self) -> &Memory {
         match self {
             Self::Collection(target, _) => target.engine.memory(),

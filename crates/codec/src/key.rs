@@ -10,7 +10,7 @@ pub use skip::skip;
 /// The most levels that arrays, maps and scopes in a key may nest: MongoDB's limit for stored documents.
 pub const MAX_DEPTH: usize = 180;
 
-/// What is wrong with bytes that nest deeper than [`MAX_DEPTH`].
+/// The error for bytes that nest deeper than [`MAX_DEPTH`].
 pub const TOO_DEEP: &str = "more than 180 levels";
 
 /// The most groups of seven bits after the first two bytes of a number.

@@ -46,7 +46,7 @@ pub struct Catalog {
     folds: Arc<Folds>,
     /// The empty collection that is read under a name without a collection.
     absent: Arc<CollectionState>,
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     memory: Memory,
 }
 
@@ -174,7 +174,7 @@ impl Catalog {
         NameChange { catalog: self, _one_at_a_time: change }
     }
 
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -377,7 +377,7 @@ impl Catalog {
         self.replace_if(from, to, |_, _| Ok(true)).map(drop)
     }
 
-    /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names are those of the expected
+    /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names belong to the expected
     /// collections when the names change. False if they are not.
     pub fn rename_expected(
         &self,

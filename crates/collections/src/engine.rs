@@ -44,7 +44,7 @@ impl Engine {
         self.catalog.store()
     }
 
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         self.catalog.memory()
     }

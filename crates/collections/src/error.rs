@@ -163,7 +163,7 @@ pub enum Error {
         /// The reason.
         error: IndexError,
     },
-    /// The name is that of a view, which can only be asked.
+    /// The name belongs to a view. Views can only be queried.
     #[error(
         "{0} is a view: it can be read by find, count, distinct and aggregate, and dropped; write to the collection under it"
     )]
@@ -252,7 +252,7 @@ pub enum Error {
         /// MongoDB's code: 52 if a field in it begins with a dollar sign, 53 if it has a type that no
         /// `_id` has, otherwise 2.
         code: i32,
-        /// What is wrong with it.
+        /// The error in it.
         what: String,
     },
     /// A text is not JSON, or is not exactly one document.
@@ -265,7 +265,7 @@ pub enum Error {
         collection: String,
         /// The `_id`, as extended JSON.
         id: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// The entries of an index do not match its documents. A check of the database reports details.
@@ -278,7 +278,7 @@ pub enum Error {
         collection: String,
         /// The name of the index.
         index: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// A filter is invalid or not supported.

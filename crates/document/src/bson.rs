@@ -58,7 +58,7 @@ pub enum BsonError {
     Invalid {
         /// The offset from the start of the bytes.
         offset: usize,
-        /// What is wrong.
+        /// The error.
         problem: &'static str,
     },
     /// The nesting exceeds the limit.

@@ -128,7 +128,7 @@ impl MemFs {
         })
     }
 
-    /// Where the content of `path` is: of a held directory itself, that directory.
+    /// The location of the content of `path`: for a held directory itself, that directory.
     fn place<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         match self.held_above(path).next() {
             Some((dir, place)) if names.dirs[place.start].removed => Err(Error::removed(dir)),
@@ -137,7 +137,7 @@ impl MemFs {
         }
     }
 
-    /// Where the name `path` is: of a held directory, its name in the directory above.
+    /// The location of the name `path`: for a held directory, its name in the directory above.
     fn place_of_name<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         self.place(names, path)?;
         let is_itself = |place: &Place<'_>| place.path.as_os_str().is_empty();

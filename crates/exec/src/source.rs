@@ -17,7 +17,7 @@ use alluvium_query::plan::KeyRange;
 use alluvium_query::sort::{SortError, SortPart};
 use std::ops::Range;
 
-/// How much is needed of the entries that are proved ([`Source::prove`]).
+/// The parts of proved entries that are needed ([`Source::prove`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// It is enough to know that the document yields the entry. The document need not be read.

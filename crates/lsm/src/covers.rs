@@ -1,4 +1,4 @@
-//! Range tombstones over a walk of keys, and walks that skip what they hide.
+//! Range tombstones over a walk of keys, and walks that skip hidden keys.
 
 use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
 use alluvium_codec::ranges::{RangeSet, newest};

@@ -17,7 +17,7 @@
 //! - `backwards`: accents compare from the end. It follows from the locale: `fr_CA` has it, and no
 //!   other locale. Another value is refused.
 //!
-//! What is left out follows from the locale; [`Collation::to_map`] has it.
+//! The locale determines the options that are left out; [`Collation::to_map`] has it.
 //!
 //! # Collation keys
 //! [`Collation::keyed`] replaces each string in a value by its *collation key*: the sort key of

@@ -15,7 +15,7 @@ pub trait MemoryCharge: Send {
     fn grow(&mut self, bytes: usize) -> Option<usize>;
 }
 
-/// Where the values are counted that the expressions of a query make.
+/// The account of the values that the expressions of a query make.
 #[derive(Clone)]
 pub struct Memory(Arc<dyn Fn() -> Box<dyn MemoryCharge> + Send + Sync>);
 

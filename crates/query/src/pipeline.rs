@@ -7,9 +7,8 @@
 //! - [`Pipeline::parse`] checks everything that can be checked without documents.
 //! - [`Record`] is a document on its way: a stored row, until a stage makes fields of it.
 //! - [`stages`] has a row for each stage that MongoDB has, and walks pipelines that were not parsed.
-//! - A [`Stage`] is one of three kinds: it treats each document by itself ([`Each`]), it gathers all
-//!   of them before it yields any (groups, sorts, windows), or it reads something else, such as
-//!   another collection.
+//! - A [`Stage`] is one of three kinds: it processes each document alone ([`Each`]), it gathers all of them before it
+//!   yields any (groups, sorts, windows), or it reads something else, such as another collection.
 //!
 //! ```
 //! use alluvium_document::json;

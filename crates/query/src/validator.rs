@@ -77,7 +77,7 @@ impl Validator {
         self
     }
 
-    /// The rules as they were given: a filter.
+    /// The rules as given: a filter.
     pub fn rules(&self) -> &Map {
         &self.rules
     }

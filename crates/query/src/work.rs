@@ -23,7 +23,8 @@ impl PartialEq for Bounds {
 
 impl Eq for Bounds {}
 
-/// Counts the work of an evaluation, and asks the interrupt in proportion to it; counts the memory that it holds.
+/// Counts the work of an evaluation, and checks the interrupt in proportion to the work. Counts the memory that the
+/// evaluation holds.
 #[derive(Debug, Default)]
 pub(crate) struct Work<'i> {
     interrupt: Option<&'i Interrupt>,
@@ -33,7 +34,7 @@ pub(crate) struct Work<'i> {
 }
 
 impl<'i> Work<'i> {
-    /// The work of an evaluation beside what is held for the same document.
+    /// The work of an evaluation, in addition to the memory that is held for the same document.
     pub fn new(bounds: &'i Bounds, held: Held) -> Self {
         Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
     }
@@ -67,7 +68,7 @@ impl<'i> Work<'i> {
         self.held.keep(held);
     }
 
-    /// What is held in the end.
+    /// The memory that is still held.
     pub fn into_held(self) -> Held {
         self.held
     }

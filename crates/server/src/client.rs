@@ -1,4 +1,4 @@
-//! What is known about a connection.
+//! The state of a connection.
 
 use crate::fields::Fields;
 use crate::memory::Charge;

@@ -4,8 +4,8 @@
 //! numbers, so a time is the second with the distance of the batch's last number from the first number of the second: a
 //! batch has one time, two batches have different ones, and no write is made to record them.
 //!
-//! Times never go back, and none is given twice: a mark is on the disk before a second above it is used, and after a
-//! start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
+//! Times never decrease, and no time is given twice: a mark is on the disk before a second above it is used, and after
+//! a start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -134,7 +134,7 @@ impl ClusterTime {
         u32::try_from(seconds).unwrap_or(PART_MAX).min(PART_MAX)
     }
 
-    /// The first second of this run, which none before it has used.
+    /// The first second of this run. No earlier run has used it.
     fn first_second(&self, mark: u32) -> u32 {
         self.clock().max(mark.saturating_add(1))
     }

@@ -294,7 +294,7 @@ impl Command {
     }
 }
 
-/// What is shown in place of a secret, as in MongoDB.
+/// The text that replaces a secret, as in MongoDB.
 const HIDDEN: &str = "xxx";
 
 /// The collection that the first field names in the database; without one, the database.

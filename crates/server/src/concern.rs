@@ -33,7 +33,7 @@ const READ_FIELDS: &[Field] = &[
     optional("provenance", Kind::Text),
 ];
 
-/// Who has set a concern; clients repeat what they were sent.
+/// The origin of a concern; clients repeat what they were sent.
 const PROVENANCES: [&str; 5] =
     ["clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault"];
 

@@ -32,7 +32,8 @@ pub struct Config {
     pub threads: usize,
     /// The memory of all requests and replies in bytes; 0 is a quarter of the database's, and at least 128 MB.
     pub request_bytes_max: usize,
-    /// How long a client may take to read a reply, beside the time for its length, while memory lacks.
+    /// The time that a client may take to read a reply while memory is short, in addition to the time for the reply's
+    /// length.
     pub unread_max: Duration,
     /// Commands need a login once there is a user. Until then, connections from other machines may run no command.
     pub authentication: bool,

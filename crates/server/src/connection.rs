@@ -304,7 +304,7 @@ struct Outgoing {
     compressor: Option<Compressor>,
 }
 
-/// Who pays for the memory of a connection's requests now.
+/// The principal whose account is charged for the connection's requests now.
 fn payer<'a>(shared: &'a Shared, client: &Client) -> Payer<'a> {
     let (principal, is_user) = client.peer.principal();
     let is_stranger = !is_user && shared.security.is_checked(&client.peer);

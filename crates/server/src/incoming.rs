@@ -69,7 +69,7 @@ impl Head {
     }
 }
 
-/// Who pays for the memory of a message.
+/// The principal whose account is charged for a message.
 #[derive(Clone)]
 pub(crate) struct Payer<'a> {
     /// The account.

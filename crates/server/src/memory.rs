@@ -23,7 +23,7 @@ const CAPACITY_MIN: usize = 64 << 20;
 const PART: usize = 4;
 /// The memory of the messages of connections that have to log in.
 const STRANGERS: usize = 16 << 20;
-/// What is charged at once, and never waits: for requests and replies, and for strangers.
+/// The bytes that are charged at once and never wait: for requests and replies, and for clients without a login.
 pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
 /// The memory that an executing request may take beyond the capacity: that of the largest document, decoded.
@@ -214,7 +214,7 @@ impl State {
         self.used + bytes <= capacity && (own == 0 || own + bytes <= capacity / 4 * 3)
     }
 
-    /// Whether a charge of a request that is executed fits, and if so, whether only by exceeding the capacity.
+    /// `None` if the charge of an executing request does not fit; true if it fits only by exceeding the capacity.
     fn fits_running(&self, capacity: usize, bytes: usize) -> Option<bool> {
         if self.used + bytes <= capacity {
             return Some(false);

@@ -84,8 +84,8 @@ impl ReplicaSet {
         format!("{:016x}", self.db.store().database_id())
     }
 
-    /// What is stored. A configuration that was copied from another database is not one of this server, which would send
-    /// its clients to the server of that.
+    /// The stored configuration. A configuration that was copied from another database does not belong to this server,
+    /// which would send its clients to the server of that.
     fn read(&self) -> CommandResult<Option<Stored>> {
         let own = self.database();
         for document in self.collection().find(Map::new()).run()? {

@@ -38,7 +38,7 @@ pub(crate) struct SlowOperations {
 struct State {
     slow_ms: Option<i64>,
     sample_rate: Option<f64>,
-    /// The level of databases that have none of their own.
+    /// The level of databases without a level of their own.
     level: Level,
     levels: HashMap<String, Level>,
     filters: HashMap<String, Map>,

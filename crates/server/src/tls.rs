@@ -45,7 +45,7 @@ pub enum TlsError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
     /// The certificate and the key cannot be used.

@@ -50,7 +50,7 @@ pub struct Stats {
     pub blocks_read_by_gets: u64,
     /// Debt now, 0 (none) to 1 (writers wait).
     pub debt: f64,
-    /// Bytes that compaction is behind, now.
+    /// The current backlog of compaction, in bytes.
     pub compaction_debt_bytes: u64,
     /// Writes that were slowed.
     pub admission_waits: u64,
@@ -117,7 +117,7 @@ pub struct PartitionStats {
     pub compactions: u64,
     /// Bytes that these wrote.
     pub compacted_bytes: u64,
-    /// Bytes that compaction is behind.
+    /// The backlog of compaction, in bytes.
     pub compaction_debt_bytes: u64,
     /// Obsolete files that exist only because a reader holds them.
     pub files_held: usize,

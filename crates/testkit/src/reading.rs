@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// unfinished: that is refused.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// A description of the fault.
 pub fn read(world: &World, dir: &Path, options: &Options, copies: bool) -> Result<Option<State>, String> {
     let text = |what: &str, error: alluvium::Error| format!("reading only: {what}: {error}");
     let files = || contents_of(&*world.mem.clone(), dir);

@@ -127,7 +127,7 @@ pub struct LoadReport {
     pub columns: Vec<ColumnReport>,
 }
 
-/// How much of an input earlier loads have loaded.
+/// The part of an input that earlier loads have loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadedBefore {
     /// Bytes of the decompressed input.

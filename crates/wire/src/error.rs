@@ -21,7 +21,7 @@ pub enum WireError {
     /// A required flag has no meaning.
     #[error("the message has unknown flags: {0:#x}")]
     Flags(u32),
-    /// The checksum is that of other bytes.
+    /// The checksum does not match the bytes.
     #[error("the message is damaged: its checksum does not match")]
     Checksum,
     /// A section has an unknown kind, is repeated, or is missing.

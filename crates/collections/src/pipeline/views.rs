@@ -42,7 +42,7 @@ fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
-/// The collection under a name, and all stages over it: those of the views on the way, then `stages`.
+/// The collection to which a name leads through views, and all stages over it: those of the views, then `stages`.
 pub(super) fn resolved(
     engine: &EngineHandle,
     name: &FullName,

@@ -206,7 +206,7 @@ impl<'a> Entries<'a> {
         self.claims.values().any(|claims| !claims.is_empty())
     }
 
-    /// The keys to be locked, each exclusively: also those that are yielded in between.
+    /// The keys to be locked, each exclusively, including those that are yielded in between.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
     }

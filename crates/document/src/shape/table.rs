@@ -19,7 +19,7 @@ pub struct ShapeOptions {
 }
 
 impl ShapeOptions {
-    /// The second occurrence for both, 4096 shapes.
+    /// A shape at the second occurrence for documents and nested maps; 4096 shapes.
     pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_shapes: 4096 };
 }
 

@@ -46,8 +46,8 @@ pub trait Finder<E>: Send {
     fn index(&self) -> &str;
 
     /// Looks up values in the order of an index, and passes the documents that have them to `take`: all of one value
-    /// after each other, in the order in which a query for that value alone returns them. The values are sorted, each
-    /// is there once, and none is an array, a map, a pattern or undefined. The filter is that of a query for all of
+    /// after each other, in the order in which a query for that value alone returns them. The values are sorted and
+    /// distinct, and none of them is an array, a map, a pattern or undefined. The filter is that of a query for all of
     /// them. False if no index serves; then nothing was passed.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ struct Shared<'s, H: Host> {
     done: Mutex<Done<H>>,
     /// The first error of a thread.
     failure: Mutex<Option<H::Error>>,
-    /// Its memory is that of the thread which first has no more.
+    /// Its memory belongs to the first thread that runs out of parts.
     sorter: Mutex<Option<(H::Sorter, usize)>>,
     failed: AtomicBool,
 }

@@ -68,8 +68,8 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
     files.filter(|(_, covered)| covered.fragments > 0).collect()
 }
 
-/// Describes a version to the picker, which takes none of the files that are left out, and none
-/// that overlaps them.
+/// Describes a version to the picker. The picker takes no file that is left out, and no file that
+/// overlaps one of those.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,

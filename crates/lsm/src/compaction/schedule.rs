@@ -350,7 +350,7 @@ impl Partition {
         self.commit(VersionEdit { forgotten, ..VersionEdit::default() }, None)
     }
 
-    /// The work that the partition is behind with. Cheap enough to be called for each write batch.
+    /// The backlog of the partition. Cheap enough to be called for each write batch.
     pub fn debt(&self) -> Debt {
         let view = self.view();
         Debt {

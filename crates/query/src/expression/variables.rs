@@ -48,7 +48,7 @@ impl PartialEq for Chance {
     }
 }
 
-/// What is known of a variable.
+/// The known facts about a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Binding {
     /// Its value, which expressions share; `None` if it is missing.

@@ -17,7 +17,7 @@ use expand::{Expansion, Most};
 pub struct IndexKey {
     /// The encoded parts: the prefix of an entry's key.
     pub bytes: Vec<u8>,
-    /// The value of the entry: what cannot be decoded from the key. Usually empty.
+    /// The value of the entry: the parts that cannot be decoded from the key. Usually empty.
     pub values: Vec<u8>,
 }
 

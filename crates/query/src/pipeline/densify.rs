@@ -207,7 +207,7 @@ pub struct Sequence {
     ends: Option<(Value, Value)>,
     room: Room,
     current: Option<Current>,
-    /// What is returned after the documents that are missing before it.
+    /// The record that is returned after the missing documents before it.
     pending: Pending,
 }
 

@@ -170,8 +170,8 @@ impl Record {
         RecordRef::from(self).put_sort_key(sort, out)
     }
 
-    /// About the bytes of memory that the fields of a stored document take when they are decoded; none if it is a small
-    /// one.
+    /// About the bytes of memory that the fields of a stored document take when they are decoded; empty if the document
+    /// is small.
     ///
     /// # Errors
     /// The document is damaged.

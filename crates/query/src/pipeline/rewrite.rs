@@ -5,7 +5,7 @@
 //! | a filter after a stage that leaves its fields as they are | the filter first, each of its conditions that can be |
 //! | a filter on a field that only has another name before the stage, or on the key of groups | the filter on that field, first |
 //! | a filter after `$unionWith` | the filter on both sides of it |
-//! | a filter after `$redact` | also those of its conditions before it that what `$redact` removes cannot fulfil |
+//! | a filter after `$redact` | the filter, and before `$redact` a copy of those of its conditions that removing values cannot fulfil |
 //! | a filter after `$lookup` with a pipeline and `$unwind` of its array | the filter at the end of that pipeline |
 //! | filters, limits and skips beside each other | one |
 //! | a limit or skip after a stage that makes one document of each | the limit or skip first |

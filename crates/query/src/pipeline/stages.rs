@@ -94,7 +94,7 @@ pub enum HeadNeed {
     Options(&'static [&'static str]),
 }
 
-/// What is known of a stage.
+/// The known facts about a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageRow {
     /// The stage.
@@ -331,7 +331,7 @@ pub fn find(name: &str) -> Option<&'static StageRow> {
 }
 
 impl StageName {
-    /// What is known of the stage.
+    /// The row of the stage.
     pub fn row(self) -> &'static StageRow {
         &ROWS[self as usize]
     }

@@ -30,7 +30,7 @@ pub(super) fn head(pipeline: &[Value]) -> Parts {
     head
 }
 
-/// What is known of a stage.
+/// The known facts about a stage.
 type Row = Option<&'static StageRow>;
 
 /// A stage with its name and its operand.

@@ -27,7 +27,7 @@ pub(crate) struct Directory {
     rules: Rules,
 }
 
-/// What is true of the server whose users these are.
+/// The properties of the server that has these users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     /// Commands need a login, as soon as there is a user.
@@ -186,7 +186,7 @@ impl Directory {
 
 impl Content {
     /// Checks that users who have to log in have an administrator among them after these changes: a user of `admin` who
-    /// can create users and grant roles. Users who had none before may be changed.
+    /// can create users and grant roles. Users who had no login before may be changed.
     fn check_administrator(&self, had_users: bool, changes: &[Change], certificates: bool) -> CommandResult<()> {
         if had_users && !self.has_administrator(certificates) {
             return Ok(());

@@ -457,8 +457,8 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys` from
-    /// `start` on.
+    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys`, at
+    /// `start` and after it.
     fn take(
         &self,
         encoded: std::result::Result<Encoded, Refused>,

@@ -67,7 +67,7 @@ impl FilePlace {
         Ok(PlaceMark { mark, generated, hashes })
     }
 
-    /// What is left of an earlier load.
+    /// Compares an earlier load with the current content of the file.
     pub fn compare(&self, before: &PlaceMark) -> Result<PathBefore> {
         let Mark { documents, line, finished, offset, .. } = before.mark;
         let continues = offset > 0 && self.hashes(offset)? == Some(before.hashes);

@@ -79,7 +79,7 @@ fn mac<M: Mac + KeyInit>(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What is kept of a password for one mechanism.
+/// The credentials derived from a password, for one mechanism.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The iterations of the key derivation.

@@ -22,7 +22,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis of figures: from zero, or from the least one on a scale of logarithms.
+    /// An axis of figures: from zero, or from the least figure if the scale is logarithmic.
     pub(super) fn of_figures(scale: Scale, values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(f64::MIN, f64::max);

@@ -111,7 +111,7 @@ impl Source<'_> {
     }
 }
 
-/// The drawings of a chart; none of a table, or if no trial has the figure.
+/// The drawings of a chart; empty for a table, or if no trial has the figure.
 pub(super) fn drawings(source: Source<'_>, trials: &[Trial<'_>]) -> Vec<Drawing> {
     if source.chart.kind == ChartKind::Table {
         return Vec::new();

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often stores are tried to be removed, and how long it waits in between.
+/// The number of attempts to remove a store, and the time between them.
 const TRIES: usize = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 

@@ -15,7 +15,7 @@ struct FromText {
     key: Vec<u8>,
     /// Those of its shapes that are not visible yet.
     shapes: Vec<Arc<Shape>>,
-    /// It has the `_id` that was offered, and none of its own.
+    /// The document has no `_id`; it gets the offered one.
     takes_id: bool,
 }
 

@@ -61,7 +61,7 @@ impl Codes {
     }
 }
 
-/// What is known of an argument when an expression is parsed.
+/// The known facts about an argument when an expression is parsed.
 #[derive(Clone, Copy)]
 pub(in crate::expression) enum Argument<'a> {
     Absent,
@@ -81,7 +81,7 @@ pub(super) fn constant<'a>(arguments: &[Argument<'a>], at: usize) -> Option<&'a 
     }
 }
 
-/// What is made of constant arguments once.
+/// The value that is made once from constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::expression) enum Prepared {
     Pattern(Pattern),

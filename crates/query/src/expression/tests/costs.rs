@@ -213,7 +213,7 @@ fn operators_that_sort_ask_while_they_do() {
     assert!(counted >= 8, "{counted}");
 }
 
-/// What is read, copied and made outside of operators.
+/// Values that are read, copied and made outside of operators.
 #[test]
 fn copies_of_large_values_are_work() {
     let [numbers, _, fields, ..] = large(10);

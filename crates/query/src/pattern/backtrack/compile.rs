@@ -304,7 +304,7 @@ fn width(expression: &Expr) -> Result<(u32, u32)> {
     }
 }
 
-/// What is known of the first character of a match.
+/// The known facts about the first character of a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     /// It is one of the characters.

@@ -159,7 +159,7 @@ impl Machine<'_, '_> {
         self.registers.get(register as usize).copied().unwrap_or(NOWHERE)
     }
 
-    /// Undoes changes of registers until this number of them is left.
+    /// Undoes changes of registers until this number of changes is left.
     fn restore(&mut self, undo: u32) {
         while self.undo.len() > undo as usize {
             let Some((register, value)) = self.undo.pop() else { return };

@@ -65,7 +65,7 @@ impl Threads {
     }
 }
 
-/// What is left to do in [`Machine::follow`].
+/// A remaining step of [`Machine::follow`].
 enum Step {
     Visit(StateID),
     /// The slot has its value again.

@@ -70,7 +70,7 @@ struct Growing<'c> {
     last: &'c mut Option<Value>,
 }
 
-/// Documents that are added to windows before the caller is asked whether to stop.
+/// The number of documents that are added to windows between two checks of the caller.
 const STEPS: u32 = 1024;
 
 /// The memory is reported after it has grown by this many bytes.

@@ -215,7 +215,7 @@ fn is_match(pattern: &str, name: &str) -> bool {
     Patterns::default().compile(pattern, "").is_ok_and(|pattern| pattern.is_match(name).unwrap_or(false))
 }
 
-/// What is wrong with a field; `None` if nothing is.
+/// The fault of a field; `None` if it has none.
 fn property(name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> Option<Value> {
     let rules = broken(schema, value);
     if rules.is_empty() {
@@ -245,7 +245,7 @@ fn items(operand: &Value, value: &Value, details: &mut Map) {
     }
 }
 
-/// What is wrong with the first of `elements` that does not obey a schema.
+/// The fault of the first of `elements` that does not obey a schema.
 fn first_item(schema: &Map, elements: &[Value], from: usize, details: &mut Map) {
     let wrong = elements.iter().map(|element| broken(schema, element)).enumerate();
     for (at, rules) in wrong.filter(|(_, rules)| !rules.is_empty()).take(1) {

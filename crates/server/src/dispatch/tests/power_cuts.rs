@@ -87,7 +87,7 @@ fn aggregate(stage: Map) -> Map {
 }
 
 // long: a table of commands
-/// What is tried of a command that writes; nothing of one that stores nothing, for the reason that its line says.
+/// The requests that are tried for a command that writes; none for one that stores nothing, for the reason in its line.
 fn cases(name: &str) -> Vec<Case> {
     let privilege = || doc! {"resource": {"db": "zoo", "collection": ""}, "actions": ["insert"]};
     let zoo = |body: Map| Case::new("zoo", body);
