@@ -264,7 +264,7 @@ impl Filter {
         self.position_in(&Decoded::Map(document), selection)
     }
 
-    /// The collation by which the conditions on fields compare strings; Also `None` if no condition has a string.
+    /// The collation by which the conditions on fields compare strings; also `None` if no condition has a string.
     pub fn collation(&self) -> Option<&Collation> {
         self.clauses.iter().find_map(|clause| match clause {
             Clause::Field { condition, .. } => condition.collation(),

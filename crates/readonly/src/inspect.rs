@@ -25,7 +25,7 @@ pub struct FileFacts {
     pub name: String,
     /// Its length in bytes.
     pub bytes: u64,
-    /// Of an index file: keys for each index entry.
+    /// For an index file: the number of keys for each index entry.
     pub interval: Option<u64>,
     /// Pairs of the sorted file, or index entries.
     pub entries: u64,

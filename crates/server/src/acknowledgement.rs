@@ -16,7 +16,7 @@ impl Call<'_> {
     /// clients. Costs nothing if the command has noted that it waited, or if the whole log is synced.
     ///
     /// # Errors
-    /// That of the command; that of the sync.
+    /// The error of the command; the error of the sync.
     pub(crate) fn wait_for_disk<T>(&self, result: CommandResult<T>) -> CommandResult<T> {
         if !self.write_concern.synced || self.is_durable.get() {
             return result;

@@ -168,7 +168,7 @@ impl Call<'_> {
     /// statement is stored, too.
     ///
     /// # Errors
-    /// That of a fail point.
+    /// The error that a fail point sets.
     pub(crate) fn recording(
         &self,
         name: &str,
@@ -185,7 +185,7 @@ impl Call<'_> {
     /// Applies the fail point to a statement of a retryable write.
     ///
     /// # Errors
-    /// That of the fail point.
+    /// The error that the fail point sets.
     pub(crate) fn fail_write(&self) -> CommandResult<()> {
         match self.shared.fail_points.on_write().filter(|_| self.retry.is_some()) {
             None => Ok(()),

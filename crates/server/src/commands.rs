@@ -157,7 +157,7 @@ pub(crate) enum Levels {
     Any,
     /// All levels: it can read a snapshot.
     Snapshot,
-    /// That of the query whose cursor it reads; drivers repeat it.
+    /// The level of the query whose cursor it reads; drivers repeat it.
     OfCursor,
 }
 

@@ -1,6 +1,7 @@
 //! The statements of a command that writes.
 //!
-//! Those of a long command are decoded one by one: all of them would take many times the memory of their bytes.
+//! The statements of a long command are decoded one by one: together they would take many times the memory of their
+//! bytes.
 
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};

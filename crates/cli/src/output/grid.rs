@@ -15,9 +15,9 @@ use unicode_width::UnicodeWidthStr;
 
 /// The number of rows that determine the columns and their widths.
 pub(super) const LOOK_AHEAD_ROWS: usize = 1000;
-/// Fewer rows determine them if these take more bytes.
+/// Beyond this number of bytes, fewer rows determine them.
 const LOOK_AHEAD_BYTES: usize = 8 << 20;
-/// Without a limit of the width, a column is padded to at most this many cells.
+/// The maximum number of cells to which a column is padded, if the width is not limited.
 const PADDED_MOST: usize = 60;
 /// The number of late fields that a note lists.
 const LATE_LISTED: usize = 12;

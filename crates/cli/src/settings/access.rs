@@ -28,7 +28,8 @@ impl Access for Writing {
 /// Only reads.
 #[derive(Debug, Default, Clone, Copy, clap::Args)]
 pub struct Reading {
-    /// Write nothing to the directory of the database: several commands may read it at once. Chosen by itself where nothing can be written
+    /// Write nothing to the directory of the database: several commands may read it at once. Chosen automatically where
+    /// nothing can be written
     #[arg(long)]
     read_only: bool,
 }

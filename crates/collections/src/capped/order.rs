@@ -196,7 +196,7 @@ pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[
 pub(crate) struct Placement<'a>(Making<'a>);
 
 impl<'a> Placement<'a> {
-    /// Of a collection that no other thread uses.
+    /// The order of a collection that no other thread uses.
     pub fn new(store: &'a Store, state: &'a CollectionState, name: &'a FullName) -> Self {
         Self(Making { store, state, name, check_stop: &|| Ok(()), batch: store.batch() })
     }

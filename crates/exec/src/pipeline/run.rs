@@ -97,7 +97,7 @@ impl<H: Host> Run<H> {
         Ok(Some(held))
     }
 
-    /// To be called for each document that a stage makes or examines without reading another one.
+    /// Call this for each document that a stage makes or examines without reading another one.
     pub fn tick(&mut self) -> Result<(), H::Error> {
         Ok(self.watch.tick(self.host.env())?)
     }

@@ -105,8 +105,8 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
     Ok(false)
 }
 
-/// An array on the way stands for its elements that are maps, and for the element whose position is
-/// the next name.
+/// Continues through an array on the path: into its elements that are maps, and into the element
+/// whose position is the next name.
 fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test, interrupt: Option<&Interrupt>) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
         if in_element(&element?, at, steps, test, interrupt)? {

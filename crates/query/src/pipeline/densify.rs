@@ -24,7 +24,7 @@ pub struct Densify {
     step: Value,
     unit: Option<Box<str>>,
     bounds: Bounds,
-    /// By which strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
     collation: Option<Collation>,
 }
 

@@ -22,7 +22,7 @@ pub struct Group {
     /// The field's name, if `_id` is a map of one field: a missing value is null there. In a map of several fields,
     /// missing values are left out, as in MongoDB.
     pub(super) only_field: Option<Text>,
-    /// By which strings are equal; `None` for the equality of their bytes.
+    /// The collation by which strings are equal; `None` for the equality of their bytes.
     pub(super) collation: Option<Collation>,
 }
 

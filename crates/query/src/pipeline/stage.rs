@@ -192,7 +192,7 @@ pub struct GraphLookup {
     pub depth: Option<FieldPath>,
     /// A filter that the other documents match.
     pub restrict: Filter,
-    /// By which strings are equal; `None` for the equality of their bytes.
+    /// The collation by which strings are equal; `None` for the equality of their bytes.
     pub collation: Option<Collation>,
 }
 

@@ -23,7 +23,7 @@ pub struct WindowFields {
     partition: Option<Expression>,
     sort: Sort,
     outputs: Vec<(FieldPath, Function)>,
-    /// By which strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
     collation: Option<Collation>,
 }
 

@@ -107,7 +107,7 @@ fn kill_listed(call: &Call<'_>, sessions: &[SessionId]) {
     call.shared.cursors.kill_of_sessions(sessions);
 }
 
-/// Ends what the sessions of some users do; of all users, if none is named.
+/// Ends the operations in the sessions of some users, or of all users if none is named.
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let given = call.argument().as_array().unwrap_or_default();
     let named = users(&format!("{0}.{0}", call.name), given)?;

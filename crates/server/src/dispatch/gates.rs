@@ -56,7 +56,7 @@ const GATES: [Gate; 11] = [
 /// Passes a request through all checks.
 ///
 /// # Errors
-/// That of the first check that refuses it.
+/// The error of the first check that refuses it.
 pub(super) fn pass(incoming: &Incoming<'_>) -> CommandResult<()> {
     GATES.iter().try_for_each(|gate| gate(incoming))
 }

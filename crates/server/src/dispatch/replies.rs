@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 pub(super) struct Labels {
     /// The command is a retryable write.
     pub can_retry: bool,
-    /// Those that a fail point has given it.
+    /// The labels that a fail point has given it.
     pub given: Option<Vec<Value>>,
 }
 

@@ -55,7 +55,7 @@ pub trait Session {
 /// Bytes on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// Of the rows.
+    /// The bytes of the rows.
     pub rows: u64,
     /// Of each secondary index.
     pub indexes: Vec<u64>,

@@ -175,7 +175,7 @@ impl Session for DocumentSession<'_> {
 
 struct PairStore {
     store: Store,
-    /// Of the rows, then of each index.
+    /// The tree of the rows, then the tree of each index.
     trees: Vec<TreeId>,
     indexes: usize,
 }

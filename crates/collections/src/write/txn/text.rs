@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A document that was encoded.
 struct FromText {
     key: Vec<u8>,
-    /// Those of its shapes that are not visible yet.
+    /// The shapes of the row that are not visible yet.
     shapes: Vec<Arc<Shape>>,
     /// The document has no `_id`; it gets the offered one.
     takes_id: bool,

@@ -48,7 +48,7 @@ pub(in crate::expression) struct Codes {
 }
 
 impl Codes {
-    /// Those of operators without codes of their own.
+    /// The codes of operators without codes of their own.
     pub const PLAIN: Self = Self::new(ErrorCode::FailedToParse, ErrorCode::FailedToParse, &[ErrorCode::FailedToParse]);
 
     pub const fn new(no_map: ErrorCode, unknown: ErrorCode, missing: &'static [ErrorCode]) -> Self {

@@ -89,7 +89,7 @@ impl<'c> Meter<'c> {
         Self { caller, held, reported: 0, steps: 0 }
     }
 
-    /// To be called for each document that is added to a window.
+    /// Call this for each document that is added to a window.
     fn step(&mut self) -> Result<()> {
         self.steps += 1;
         if self.steps < STEPS {

@@ -298,7 +298,7 @@ fn dependency(name: &str, needed: &Value, value: &Value) -> Option<Value> {
     Some(Value::Map(failing))
 }
 
-/// Those of several schemas that a value does not obey.
+/// The schemas that a value does not obey, of several.
 fn not_satisfied(schemas: &Value, value: &Value) -> Value {
     let each = elements(schemas).iter().enumerate().filter_map(|(at, schema)| {
         let rules = broken(schema.as_map()?, value);

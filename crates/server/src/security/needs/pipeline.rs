@@ -89,8 +89,8 @@ pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(needs)
 }
 
-/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage with
-/// several fields is refused later; each is looked at all the same.
+/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage
+/// with several fields is refused later; here, each of its fields is examined.
 pub(super) fn add<'a>(db: &'a str, collection: Option<&'a str>, stages: &'a [Value], needs: &mut Needs<'a>) {
     for stage in stages::walk(collection, stages) {
         add_stage(db, &stage, needs);

@@ -12,15 +12,15 @@ const DOCUMENTS: &str = "documents";
 const SINGLE: &str = "single";
 /// Replaces an `_id` until it is known. These eight bytes occur nowhere else in a request.
 const ID: i64 = 0x5a1d_c3f7_90b2_e64d;
-/// In the place of the number of a retryable write.
+/// Replaces the number of a retryable write until it is known.
 const NUMBER: i64 = 0x2e97_b40c_d6f1_835b;
 
 /// A request of one session.
 pub(super) struct Request {
     bytes: Vec<u8>,
-    /// Where an `_id` is: the second one is the next number, and so on.
+    /// The offsets of the `_id`s. These are consecutive numbers.
     ids: Vec<usize>,
-    /// Where the number of the write is.
+    /// The offsets of the number of the write.
     numbers: Vec<usize>,
     /// The expected content of the reply, besides success.
     expected: Expected,
