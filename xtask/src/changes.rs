@@ -1,4 +1,4 @@
-//! What differs from the main branch, as git reports it.
+//! The differences from the main branch, as git reports them.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -73,7 +73,7 @@ fn of_path(folder: &Path, at: usize, line: &str) -> io::Result<Count> {
     Ok(Count { path: path.to_owned(), instructions: total / operations.max(1) })
 }
 
-/// What the counts depend on, besides the sources.
+/// The inputs of the counts, besides the sources.
 fn made_with(valgrind: &str) -> Vec<String> {
     let rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     let say = |command: &mut Command| words(command).unwrap_or_else(|| "unknown".to_owned());
@@ -89,7 +89,7 @@ fn made_with(valgrind: &str) -> Vec<String> {
     ]
 }
 
-/// What a command prints, without the end of the line; `None` if it fails.
+/// The output of a command, without the end of the line; `None` if it fails.
 fn words(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

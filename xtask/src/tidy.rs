@@ -31,7 +31,7 @@ pub(crate) struct Finding {
     path: String,
     /// From 1.
     line: usize,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     what: String,
 }
 
@@ -67,6 +67,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
     pages::check(&repo, &mut findings);
     exceptions::check(&repo, &mut findings);
     english::check(&repo, &mut findings);
+    english::check_shapes(&repo, &mut findings);
     structure(&repo, &mut findings);
     findings.retain(|finding| exceptions::REPORT_CLEAN || !finding.what.contains(" is clean: "));
     findings.sort();

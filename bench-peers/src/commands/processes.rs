@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the processes of all engines printed, and how many of them failed.
+/// The output of the processes of all engines, and the number of them that failed.
 pub(super) struct Measured {
     pub reports: Vec<Value>,
     failed: usize,

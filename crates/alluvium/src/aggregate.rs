@@ -118,8 +118,8 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// expressions, in orders and among the keys of groups. Default: by their bytes.
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in expressions, in
+    /// orders and among the keys of groups. Default: by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

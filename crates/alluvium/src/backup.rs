@@ -136,7 +136,8 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// The files, clock and randomness to use: another environment for tests.
+    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass
+    /// another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -252,7 +253,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// The files to read: another environment for tests.
+    /// Sets the files to read. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);

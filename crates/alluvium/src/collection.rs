@@ -168,9 +168,9 @@ impl<T> Collection<T> {
         self
     }
 
-    /// A handle on the same collection whose writes put a record of themselves into another collection, by the same
-    /// batch: either both are there after a crash, or neither. The record replaces an existing one with its `_id`. Only
-    /// inserts, and writes of one document by filter, are recorded; a write that changes nothing is not.
+    /// A handle on the same collection whose writes each store a record of themselves in another collection, in the
+    /// same batch: after a crash either both exist or neither does. The record replaces an existing one with its `_id`.
+    /// Only inserts, and writes of one document by filter, are recorded; a write that changes nothing is not.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -93,9 +93,9 @@ impl CreateIndex {
         }
     }
 
-    /// Orders strings by the rules of a language, as the options of MongoDB say. The index then serves
-    /// queries with the same collation, and those that compare no strings; a unique one refuses keys
-    /// that are equal by it. Default: strings in the order of their bytes.
+    /// Orders strings by the rules of a language, given by MongoDB's options. The index then serves queries with the
+    /// same collation, and those that compare no strings; a unique one refuses keys that are equal by it. Default:
+    /// strings in the order of their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

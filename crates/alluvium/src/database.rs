@@ -143,8 +143,8 @@ impl Database {
         self.engine.store().path()
     }
 
-    /// Collections that are created from now on keep the order of insertion, also those that the first write creates:
-    /// see [`crate::CreateCollection::natural_order`]. Those that exist stay as they are.
+    /// Collections that are created later keep the order of insertion, including those that a first write creates: see
+    /// [`crate::CreateCollection::natural_order`]. Existing collections do not change.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -382,15 +382,15 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchCollection`]; [`crate::Error::IsView`] if the new name is that of a view; or as for any
+    /// [`crate::Error::NoSuchCollection`]; [`crate::Error::IsView`] if the new name belongs to a view; or as for any
     /// write.
     pub fn replace_collection(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (FullName::parse(from)?, FullName::parse(to)?);
         self.engine.catalog.replace(&from, &to)
     }
 
-    /// As [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the names
-    /// are those of the expected collections: this is checked in the same step. False if they are not; then nothing
+    /// As [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the
+    /// names belong to the expected collections. This is checked in the same step. False if they are not; then nothing
     /// changes.
     ///
     /// ```

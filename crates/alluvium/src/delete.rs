@@ -19,8 +19,7 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the
-    /// filter. Default: by their bytes.
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter. Default: by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

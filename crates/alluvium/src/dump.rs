@@ -146,7 +146,7 @@ pub struct ReadDump {
 }
 
 impl ReadDump {
-    /// The files to read: another environment for tests.
+    /// Sets the files to read. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let dump = alluvium::dump::read("nowhere").env(alluvium::env::Env::in_memory(1));

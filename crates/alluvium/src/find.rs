@@ -114,8 +114,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// the order, and among distinct values. Default: by their bytes.
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, and among
+    /// distinct values. Default: by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -360,7 +360,7 @@ impl<T> Find<T> {
         self.counting(true)?.explain()
     }
 
-    /// The documents of the query without projection, if it is of a view.
+    /// The unprojected documents of the query, if its collection is a view.
     fn of_view(&self) -> Result<Option<PipelineRun>> {
         let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..self.request.clone() };

@@ -110,8 +110,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// the order, in array
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, in array
     /// filters, and in operators that compare values, such as `$addToSet`. Default: by their bytes.
     ///
     /// ```
@@ -195,8 +194,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Runs the write, and returns the document. `None` if no document matches; also after an
-    /// insert, unless the document after the write is to be returned.
+    /// Runs the write, and returns the document. `None` if no document matches, or if one was inserted and the document
+    /// before the write is requested.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

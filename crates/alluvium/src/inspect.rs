@@ -49,7 +49,7 @@ pub struct InspectFile {
 }
 
 impl InspectFile {
-    /// The files to read: another environment for tests.
+    /// Sets the files to read. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let file = alluvium::inspect::file("nowhere").env(alluvium::env::Env::in_memory(1));

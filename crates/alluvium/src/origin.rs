@@ -1,4 +1,4 @@
-//! What a query, a pipeline or a scan reads: a collection, or a read-only store.
+//! The source that a query, a pipeline or a scan reads: a collection, or a read-only store.
 
 use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// Where values are counted that a query makes.
+    /// The account of the values that a query makes.
     pub fn memory(&self) -> &Memory {
         match self {
             Self::Collection(target, _) => target.engine.memory(),

@@ -56,7 +56,8 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// The files, clock and randomness to use: another environment for tests.
+    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass
+    /// another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -152,7 +153,7 @@ pub struct Examine {
 }
 
 impl Examine {
-    /// The files to read: another environment for tests.
+    /// Sets the files to read. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let examine = alluvium::repair::examine("nowhere").env(alluvium::env::Env::in_memory(1));

@@ -45,7 +45,7 @@ impl<T> Scan<T> {
         Self { origin, range: ScanRange::default(), documents: PhantomData }
     }
 
-    /// Sets the lower bound, inclusive; also if the scan is reversed.
+    /// Sets the lower bound, inclusive, for scans in either direction.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -60,7 +60,7 @@ impl<T> Scan<T> {
         self
     }
 
-    /// Sets the upper bound, exclusive; also if the scan is reversed.
+    /// Sets the upper bound, exclusive, for scans in either direction.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

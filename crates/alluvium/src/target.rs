@@ -35,7 +35,7 @@ impl Target {
         Self { engine: engine.clone(), name, durability, validates: true, record: None }
     }
 
-    /// The same collection, whose writes put this record.
+    /// The same collection; its writes also store this record.
     pub fn recording(mut self, record: WriteRecord) -> Self {
         let name = FullName::parse(&record.collection);
         self.record = Some(Arc::new(Recorded { record, name }));

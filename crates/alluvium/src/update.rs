@@ -68,8 +68,7 @@ impl Update {
         self
     }
 
-    /// Compares strings by the rules of a language, as the options of MongoDB say: in the filter, in
-    /// the order, in array
+    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, in array
     /// filters, and in operators that compare values, such as `$addToSet`. Default: by their bytes.
     ///
     /// ```

@@ -101,8 +101,8 @@ pub(crate) fn of_unfinished(error: &Error) -> Option<String> {
     }
 }
 
-/// What a directory is that a checkpoint or a restore has not finished, and what to do with it;
-/// `None` for any other path.
+/// Advice for a directory that an unfinished checkpoint or restore has left: its state, and the
+/// remedy. `None` for any other path.
 pub(crate) fn unfinished(path: &Path) -> Option<String> {
     let target = path.file_name()?.to_str()?.strip_suffix(UNFINISHED)?;
     let has = |name| Env::os().fs.exists(&path.join(name)).unwrap_or(false);
@@ -150,7 +150,7 @@ struct Holder {
     pid: u32,
     /// The name of its program in parentheses, after a space; empty if it is not known.
     name: String,
-    /// It has the database open for reading only, and others may, too.
+    /// The process has the database open for reading only. Other processes may have it open, too.
     reads: bool,
 }
 

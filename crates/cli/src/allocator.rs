@@ -52,8 +52,8 @@ pub struct Returner {
 }
 
 impl Returner {
-    /// To be called often. `resident` is called once a second; if it is much more than `used`, the memory of freed
-    /// blocks is returned. True if that was done.
+    /// Call it often. `resident` is called once a second; if it is much more than `used`, the memory of freed blocks is
+    /// returned. True if that was done.
     pub fn look(&mut self, now: Duration, resident: impl Fn() -> Option<usize>, used: impl FnOnce() -> usize) -> bool {
         if now < self.next_look {
             return false;

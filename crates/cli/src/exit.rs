@@ -51,7 +51,7 @@ pub enum Failure {
     Library {
         /// The error.
         error: Box<alluvium::Error>,
-        /// What the user can do.
+        /// The remedy, for the user.
         advice: Option<String>,
     },
     /// Wrong arguments that the parser cannot recognize.

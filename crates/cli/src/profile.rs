@@ -1,5 +1,5 @@
-//! What documents contain: their fields, the types of the values, how many values differ, and the
-//! smallest and largest one.
+//! The content of documents: their fields, the types of the values, the number of different values,
+//! and the smallest and the largest value.
 
 mod distinct;
 

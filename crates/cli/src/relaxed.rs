@@ -7,7 +7,7 @@ use alluvium::Value;
 use alluvium_document::json;
 use std::fmt;
 
-/// What is wrong with a text, and where.
+/// The error in a text, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RelaxedError {
     /// The line, from 1.
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         RelaxedError { line, column, problem }
     }
 
-    /// What is at the position, for errors.
+    /// The text at the position, for errors.
     fn found(&self) -> String {
         let word = self.word();
         match self.peek() {

@@ -63,7 +63,7 @@ impl Drop for Entered {
     }
 }
 
-/// How the shell prints documents from now on; `None` for the setting.
+/// The format in which the shell prints documents; `None` for that of the settings.
 pub(crate) fn set_mode(mode: Option<Mode>) {
     MODE.with(|chosen| chosen.set(mode));
 }

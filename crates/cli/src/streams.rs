@@ -32,8 +32,8 @@ impl Stream {
         Self { fd, is_file, stop }
     }
 
-    /// Waits until the stream can be read or written. What a stopped command still writes is written if it can be
-    /// written at once.
+    /// Waits until the stream can be read or written. The remaining output of a stopped command is written only if the
+    /// stream accepts it at once.
     fn wait(&self, until: PollFlags) -> io::Result<()> {
         loop {
             let is_stopped = self.stop.load(Ordering::Relaxed);

@@ -67,7 +67,8 @@ pub(crate) fn path(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 
-/// As [`plain`], for a text of several lines, whose names were escaped when it was written.
+/// As [`plain`], for a text of several lines. Newlines are kept: the names in it are escaped
+/// already.
 pub(crate) fn lines(text: &str) -> String {
     escaped(text, |c| c.is_control() && c != '\n')
 }

@@ -15,7 +15,7 @@ pub type Seq = u64;
 /// The highest sequence number: a read at it sees everything.
 pub const MAX_SEQ: Seq = (1 << 56) - 1;
 
-/// What an entry does to its key. The numbers are on disk.
+/// The effect of an entry on its key. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -90,7 +90,7 @@ pub fn compare(a_key: &[u8], a_seq: Seq, b_key: &[u8], b_seq: Seq) -> Ordering {
 /// valid, and stays so until the next seek. The accessors may be called only while
 /// [`EntryIter::valid`]; otherwise they return empty values.
 pub trait EntryIter {
-    /// What a move can fail with.
+    /// The error of a move.
     type Error;
 
     /// Moves to the first entry.

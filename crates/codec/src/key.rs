@@ -10,14 +10,15 @@ pub use skip::skip;
 /// The most levels that arrays, maps and scopes in a key may nest: MongoDB's limit for stored documents.
 pub const MAX_DEPTH: usize = 180;
 
-/// What is wrong with bytes that nest deeper than [`MAX_DEPTH`].
+/// The error for bytes that nest deeper than [`MAX_DEPTH`].
 pub const TOO_DEEP: &str = "more than 180 levels";
 
 /// The most groups of seven bits after the first two bytes of a number.
 pub const GROUPS: u32 = 7;
 
-/// Appends bytes so that they sort as they are and end before anything longer:
-/// each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the string.
+/// Appends bytes so that the encoded strings sort like the plain ones, and a string sorts before
+/// every longer one that begins with it: each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the
+/// string.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     // Otherwise the end would double the memory of long bytes.
     out.reserve(bytes.len() + 2);
@@ -74,7 +75,7 @@ pub fn put_number(out: &mut Vec<u8>, bits: u64) {
     out.extend_from_slice(&bytes.to_be_bytes()[..len]);
 }
 
-/// The bytes that [`put_number`] appends, from the highest byte on, and their number.
+/// The bytes that [`put_number`] appends, most significant first, and their count.
 #[inline(always)]
 pub fn number_bytes(bits: u64) -> (u128, usize) {
     // 49 bits in seven groups, the last bit a zero.

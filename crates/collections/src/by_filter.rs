@@ -105,9 +105,8 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// The key of the `_id` that the filter names, if it has no other condition and nothing is hinted: the
-    /// document is written like those of [`crate::by_id`], without a plan. `None` also for a value
-    /// that no `_id` has.
+    /// The key of the `_id` that the filter names, if it has no other condition and nothing is hinted: the document is
+    /// written like those of [`crate::by_id`], without a plan. Also `None` for a value that no `_id` can have.
     fn named_key(&self) -> Option<Vec<u8>> {
         let id = self.query.filter.named_id().filter(|_| self.query.hint.is_none())?;
         ids::id_key(id).ok()

@@ -56,8 +56,8 @@ impl<'a> Writer<'a> {
         self.blind(|txn| txn.put(0, document))
     }
 
-    /// As [`Writer::insert`], of documents as they were given; those without an `_id` get one. Returns
-    /// their `_id`s.
+    /// As [`Writer::insert`], for documents in any input form. Documents without an `_id` get one. Returns their
+    /// `_id`s.
     ///
     /// # Errors
     /// As [`Writer::insert`]; [`Error::Json`].
@@ -125,8 +125,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// As [`Writer::put`], of a document as it was given, with this `_id`. If it has one, the two must
-    /// be equal.
+    /// As [`Writer::put`], for a document in any input form, with this `_id`. If the document has an `_id`, the two
+    /// must be equal.
     ///
     /// # Errors
     /// As [`Writer::put`]; [`Error::Json`].

@@ -46,7 +46,7 @@ pub struct Catalog {
     folds: Arc<Folds>,
     /// The empty collection that is read under a name without a collection.
     absent: Arc<CollectionState>,
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     memory: Memory,
 }
 
@@ -174,7 +174,7 @@ impl Catalog {
         NameChange { catalog: self, _one_at_a_time: change }
     }
 
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -204,7 +204,7 @@ impl Catalog {
         self.names.read().keys().filter(|name| !name.is_temporary()).cloned().collect()
     }
 
-    /// The names of all collections, also of those that `$out` is filling, sorted.
+    /// The names of all collections, sorted, including those that `$out` is filling.
     pub(crate) fn list_all(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
     }
@@ -344,7 +344,7 @@ impl Catalog {
         self.drop_entry(name, &entry)
     }
 
-    /// As for a collection that is created with this name: an error if it is taken, which it may be later, too.
+    /// Returns the error of creating a collection with this name, if the name is taken. A free name may be taken later.
     pub(crate) fn check_name_is_free(&self, name: &FullName) -> Result<()> {
         if self.views.read().contains_key(name) {
             return Err(Error::IsView(name.to_string()));
@@ -377,7 +377,7 @@ impl Catalog {
         self.replace_if(from, to, |_, _| Ok(true)).map(drop)
     }
 
-    /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names are those of the expected
+    /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names belong to the expected
     /// collections when the names change. False if they are not.
     pub fn rename_expected(
         &self,

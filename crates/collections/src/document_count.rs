@@ -1,8 +1,8 @@
 //! The number of documents of a collection, counted once and then kept up by the writes.
 //!
-//! Nothing is kept until the number is requested for the first time: then a scan counts, and from there on each write
-//! adds what it knows. A write that has read its documents, or has checked that they do not exist, knows. A blind put or
-//! delete does not: its documents are counted as uncertain, and when they are too many, a scan counts again.
+//! Nothing is kept until the number is requested for the first time: then a scan counts, and each later write adds its
+//! change. A write that has read its documents, or has checked that they do not exist, knows. A blind put or delete
+//! does not: its documents are counted as uncertain, and when they are too many, a scan counts again.
 //! `docs/decisions/0095-counts-of-documents.md` has the reasons.
 
 use crate::error::Result;
@@ -13,12 +13,12 @@ use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 /// A collection with more documents than this, by the estimate from its files, is not counted whole: enough of its
 /// partitions are.
 const COUNTED_MAX: u64 = 4_000_000;
-/// The documents that are counted at least before the number of all is concluded from the share of the partitions: a
-/// document's partition is random, so the result is within a percent.
+/// The least number of documents that are counted before the total is extrapolated from the counted partitions. A
+/// document's partition is random, so the total is within a percent.
 const SAMPLE: u64 = 1_000_000;
 /// A collection with uncertain documents is counted again if it has at most this number.
 const RECOUNTED_MAX: u64 = 100_000;
-/// Otherwise it is counted again once a document of this number of them is uncertain.
+/// A larger one is counted again once one in this many of its documents is uncertain.
 const UNCERTAIN_SHARE: u64 = 200;
 
 /// The number of documents of one collection.
@@ -34,7 +34,7 @@ pub(crate) struct DocumentCount {
 #[derive(Default)]
 struct State {
     known: Option<Known>,
-    /// What writes have changed since the snapshot that is being counted.
+    /// The changes by writes since the snapshot that is being counted.
     counted: Option<Known>,
 }
 

@@ -44,7 +44,7 @@ impl Engine {
         self.catalog.store()
     }
 
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         self.catalog.memory()
     }
@@ -139,7 +139,7 @@ impl Tasks {
         *self.interval.lock()
     }
 
-    /// Sets the time between two looks, the next of which is now.
+    /// Sets the interval of the checks, and makes the next check due now.
     pub fn set_interval(&self, interval: Option<Duration>) {
         *self.interval.lock() = interval;
         self.changed.notify_all();

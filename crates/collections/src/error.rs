@@ -70,7 +70,7 @@ pub enum Error {
         .0.display()
     )]
     NeverChanges(PathBuf),
-    /// A read-only store has another content than expected.
+    /// A read-only store does not have the expected content.
     #[error("{} holds {found}, not {expected}", path.display())]
     OtherContent {
         /// The store.
@@ -141,7 +141,7 @@ pub enum Error {
         /// The key, as extended JSON.
         key: String,
         /// The key as values: a field for each part of the index, under its path; null where the
-        /// document has no value. Numbers may have another type than in the document.
+        /// document has no value. The type of a number may differ from that in the document.
         key_value: Box<Map>,
         /// The keys of the index, such as `{author: 1, time: -1}`.
         key_pattern: Box<Map>,
@@ -163,7 +163,7 @@ pub enum Error {
         /// The reason.
         error: IndexError,
     },
-    /// The name is that of a view, which can only be asked.
+    /// The name belongs to a view. Views can only be queried.
     #[error(
         "{0} is a view: it can be read by find, count, distinct and aggregate, and dropped; write to the collection under it"
     )]
@@ -183,7 +183,7 @@ pub enum Error {
     IndexConflict {
         /// MongoDB's code: 85 for other options, 86 for other keys.
         code: i32,
-        /// What conflicts, and what to do.
+        /// The conflict and its remedy.
         what: String,
     },
     /// The index does not exist.
@@ -240,7 +240,7 @@ pub enum Error {
         id: String,
         /// The name of the type.
         type_name: &'static str,
-        /// What does not fit.
+        /// The path and type that do not fit.
         reason: String,
     },
     /// A document is larger than 16 MiB as BSON.
@@ -252,7 +252,7 @@ pub enum Error {
         /// MongoDB's code: 52 if a field in it begins with a dollar sign, 53 if it has a type that no
         /// `_id` has, otherwise 2.
         code: i32,
-        /// What is wrong with it.
+        /// The error in it.
         what: String,
     },
     /// A text is not JSON, or is not exactly one document.
@@ -265,7 +265,7 @@ pub enum Error {
         collection: String,
         /// The `_id`, as extended JSON.
         id: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// The entries of an index do not match its documents. A check of the database reports details.
@@ -278,7 +278,7 @@ pub enum Error {
         collection: String,
         /// The name of the index.
         index: String,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// A filter is invalid or not supported.
@@ -310,7 +310,7 @@ pub enum Error {
         /// The positions of the failed writes, counted from 0, and their errors. At least one.
         errors: Vec<(usize, Error)>,
     },
-    /// A write of many documents failed after it had written some. What it wrote remains.
+    /// A write of many documents failed after it had written some. The written documents remain.
     #[error("{error}; before that, {}", written(*.deleted, *.matched_count, *.modified_count))]
     WriteMany {
         /// Documents that it had found, changed or not.

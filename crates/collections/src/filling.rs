@@ -15,8 +15,8 @@ pub(crate) const BATCH: usize = 1000;
 /// The bytes of documents after which they are written.
 pub(crate) const BATCH_BYTES: usize = 16 << 20;
 
-/// A new collection under a temporary name, which no list shows. It is dropped unless it gets its own name; what a
-/// crash leaves of it is dropped by the next open.
+/// A new collection under a temporary name, which no list shows. It is dropped unless it gets its final name. The next
+/// open drops what a crash has left of it.
 pub(crate) struct Filling<'e> {
     engine: &'e EngineHandle,
     /// The temporary name.
@@ -65,7 +65,7 @@ impl<'e> Filling<'e> {
         self.end(durability)
     }
 
-    /// Gives it the name of another collection, which is dropped, if that is still as it was.
+    /// Gives it the name of another collection and drops that collection, provided that it is unchanged.
     pub fn replace(mut self, name: &FullName, former: Option<Incarnation>, durability: Durability) -> Result<()> {
         self.engine.catalog.replace_unchanged(&self.name, name, former)?;
         self.end(durability)

@@ -47,8 +47,8 @@ impl Folds {
 
     /// Removes the tables of the trees for which `is_kept` is false, if there are many tables.
     ///
-    /// A snapshot of before a drop needs the last table of the dropped collection: its rows may have
-    /// been folded later, to shapes of which the snapshot's system tree does not know.
+    /// A snapshot that is older than a drop needs the last table of the dropped collection: its rows may have been
+    /// folded later, to shapes that the snapshot's system tree does not contain.
     pub fn forget_removed(&self, is_kept: impl Fn(TreeId) -> bool) {
         let mut known = self.known.write();
         if known.shapes.len() >= known.sweep_at {

@@ -8,7 +8,8 @@ use alluvium_env::Env;
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// What the record of a write may have beside a document. MongoDB's clients read documents that exceed the limit by this.
+/// The bytes that the record of a write may have besides a document. MongoDB's clients read documents that exceed the
+/// size limit by this much.
 const RECORD_BYTES: usize = 16 << 10;
 
 /// A shorter JSON text cannot be a document over the size limit: BSON has less than eight bytes for

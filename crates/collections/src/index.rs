@@ -158,8 +158,7 @@ impl Index {
         }
     }
 
-    /// What is wrong with the definition in a description that cannot be read; `None` if another part of
-    /// it is wrong.
+    /// The error in the definition, for a description that cannot be read; `None` if another part of it is wrong.
     pub(crate) fn wrong_definition(description: &[u8]) -> Option<IndexError> {
         let mut input = description;
         Definition::from_stored_map(&Described::read(&mut input)?.map).err()

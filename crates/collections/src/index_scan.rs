@@ -38,8 +38,8 @@ impl IndexScan {
     /// Opens a scan of an index by name, at a snapshot. For tools: queries have a planner.
     ///
     /// # Errors
-    /// [`Error::NoSuchIndex`], also if the index is not ready at the snapshot and entries are to be
-    /// proved; as for any read.
+    /// [`Error::NoSuchIndex`] if there is no such index, or if it is not ready at the snapshot and
+    /// entries are to be proved; as for any read.
     pub fn open(
         engine: &EngineHandle,
         name: &FullName,

@@ -48,11 +48,11 @@ pub struct IndexStats {
     pub examined: u64,
     /// The number of these entries that were stale.
     pub examined_stale: u64,
-    /// How far the build is; `None` once the index is ready.
+    /// The progress of the build; `None` once the index is ready.
     pub build: Option<BuildProgress>,
 }
 
-/// How far the build of an index is.
+/// The progress of the build of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildProgress {
     /// The number of documents indexed since the database was opened.

@@ -143,7 +143,7 @@ impl DeclaredIndex {
     }
 }
 
-/// Builds all indexes of the list, also after one has failed. Calls `failed` for each that fails.
+/// Builds all indexes of the list, even after one has failed. Calls `failed` for each that fails.
 /// Returns the first error.
 pub(crate) fn finish_all(
     engine: &EngineHandle,

@@ -15,7 +15,7 @@ pub struct CappedLimits {
 }
 
 impl CappedLimits {
-    /// Those of a collection that is not capped.
+    /// The limits of a collection that is not capped.
     pub(crate) const NONE: Self = Self { size_bytes: u64::MAX, documents: None };
 
     /// The names of the options, which are MongoDB's.

@@ -3,7 +3,7 @@
 use alluvium_query::expression::{Memory, MemoryCharge};
 use alluvium_store::{QueryCharge, QueryMemory};
 
-/// What one evaluation holds.
+/// The memory that one evaluation holds.
 struct EvaluationCharge(QueryCharge);
 
 impl MemoryCharge for EvaluationCharge {
@@ -12,8 +12,9 @@ impl MemoryCharge for EvaluationCharge {
     }
 }
 
-/// Counts evaluations against the memory of all queries of a database, of which `account` is one. An evaluation that holds
-/// much has an account of its own: expressions are parsed before their query has one, and those of validators without one.
+/// Charges evaluations to the memory of all queries of a database; `account` is the account of one of these queries. An
+/// evaluation that holds much memory has its own account, because expressions are parsed before their query has an
+/// account, and validators belong to no query.
 pub(crate) fn of_evaluations(account: QueryMemory) -> Memory {
     Memory::new(move || Box::new(EvaluationCharge(account.another().charge())))
 }

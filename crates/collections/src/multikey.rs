@@ -1,4 +1,4 @@
-//! The record that parts of an index lead through arrays, or have keys that are cut.
+//! Records which parts of an index lead through arrays, or have keys that are cut.
 
 use crate::error::Result;
 use crate::marks;

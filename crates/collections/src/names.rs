@@ -3,7 +3,7 @@
 /// The logical database of names without a dot.
 pub const DEFAULT_LOGICAL: &str = "main";
 
-/// What names of collections begin with that `$out` fills. Other names that begin with `system.` are refused, too.
+/// The prefix of the names of collections that `$out` fills. All other names that begin with `system.` are refused.
 const TEMPORARY: &str = "system.out.";
 
 /// The most bytes of a full name.

@@ -40,8 +40,8 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     Ok(engine)
 }
 
-/// Makes the orders of capped collections that have lost them, or whose conversion was cut, so that they are read in these
-/// from the first query on.
+/// Makes the order of each capped collection that has lost it, or whose conversion was interrupted, so that the first
+/// query reads the documents in that order.
 fn make_orders(catalog: &Catalog) -> Result<()> {
     let store = catalog.store();
     for (name, system) in catalog.ordered() {

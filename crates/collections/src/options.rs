@@ -69,7 +69,7 @@ impl CollectionOptions {
         Ok(Self { validator, collation, capped, natural_order: false, without_effect, unbuilt: Vec::new() })
     }
 
-    /// The same options; what expressions of the validator make is counted.
+    /// The same options, with the memory of the validator's expressions charged to `memory`.
     pub(crate) fn counted_in(mut self, memory: &Memory) -> Self {
         self.validator = self.validator.map(|validator| validator.counted_in(memory));
         self
@@ -134,7 +134,7 @@ fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationEr
 pub struct View {
     /// The name of its collection or view, without the logical database.
     pub on: String,
-    /// The stages, as they were given.
+    /// The stages as given.
     pub pipeline: Vec<Value>,
     /// The collation of its stages and of all queries of the view.
     pub collation: Option<Collation>,

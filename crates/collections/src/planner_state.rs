@@ -13,7 +13,7 @@ pub(crate) struct Statistics {
     pub seq: Seq,
     pub documents: u64,
     pub bytes: u64,
-    /// The sampled `_id`s are of a type whose key determines the value exactly.
+    /// The sampled `_id`s have a type whose key determines the value exactly.
     pub natural_ids: bool,
     pub indexes: HashMap<TreeId, IndexStatistics>,
 }

@@ -113,7 +113,7 @@ impl ReadOnlyDocuments {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// Where the values are counted that expressions make.
+    /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         &self.inner.memory
     }

@@ -1,5 +1,5 @@
-//! What the operators of a plan read of a read-only store: its documents, without indexes, and
-//! without files for what exceeds memory.
+//! A read-only store as the source of a plan's operators: its documents, without indexes, and
+//! without files for sorts that exceed memory.
 
 use crate::error::{Error, Result};
 use crate::read::{damaged, damaged_key, matches};

@@ -8,9 +8,8 @@ use crate::indexes::{Build, ID_INDEX, finish, index_name};
 use crate::names::FullName;
 use alluvium_exec::Limits;
 
-/// Builds an index with a name or with keys again. It is replaced by an empty one at once, which is declared in its
-/// place whatever happens: a build that the limits end continues in the background, and an interrupted one when the
-/// database is opened again.
+/// Builds an index with a name or with keys again. An empty index replaces it at once and stays declared: a build that
+/// the limits end continues in the background, and an interrupted build continues when the database is opened again.
 ///
 /// # Errors
 /// As [`crate::indexes::drop_index`] and [`crate::indexes::DeclaredIndex::build`].

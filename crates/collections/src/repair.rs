@@ -53,7 +53,7 @@ pub struct RepairedCollection {
     pub name: String,
     /// The number of certain documents.
     pub documents: u64,
-    /// The number of documents of which a newer version, or a deletion, may be lost.
+    /// The number of documents for which a newer version, or a deletion, may be lost.
     pub doubtful: u64,
     /// The collection that holds the doubtful documents, if there are any.
     pub doubtful_in: Option<String>,

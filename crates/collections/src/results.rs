@@ -39,9 +39,9 @@ impl From<Written> for UpdateResult {
     }
 }
 
-/// A document that the batch of a write puts into another collection, made of the result of the write: so that a
-/// program that does not know whether its write happened finds out, also after a crash. A write that changes nothing
-/// puts no record.
+/// A document, made from the result of a write, that the batch of the write stores in another collection. A program
+/// that does not know whether its write happened finds out by it, even after a crash. A write that changes nothing puts
+/// no record.
 #[derive(Clone)]
 pub struct WriteRecord {
     /// The full name of the collection.
@@ -77,7 +77,7 @@ pub enum ReturnDocument {
 pub struct FindOneAndModifyResult<T> {
     /// The document before or after the write, as requested.
     pub document: Option<T>,
-    /// True if a document matched; false if none did, also if one was inserted.
+    /// True if a document matched; false if none did, even if one was inserted.
     pub matched: bool,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,

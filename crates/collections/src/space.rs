@@ -113,7 +113,7 @@ pub fn for_build_of_documents(env: &Env, path: &Path, input: InputBytes, memory_
     build_space(env, path, USUAL_PERCENT, input, memory_bytes)
 }
 
-/// As [`for_build_of_documents`], for pairs of keys and values, of which it assumes that they don't compress.
+/// As [`for_build_of_documents`], for pairs of keys and values. It assumes that these don't compress.
 pub fn for_build_of_pairs(env: &Env, path: &Path, input: InputBytes, memory_bytes: u64) -> Space {
     build_space(env, path, PAIRS_PERCENT, input, memory_bytes)
 }

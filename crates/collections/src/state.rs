@@ -104,8 +104,8 @@ impl CollectionState {
 /// The minimum number of bytes that is reserved for a change of a document.
 const RESERVED_MIN_BYTES: usize = 1 << 10;
 
-/// The bytes that a change of a document wrote recently: what a write reserves before it has read
-/// the document.
+/// The bytes that recent changes of documents wrote. A write reserves that much before it has read
+/// its document.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSize(AtomicUsize);
 

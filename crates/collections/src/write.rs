@@ -1,10 +1,11 @@
-//! The one way in which documents are written.
+//! The write protocol: every document is written this way.
 //!
 //! Every write (insert, put, update, delete, batch, load) is a [`WriteTxn`] and takes the same
 //! steps:
 //!
-//! 1. The documents are encoded: rows, deltas, index entries, definitions of new shapes. What reads
-//!    nothing is encoded first; a change that depends on documents is encoded under their locks.
+//! 1. The documents are encoded: rows, deltas, index entries, definitions of new shapes. Changes
+//!    that read no document are encoded first; a change that depends on documents is encoded under
+//!    their locks.
 //! 2. Parts of indexes that lead through arrays for the first time are recorded.
 //! 3. The batch is admitted: it pays for the debt of the partitions and reserves its memory,
 //!    without locks.

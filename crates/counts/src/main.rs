@@ -89,7 +89,7 @@ fn load(database: &Database) -> Outcome {
     })
 }
 
-/// Gets, a query by index, and a scan: all from files, whose blocks the cache has.
+/// Gets, a query by index, and a scan, all of files whose blocks are in the cache.
 fn reads(comments: &Collection) -> Outcome {
     let mut random = fastrand::Rng::with_seed(1);
     let ids: Vec<String> = (0..GETS).map(|_| data::comment_id(random.u64(0..COMMENTS))).collect();

@@ -58,7 +58,7 @@ pub enum BsonError {
     Invalid {
         /// The offset from the start of the bytes.
         offset: usize,
-        /// What is wrong.
+        /// The error.
         problem: &'static str,
     },
     /// The nesting exceeds the limit.
@@ -237,8 +237,8 @@ pub(crate) fn tag_of(value: &Value) -> u8 {
 /// The size of a value in BSON in bytes, without its type byte and name; for a map, the size of the
 /// document.
 ///
-/// Values that cannot be encoded are counted, too: a key that is not a string as if it were the
-/// value, and a decimal beyond decimal128 by the length of its text.
+/// Values that cannot be encoded are counted, too: a key that is not a string counts like a value,
+/// and a decimal beyond decimal128 by the length of its text.
 pub fn bson_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => 0,

@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         &self.bytes[element.value_at..element.value_end]
     }
 
-    /// The shape of the elements from `first` on, which are all of one document.
+    /// The shape of the elements at `first` and after it. All of them belong to one document.
     fn shape(
         &mut self,
         first: usize,
@@ -166,7 +166,7 @@ impl<'a> Job<'a> {
         Ok(Some(Arc::clone(shape)))
     }
 
-    /// Appends the elements from `first` on as a self-describing map.
+    /// Appends the elements at `first` and after it as a self-describing map.
     fn put_plain(&mut self, first: usize, levels: usize) -> Result<(), BsonError> {
         let count = self.elements.len();
         put_head(self.row, MAP, (count - first) as u64);

@@ -29,7 +29,7 @@ pub enum DocumentError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// JSON of another type than a map is not a document.
+    /// JSON that is not an object is not a document.
     #[error("a document must be a JSON object, this is of type {0}")]
     NotADocument(&'static str),
     /// It cannot be represented in JSON.

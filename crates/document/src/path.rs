@@ -118,7 +118,8 @@ pub fn array_index(name: &str) -> Option<usize> {
     name.parse().ok().filter(|_| plain)
 }
 
-/// The position in an array that a name selects in updates: digits, of which leading zeros are ignored, as in MongoDB.
+/// The position in an array that a name selects in updates: digits, without leading zeros, which are ignored as in
+/// MongoDB.
 pub fn update_index(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     name.parse().ok().filter(|_| digits)

@@ -30,7 +30,7 @@ pub const ID: &str = "_id";
 /// The reason why a row cannot be encoded or decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// The bytes are not a row. Storage is damaged, or the row is of another collection.
+    /// The bytes are not a row. Storage is damaged, or the row belongs to another collection.
     #[error("a row is damaged: {0}")]
     Damaged(#[from] DecodeError),
     /// A row has the number of a shape that the collection lacks.

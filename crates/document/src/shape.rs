@@ -167,8 +167,8 @@ impl Shape {
         usize::from(self.stored_before[position])
     }
 
-    /// `"name":` for the field at `position`, escaped as JSON, preceded by a comma from the second
-    /// field on.
+    /// `"name":` for the field at `position`, escaped as JSON, preceded by a comma except for the
+    /// first field.
     #[inline]
     pub fn json_name(&self, position: usize) -> &[u8] {
         let start = match position.checked_sub(1) {

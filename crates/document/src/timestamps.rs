@@ -10,8 +10,8 @@ const EMPTY: Timestamp = Timestamp { time: 0, increment: 0 };
 /// The increments of each millisecond.
 const INCREMENTS: u32 = 4_000_000;
 
-/// The present time, for the fields of documents that have an empty timestamp. As in MongoDB, these are the fields of the
-/// document itself without `_id`; what is within maps and arrays stays as it is.
+/// The present time, for the fields of documents that have an empty timestamp. As in MongoDB, these are the fields of
+/// the document itself without `_id`; values within maps and arrays do not change.
 ///
 /// ```
 /// use alluvium_document::timestamps::Present;

@@ -49,7 +49,8 @@ impl<'a> AroundReader<'a> {
         &self.found
     }
 
-    /// The reason why some of the `bytes` from `offset` on cannot be read; `None` if all were read.
+    /// The reason why some of the `bytes` bytes at `offset` cannot be read; `None` if all were
+    /// read.
     pub fn why(&self, offset: u64, bytes: u64) -> Option<String> {
         let end = offset.saturating_add(bytes);
         let touches = |part: &&Unreadable| part.offset < end && offset < part.offset + part.bytes;
@@ -59,7 +60,7 @@ impl<'a> AroundReader<'a> {
             .map(|part| format!("{} bytes from offset {} on cannot be read: {}", part.bytes, part.offset, part.why))
     }
 
-    /// Fills `buf` from `offset` on; bytes that cannot be read become [`FILLER`] and are
+    /// Fills `buf` with the bytes at `offset`; bytes that cannot be read become [`FILLER`] and are
     /// remembered. Returns the number of bytes up to the end of the file.
     pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> usize {
         let available = |len: u64, buf: &[u8]| len.saturating_sub(offset).min(buf.len() as u64) as usize;

@@ -37,7 +37,7 @@ fn with_aligned<T>(len: usize, act: impl FnOnce(&mut [u8]) -> T) -> T {
 
 /// A file that was opened without the page cache: it reads and writes aligned blocks.
 pub(crate) trait Blocks: Send + Sync {
-    /// Reads once; the system may return fewer bytes than requested, also before the end of the
+    /// Reads once; the system may return fewer bytes than requested, even before the end of the
     /// file.
     fn read_blocks(&self, blocks: &mut [u8], offset: u64) -> Result<usize>;
     /// Writes all.
@@ -57,8 +57,8 @@ impl DirectFile {
         Self { blocks, plain }
     }
 
-    /// Fills `buf` from `start + skipped` on, where `start` is the offset of a block. Returns the
-    /// number of bytes read.
+    /// Fills `buf` with the bytes at `start + skipped`, where `start` is the offset of a block.
+    /// Returns the number of bytes read.
     fn read_piece(&self, buf: &mut [u8], start: u64, skipped: usize) -> Result<usize> {
         let len = (skipped + buf.len()).next_multiple_of(DIRECT_BLOCK_BYTES).min(PIECE_BYTES);
         with_aligned(len, |blocks| {

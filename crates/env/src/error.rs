@@ -34,7 +34,7 @@ pub enum Error {
     Displaced {
         /// The directory or file, by the name that it was opened with.
         path: PathBuf,
-        /// What happened to it: "removed", "moved away or replaced".
+        /// The change of the directory or file: "removed", "moved away or replaced".
         how: &'static str,
     },
     /// Something else than a file has the name of a file.
@@ -42,7 +42,7 @@ pub enum Error {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there: "a named pipe", "a socket", "a device".
+        /// The kind of the thing at the path: "a named pipe", "a socket", "a device".
         what: &'static str,
     },
     /// Range tombstones that snapshots need take the most memory that they may; nothing was
@@ -85,7 +85,7 @@ pub enum Error {
 /// A result with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// True for a want of descriptors, for which the standard library has no kind.
+/// True if file descriptors ran out. The standard library has no kind for this error.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     error.raw_os_error().is_some_and(|number| [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error).contains(&number))

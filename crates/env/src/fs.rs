@@ -32,7 +32,7 @@ pub struct DirEntry {
 /// of an entry is durable after [`Fs::sync_dir`] on its directory. Nothing else is promised.
 pub trait Fs: Send + Sync {
     /// The same file system with the existing directory `dir` held open: paths at or below `dir`
-    /// lead into that directory, whatever has its name later, and all other paths where they led
+    /// lead into that directory, whatever has its name later; all other paths lead where they led
     /// before. (A path with `..` below `dir` is one of the others.)
     ///
     /// So a directory that is renamed is used under its new name, and nothing reaches another

@@ -33,7 +33,7 @@ impl Mark {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// What happened, in words.
+    /// A description of the event.
     pub const fn description(&self) -> &'static str {
         self.description
     }

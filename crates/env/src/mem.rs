@@ -79,13 +79,12 @@ impl MemFs {
     /// The disk as a power cut at this moment may leave it. The same seed gives the same
     /// disk. The clone has no locked files, and all that it contains is durable.
     ///
-    /// With [`CrashStyle::Any`], of what was not synced: each sector of 512 bytes has what it
-    /// had at the last sync or after any write since; the length is the synced one or any
-    /// since, or within an extending write; what was never written reads as zeros. An
-    /// operation on entries (create, rename, remove, link) that no `sync_dir` of its
-    /// directory covered happened or did not, whatever became of the bytes, and in any
-    /// order among different names; a rename happened whole or not at all. Some seeds lose
-    /// nearly everything, some nearly nothing.
+    /// With [`CrashStyle::Any`], of what was not synced: each sector of 512 bytes has what it had
+    /// at the last sync or after any write since; the length is the synced one or any since, or
+    /// within an extending write; what was never written reads as zeros. An operation on entries
+    /// (create, rename, remove, link) that no `sync_dir` of its directory covered has either
+    /// happened or not, independently of the bytes, and in any order among different names; a
+    /// rename happened whole or not at all. Some seeds lose nearly everything, some nearly nothing.
     pub fn crash_clone(&self, seed: u64, style: CrashStyle) -> Self {
         Self::over(self.shared.copy(seed, Some(style)))
     }
@@ -129,7 +128,7 @@ impl MemFs {
         })
     }
 
-    /// Where the content of `path` is: of a held directory itself, that directory.
+    /// The location of the content of `path`: for a held directory itself, that directory.
     fn place<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         match self.held_above(path).next() {
             Some((dir, place)) if names.dirs[place.start].removed => Err(Error::removed(dir)),
@@ -138,7 +137,7 @@ impl MemFs {
         }
     }
 
-    /// Where the name `path` is: of a held directory, its name in the directory above.
+    /// The location of the name `path`: for a held directory, its name in the directory above.
     fn place_of_name<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         self.place(names, path)?;
         let is_itself = |place: &Place<'_>| place.path.as_os_str().is_empty();

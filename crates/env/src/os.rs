@@ -38,7 +38,7 @@ impl OsFs {
         Self::default()
     }
 
-    /// Where the content of `path` is: of a held directory itself, the open directory.
+    /// The location of the content of `path`: for a held directory itself, the open directory.
     fn place<'a>(&'a self, path: &'a Path) -> Place<'a> {
         let found = self.held.iter().rev().find_map(|held| Some((held, held.inside(path)?)));
         match found {
@@ -47,7 +47,7 @@ impl OsFs {
         }
     }
 
-    /// Where the name `path` is: of a held directory, its name in the directory above.
+    /// The location of the name `path`: for a held directory, its name in the directory above.
     fn place_of_name<'a>(&'a self, path: &'a Path) -> Result<Place<'a>> {
         let mut itself = None;
         let mut above = None;

@@ -3,7 +3,7 @@
 //! An [`OverlayFs`] reads the files of one directory from the file system below. What is created,
 //! written, renamed or removed at or below that directory is kept in memory and ends with it; the
 //! file system below is never changed there. So a database is opened for reading only by the code
-//! that opens it for writing. Other paths lead to the file system below, also for writing.
+//! that opens it for writing. Other paths lead to the file system below, for reading and writing.
 //!
 //! A write of the bytes that a file has already takes no memory, and neither do holes.
 //!
@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-/// The current entry of a name whose entry on the disk is another one.
+/// The current entry of a name that differs from its entry on the disk.
 #[derive(Clone)]
 enum Entry {
     File(Arc<Node>),
@@ -187,7 +187,7 @@ impl OverlayFs {
         Ok(Arc::new(Handle::new(node, path, mode != OpenMode::Read)))
     }
 
-    /// The entries of a directory on the disk, by name. Empty if it is there in memory only.
+    /// The entries of a directory on the disk, by name. Empty if the directory exists in memory only.
     fn list_below(&self, dir: &Path) -> Result<BTreeMap<String, DirEntry>> {
         let listed = match self.inner.exists(dir)? {
             true => self.inner.list(dir)?,
@@ -241,7 +241,7 @@ impl OverlayFs {
     }
 }
 
-/// The error for two names of which one is in the directory.
+/// The error for an operation on two names, one of which is in the directory.
 fn crosses(op: &'static str, path: &Path) -> Error {
     Error::io(op, path, ErrorKind::CrossesDevices.into())
 }

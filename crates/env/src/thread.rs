@@ -22,7 +22,7 @@ use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What [`JoinHandle::join`] returns for a thread that panicked.
+/// The error of [`JoinHandle::join`] for a thread that panicked.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the thread {thread} panicked: {message}")]
 pub struct Panicked {

@@ -89,8 +89,8 @@ impl Watch {
         &self.limits
     }
 
-    /// To be called for each document and entry that is examined. Checks the stop flag each time,
-    /// and the clock every 64 calls.
+    /// Call this for each examined document and entry. Checks the stop flag each time, and the
+    /// clock every 64 calls.
     ///
     /// # Errors
     /// [`Interrupted`].

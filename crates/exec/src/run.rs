@@ -43,7 +43,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// The path of which each value is needed at least once.
+    /// The path for which each value must be returned at least once.
     pub fn distinct(&self) -> Option<&FieldPath> {
         match self.needs.as_deref() {
             Some([path]) if self.any_of_equals => Some(path),

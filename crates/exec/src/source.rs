@@ -1,4 +1,4 @@
-//! What operators read: one trait, [`Source`].
+//! The input of operators: one trait, [`Source`].
 
 use crate::counts::{BlockCounts, Examined};
 use crate::entries::{EntryBatch, EntryRef};
@@ -17,7 +17,7 @@ use alluvium_query::plan::KeyRange;
 use alluvium_query::sort::{SortError, SortPart};
 use std::ops::Range;
 
-/// How much is needed of the entries that are proved ([`Source::prove`]).
+/// The parts of proved entries that are needed ([`Source::prove`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// It is enough to know that the document yields the entry. The document need not be read.
@@ -122,8 +122,8 @@ pub trait Source: Clone {
         }
     }
 
-    /// Divides a scan of which nothing was read into scans that threads can follow at the same time, in no
-    /// order; empty if that is not possible, or too few documents are there.
+    /// Divides a scan that has not started into scans that threads can run at the same time, in no order. Empty if that
+    /// is not possible, or there are too few documents.
     ///
     /// # Errors
     /// Errors of the source.

@@ -76,8 +76,8 @@ impl<S: Source> Step<S> {
     }
 
     /// Appends the next documents: at most those of the demand, and at least one unless there are
-    /// no more. What was appended before an error precedes it; after an error the step is not
-    /// called again.
+    /// no more. Documents that were appended before an error are valid; after an error the step is
+    /// not called again.
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let before = out.len();
         let Self { work, spent, .. } = self;

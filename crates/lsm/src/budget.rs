@@ -1,11 +1,11 @@
-//! One memory budget in bytes, and what each owner uses of it.
+//! One memory budget in bytes, and the part that each owner uses.
 //!
-//! Memtables have a share of their own, jobs (flushes and compactions) a reserve. What files and
-//! dictionaries pin is taken from the remainder; the block cache gets the rest and is resized when
-//! that changes. The cache also gets the part of the memtables' share that is reserved for sealed
-//! ones while there are none. Queries have a share beside these ([`queries`]), for which the cache
-//! makes room. Locking: atomics, and a lock for each query that is the innermost; the listener may
-//! take the cache's own locks.
+//! Memtables have a share of their own, jobs (flushes and compactions) a reserve. The bytes that
+//! files and dictionaries pin are taken from the remainder; the block cache gets the rest and is
+//! resized when that changes. The cache also gets the part of the memtables' share that is reserved
+//! for sealed ones while there are none. Queries have a share beside these ([`queries`]), for which
+//! the cache makes room. Locking: atomics, and a lock for each query that is the innermost; the
+//! listener may take the cache's own locks.
 
 mod queries;
 
@@ -29,7 +29,7 @@ pub enum Owner {
     Jobs,
     /// Changes that a store opened for reading only keeps in memory, because it writes no files.
     Overlay,
-    /// What queries hold: see [`QueryMemory`].
+    /// The memory of queries: see [`QueryMemory`].
     Queries,
 }
 

@@ -1,4 +1,4 @@
-//! Range tombstones over a walk of keys, and walks that skip what they hide.
+//! Range tombstones over a walk of keys, and walks that skip hidden keys.
 
 use alluvium_codec::entry::{EntryIter, MAX_SEQ, Seq};
 use alluvium_codec::ranges::{RangeSet, newest};
@@ -88,7 +88,7 @@ pub(crate) trait Pass: EntryIter {
     /// moves forward, at most over entries that it hides.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
 
-    /// The same backward, where the tombstone covers all keys from `low` on.
+    /// The same for backward scans, where the tombstone covers all keys at or above `low`.
     fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
 }
 

@@ -104,7 +104,7 @@ impl VersionEdit {
         !self.ranges.is_empty() || !self.forgotten.is_empty() || self.thinned.is_some()
     }
 
-    /// True for a dead tree of which the edit removes everything that is known.
+    /// True if the edit removes all known files and range tombstones of this dead tree.
     pub fn forgets_tree(&self, tree: u32) -> bool {
         let Some(above) = tree.checked_add(1) else { return false };
         let (low, high) = (tree.to_be_bytes(), above.to_be_bytes());

@@ -186,7 +186,7 @@ const UNCOUNTED: usize = usize::MAX;
 struct DeadTrees {
     /// For each tree in the file, whether it is dead.
     is_dead: Vec<bool>,
-    /// How many are.
+    /// The number of dead trees.
     count: usize,
 }
 

@@ -88,8 +88,8 @@ enum Position {
     Nowhere,
     /// On the current entry of `merge`; its key is in `key` too.
     Forward,
-    /// On `key` and `value`; `merge` is after the entries of which the value was made, at an older
-    /// version of the key or at the next key.
+    /// At `key` and `value`. `merge` is past the entries that made the value, at an older version
+    /// of the key or at the next key.
     Made,
     /// On `key` and `value`; `merge` is at the entry before all versions of the key.
     Back,
@@ -403,8 +403,8 @@ impl PartitionIter {
         Ok(())
     }
 
-    /// Makes the value of `key` from the entries from the position of `merge` on; false if the key
-    /// has no value.
+    /// Makes the value of `key` from the entries that begin at the position of `merge`; false if
+    /// the key has no value.
     fn make_forward(&mut self) -> Result<bool> {
         self.chain.clear();
         let cover = self.cover();

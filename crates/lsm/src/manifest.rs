@@ -27,7 +27,7 @@ use std::sync::Arc;
 const FORMAT_VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"ALLUVMAN";
 const HEADER_LEN: usize = 40;
-/// How far space is reserved ahead, in bytes.
+/// The step in which space is reserved ahead, in bytes.
 const RESERVE_STEP: u64 = 16 << 10;
 
 /// Which partition a manifest belongs to.

@@ -43,12 +43,12 @@ pub struct Options {
     /// The memory that range tombstones of a partition may take; beyond that, files are rewritten
     /// only to remove range tombstones. Default: 1 MiB.
     pub max_range_bytes: u64,
-    /// A flush that would make range tombstones of a partition take more memory than this fails
-    /// with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
+    /// The limit of the memory of a partition's range tombstones. A flush that would exceed it
+    /// fails with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
     pub full_range_bytes: usize,
     /// Up to this many tombstones above the base, in one part of the key space, are merged into it
-    /// only together with other work; more are merged when they are a quarter of the entries that
-    /// they may hide, too. A scan steps over them one by one. Default: 4096.
+    /// only together with other work; more are also merged alone once they are a quarter of the
+    /// entries that they may hide. A scan steps over them one by one. Default: 4096.
     pub few_tombstones: u64,
     /// Sorted files are read and written without the system's page cache. Default: false.
     pub direct_io: bool,

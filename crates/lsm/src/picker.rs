@@ -141,7 +141,7 @@ pub struct Rules {
     pub upper_percent: u32,
     /// Bytes above the base that are allowed in any case.
     pub upper_floor_bytes: u64,
-    /// Runs above the base that are left alone.
+    /// Up to this number of runs above the base, none are merged for their count alone.
     pub soft_upper_runs: usize,
     /// Runs in all.
     pub max_runs: usize,

@@ -1,4 +1,4 @@
-//! What a partition cannot know, answered by the layer above: one trait for each kind of question.
+//! Knowledge that a partition needs from the layer above: one trait for each kind of query.
 //!
 //! No lock of a partition is held during a call, except [`LogBarrier::sync_past`].
 

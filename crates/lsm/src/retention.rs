@@ -63,7 +63,7 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Decides for these live snapshots, ascending, of which the last is *visible*.
+    /// Decides for these live snapshots, ascending; the last one is *visible*.
     pub fn new(mut snapshots: Vec<Seq>) -> Self {
         snapshots.sort_unstable();
         Self { snapshots, key: Vec::new(), stripe: None, open: false, covers: None }
@@ -143,7 +143,7 @@ impl Retention {
         self.first_in_stripe(kind, stripe, None)
     }
 
-    /// The highest snapshot that reads a version whose next newer one lies in this stripe.
+    /// The highest snapshot that reads a version, if the next newer version is in this stripe.
     #[inline]
     fn last_reader(&self, newer: usize) -> Seq {
         match newer.checked_sub(1).and_then(|at| self.snapshots.get(at)) {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Work that flushes and compactions are behind with; admission control slows writers by it.
+/// The backlog of flushes and compactions. Admission control slows writers by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Debt {
     /// Memory of immutable memtables that wait to be flushed, in bytes.

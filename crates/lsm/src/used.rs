@@ -1,6 +1,7 @@
 //! The numbers of the definitions that the values of a file use.
 
-/// Numbers from here on are ignored: a set stays small whatever a damaged value contains.
+/// Numbers from this one upwards are ignored, so that a set stays small even if a damaged value
+/// contains a large number.
 const END: u32 = 1 << 20;
 
 /// A set of numbers below 2^20.

@@ -1,7 +1,7 @@
 //! Versions: the sorted runs of a partition, newest first, the base last.
 //!
-//! A run is a list of files with disjoint key ranges, sorted by key; all versions of a key lie in
-//! one file of it. Runs are numbered: of two runs the one with the higher number holds the newer
+//! A run is a list of files with disjoint key ranges, sorted by key; all versions of a key are in
+//! one of its files. Runs are numbered: of two runs the one with the higher number holds the newer
 //! versions of every key that both hold. The base is run 0 and always exists, perhaps empty. A
 //! version never changes; an edit makes a new one.
 

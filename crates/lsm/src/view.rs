@@ -1,4 +1,4 @@
-//! Views: memtables and a version as they were at one time, and point reads in them.
+//! Views: the memtables and the version of a partition at one time, and point reads in them.
 
 use crate::chain::{Base, Chain};
 use crate::key::tree_of;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 mod invariants;
 
-/// The memtables and files of a partition as they were at one time. Holds them as long as it lives.
+/// The memtables and files that a partition had at one time. Holds them as long as it lives.
 pub struct View {
     pub(crate) active: Arc<Memtable>,
     /// Sealed, newest first.

@@ -23,7 +23,7 @@ const FEW: usize = 8;
 const ROUNDS: u32 = 8;
 
 impl Item {
-    /// The entry at `place`, whose key is `key`, by the bytes from `skip` on.
+    /// The entry at `place`, whose key is `key`, sorted by the key's bytes after the first `skip`.
     #[inline]
     pub(crate) fn new(key: &[u8], skip: usize, place: Place) -> Self {
         let (high, low) = prefix(key.get(skip..).unwrap_or(&[]));

@@ -47,7 +47,7 @@ const AWAITED: u64 = 1 << 62;
 const WRITERS: u64 = AWAITED - 1;
 
 impl Memtable {
-    /// An empty memtable for numbers from `first_seq` on.
+    /// An empty memtable for the numbers from `first_seq` upwards.
     pub fn new(first_seq: Seq) -> Self {
         Self {
             first_seq,
@@ -100,9 +100,10 @@ impl Memtable {
     }
 
     /// Adds a range tombstone: the keys from `start` to below `end` are deleted as of `seq`. Drops
-    /// the numbers that a newer tombstone over the same keys makes superfluous: those that no
-    /// reader at one of the ascending `snapshots`, of which the last is *visible*, or above it, can
-    /// distinguish from the newer one. So every reader below the last of them must be in the list.
+    /// numbers that a newer tombstone over the same keys makes superfluous: a number is dropped if
+    /// no reader can distinguish it from the newer one. Readers are at one of `snapshots` or above
+    /// the last of them. `snapshots` is ascending, and its last element is *visible*. So every
+    /// reader below the last of them must be in the list.
     pub fn delete_range(&self, start: &[u8], end: &[u8], seq: Seq, snapshots: &[Seq]) {
         self.ranges.add(RangeSet::one(start, end, seq), snapshots);
     }

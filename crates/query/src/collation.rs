@@ -17,7 +17,7 @@
 //! - `backwards`: accents compare from the end. It follows from the locale: `fr_CA` has it, and no
 //!   other locale. Another value is refused.
 //!
-//! What is left out follows from the locale; [`Collation::to_map`] has it.
+//! The locale determines the options that are left out; [`Collation::to_map`] has it.
 //!
 //! # Collation keys
 //! [`Collation::keyed`] replaces each string in a value by its *collation key*: the sort key of
@@ -146,7 +146,7 @@ impl Collation {
         }
     }
 
-    /// The value with the collation key of each string and symbol in place of it, also of those in
+    /// The value with each string and symbol replaced by its collation key, including those in
     /// arrays and in the values of maps.
     pub fn keyed<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         if !has_text(value) {

@@ -1,7 +1,7 @@
 //! Dates in time zones: their parts, arithmetic by units, and text, by the rules of MongoDB's date operators.
 //!
 //! A date is a number of milliseconds since 1970 in UTC. The calendar is Gregorian at all times and has no leap
-//! seconds. All dates are supported, also those in years far beyond 9999.
+//! seconds. All dates are supported, including those in years far beyond 9999.
 
 mod error;
 mod fields;

@@ -74,7 +74,7 @@ pub struct Distinct {
     values: BTreeMap<Box<[u8]>, Value>,
     bytes: usize,
     collation: Option<Collation>,
-    /// Where the memory of the values is counted.
+    /// The account of the memory of the values.
     memory: Option<Memory>,
     held: Held,
     /// A reused buffer for the key of the value that is looked up.

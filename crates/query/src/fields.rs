@@ -2,8 +2,8 @@
 
 use alluvium_document::{Map, Value};
 
-/// Sets the value at the names, in each element of the arrays on the way, or removes it if there is
-/// no value. What is on the way and no map is replaced by one, as in MongoDB also if there is no value.
+/// Sets the value at the names, in each element of the arrays on the way, or removes it if there is no value. A value
+/// on the path that is not a map is replaced by a map, as in MongoDB, even if there is no value to set.
 pub(crate) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
     match (names, value) {
         ([], _) => {}

@@ -13,11 +13,11 @@
 //! - **A missing field** counts as null, if the path ends in a map, or at a value that is not a
 //!   map. In an array without maps a path finds nothing, not even null: `{"a.b": null}` does not
 //!   match `{a: [1]}`.
-//! - **Comparison** uses the order of all values ([`alluvium_document::compare`]), numbers by value
-//!   whatever their types. A range contains only values of the operand's type: `{$gt: 5}` matches
-//!   numbers, `{$gt: "a"}` strings and symbols. Min and max key are compared with values of all
-//!   types. NaN equals NaN, and is in no range of numbers. Strings, also those in arrays and maps, are
-//!   compared by their bytes, or by the collation of [`Filter::parse_in`]; patterns have none.
+//! - **Comparison** uses the order of all values ([`alluvium_document::compare`]), numbers by value whatever their
+//!   types. A range contains only values of the operand's type: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and
+//!   symbols. Min and max key are compared with values of all types. NaN equals NaN, and is in no range of numbers.
+//!   Strings, including those in arrays and maps, are compared by their bytes, or by the collation of
+//!   [`Filter::parse_in`]; patterns have none.
 //! - **Equality** of maps compares all fields in their order. Null does not equal undefined.
 //! - **Regular expressions** have PCRE's syntax. Most patterns are searched for in time proportional
 //!   to the text. Those with look-around, back references, atomic groups or possessive counts are
@@ -264,8 +264,7 @@ impl Filter {
         self.position_in(&Decoded::Map(document), selection)
     }
 
-    /// The collation by which the conditions on fields compare strings; `None` also if no condition has
-    /// a string.
+    /// The collation by which the conditions on fields compare strings; also `None` if no condition has a string.
     pub fn collation(&self) -> Option<&Collation> {
         self.clauses.iter().find_map(|clause| match clause {
             Clause::Field { condition, .. } => condition.collation(),

@@ -15,7 +15,7 @@ pub trait MemoryCharge: Send {
     fn grow(&mut self, bytes: usize) -> Option<usize>;
 }
 
-/// Where the values are counted that the expressions of a query make.
+/// The account of the values that the expressions of a query make.
 #[derive(Clone)]
 pub struct Memory(Arc<dyn Fn() -> Box<dyn MemoryCharge> + Send + Sync>);
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// What the evaluations over one document hold at the same time.
+/// The memory that all evaluations over one document hold together.
 pub(crate) struct Held {
     /// The bytes of the values.
     bytes: usize,

@@ -36,7 +36,7 @@ const PATTERN_BYTES_MAX: usize = 16_384;
 /// given back.
 pub const MATCH_STEPS_MAX: u64 = 50_000_000;
 
-/// The interrupt is asked before this number of texts is searched.
+/// The interrupt is checked before this number of texts is searched.
 const ASK_LENGTH: usize = 1024;
 
 /// A compiled pattern. Two are equal if pattern and options are.
@@ -50,7 +50,7 @@ pub(crate) struct Pattern {
     interrupt: Option<Interrupt>,
 }
 
-/// The first byte of a part of a text, and the first behind it.
+/// The first byte of a part of a text, and the first byte after it.
 pub(crate) type Span = (usize, usize);
 
 /// A compiled program, shared by copies together with the tables that searches fill.
@@ -85,8 +85,8 @@ impl Pattern {
         }
     }
 
-    /// The places of the first match from the byte `at` on: of the whole, then of each group; `None`
-    /// if there is no match.
+    /// The first match at or after the byte `at`: the span of the whole match, then that of each group; `None` if there
+    /// is no match.
     ///
     /// # Errors
     /// As [`Pattern::is_match`].
@@ -99,7 +99,7 @@ impl Pattern {
         }
     }
 
-    /// The syntax tree of a pattern without backtracking. That for groups will do for [`Pattern::is_match`], too.
+    /// The syntax tree of a pattern without backtracking. The tree for groups also serves [`Pattern::is_match`].
     fn hir(&self) -> Option<Hir> {
         let Stored { pattern, options } = &self.source;
         let translated = translated(pattern, options, true).ok()?;

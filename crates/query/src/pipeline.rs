@@ -1,16 +1,14 @@
 //! Pipelines, such as `[{$match: {age: {$gt: 5}}}, {$group: {_id: "$kind", count: {$sum: 1}}}]`: stages
 //! that documents pass through one after the other.
 //!
-//! This module parses stages and has what they do to documents; what reads collections and files is
-//! the business of the crate that executes them. The rules are those of MongoDB 8. What needs
-//! JavaScript, geography or text search is refused by name.
+//! This module parses stages and defines their effect on documents. The crate that executes them reads collections and
+//! files. The rules are those of MongoDB 8. What needs JavaScript, geography or text search is refused by name.
 //!
 //! - [`Pipeline::parse`] checks everything that can be checked without documents.
 //! - [`Record`] is a document on its way: a stored row, until a stage makes fields of it.
 //! - [`stages`] has a row for each stage that MongoDB has, and walks pipelines that were not parsed.
-//! - A [`Stage`] is one of three kinds: it treats each document by itself ([`Each`]), it gathers all
-//!   of them before it yields any (groups, sorts, windows), or it reads something else, such as
-//!   another collection.
+//! - A [`Stage`] is one of three kinds: it processes each document alone ([`Each`]), it gathers all of them before it
+//!   yields any (groups, sorts, windows), or it reads something else, such as another collection.
 //!
 //! ```
 //! use alluvium_document::json;

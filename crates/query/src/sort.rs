@@ -199,7 +199,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The error of a sort by what a search knows of a document.
+/// The error of a sort by `$meta`, the facts that a search knows about a document.
 fn meta(name: &str, what: &Value) -> SortError {
     match what.as_str() {
         Some("textScore" | "geoNearDistance") => {

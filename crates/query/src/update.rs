@@ -15,9 +15,9 @@
 //!   `$currentDate`, and by `$mul` as zero. It is left missing by `$unset`, `$pull`, `$pop`,
 //!   `$rename`. `$unset` of an array element sets it to null.
 //! - **Order.** The changes of an update are applied in the order of their paths, whatever their
-//!   operators and notation: at each level by the bytes of the names, numbers by value. So new
-//!   fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered by its new
-//!   name.
+//!   operators and notation: at each level, names are ordered by their bytes, and numbers by value.
+//!   So new fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered by its
+//!   new name.
 //! - **Names.** Empty names are refused. Top-level field names must not begin with a dollar sign,
 //!   even if the update inserts (MongoDB then allows them); deeper names may.
 //! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that match an

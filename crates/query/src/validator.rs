@@ -20,7 +20,7 @@ pub enum ValidationLevel {
     Moderate,
 }
 
-/// What happens to a document that a validator refuses.
+/// The action for a document that a validator refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValidationAction {
     /// The write is an error.
@@ -66,7 +66,7 @@ impl Validator {
         Ok(Self { filter, variables, ..self })
     }
 
-    /// The same validator; what its expressions make is counted.
+    /// The same validator, with the memory of its expressions charged.
     #[must_use]
     pub fn counted_in(mut self, memory: &Memory) -> Self {
         self.variables = self.variables.counted_in(memory.clone());
@@ -77,7 +77,7 @@ impl Validator {
         self
     }
 
-    /// The rules as they were given: a filter.
+    /// The rules as given: a filter.
     pub fn rules(&self) -> &Map {
         &self.rules
     }
@@ -87,7 +87,7 @@ impl Validator {
         self.level
     }
 
-    /// What happens to a document that is refused.
+    /// The action for a document that is refused.
     pub fn action(&self) -> ValidationAction {
         self.action
     }

@@ -3,11 +3,11 @@
 use crate::interrupt::{Interrupt, Interruption};
 use crate::memory::{Held, Memory};
 
-/// The interrupt is asked after this number of units of work: about a byte that is compared or
-/// copied each.
+/// The interrupt is checked after this number of units of work. A unit is about one byte that is
+/// compared or copied.
 pub(crate) const ASK_UNITS: u64 = 1 << 16;
 
-/// What ends evaluations early: their work and their memory are bounded.
+/// The limits that end evaluations early: their work and their memory are bounded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bounds {
     pub interrupt: Option<Interrupt>,
@@ -23,7 +23,8 @@ impl PartialEq for Bounds {
 
 impl Eq for Bounds {}
 
-/// Counts the work of an evaluation, and asks the interrupt in proportion to it; counts the memory that it holds.
+/// Counts the work of an evaluation, and checks the interrupt in proportion to the work. Counts the memory that the
+/// evaluation holds.
 #[derive(Debug, Default)]
 pub(crate) struct Work<'i> {
     interrupt: Option<&'i Interrupt>,
@@ -33,7 +34,7 @@ pub(crate) struct Work<'i> {
 }
 
 impl<'i> Work<'i> {
-    /// The work of an evaluation beside what is held for the same document.
+    /// The work of an evaluation, in addition to the memory that is held for the same document.
     pub fn new(bounds: &'i Bounds, held: Held) -> Self {
         Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
     }
@@ -67,7 +68,7 @@ impl<'i> Work<'i> {
         self.held.keep(held);
     }
 
-    /// What is held in the end.
+    /// The memory that is still held.
     pub fn into_held(self) -> Held {
         self.held
     }
@@ -77,7 +78,7 @@ impl<'i> Work<'i> {
         self.interrupt.is_some()
     }
 
-    /// The interrupt that is asked.
+    /// The interrupt to check.
     pub fn interrupt(&self) -> Option<&'i Interrupt> {
         self.interrupt
     }

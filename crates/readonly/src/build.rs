@@ -174,7 +174,7 @@ impl Build {
         written.duplicate.is_some()
     }
 
-    /// The error that names the first pair of all runs whose key an earlier one has.
+    /// The error that names the first pair, over all runs, that repeats the key of an earlier pair.
     fn first_duplicate(&mut self) -> Error {
         let mut first = None;
         let mut last: Option<Vec<u8>> = None;

@@ -27,7 +27,8 @@ pub enum Error {
     /// A key occurs twice, and the option is [`crate::OnDuplicate::Error`].
     #[error("pair {position} has a key that an earlier pair has: {}", key_text(.key))]
     DuplicateKey {
-        /// The position in the input, from 1, of the first pair whose key an earlier one has.
+        /// The position in the input, from 1, of the first pair that repeats the key of an earlier
+        /// pair.
         position: u64,
         /// The key.
         key: Vec<u8>,

@@ -25,7 +25,7 @@ pub struct FileFacts {
     pub name: String,
     /// Its length in bytes.
     pub bytes: u64,
-    /// Of an index file: keys for each index entry.
+    /// For an index file: the number of keys for each index entry.
     pub interval: Option<u64>,
     /// Pairs of the sorted file, or index entries.
     pub entries: u64,
@@ -47,7 +47,7 @@ pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     Ok(&head[..got] == layout::MAGIC)
 }
 
-/// Reads a superblock. `None` if it is empty, as it is until the build has finished.
+/// Reads a superblock. `None` if it is empty; it is empty until the build has finished.
 ///
 /// # Errors
 /// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or

@@ -7,7 +7,7 @@ use alluvium_sst::Compression;
 /// position in the input decides, never the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// A build fails with an error that names the first pair whose key an earlier one has; a load
+    /// A build fails with an error that names the first pair that repeats an earlier key; a load
     /// fails with an error that names the line.
     Error,
     /// The later pair or document wins. A load reads nothing for it.
@@ -23,7 +23,7 @@ pub struct BuildOptions {
     /// Default: 256 MiB.
     pub memory_bytes: usize,
     /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads
-    /// cheaper, larger ones the file smaller. Default: 2 KiB.
+    /// cheaper; larger blocks make the file smaller. Default: 2 KiB.
     pub block_bytes: usize,
     /// Compression of data blocks; Zstandard with a dictionary trained on the input. Default: level
     /// 3.

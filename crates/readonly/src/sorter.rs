@@ -333,7 +333,7 @@ impl SortedPairs {
         Ok(())
     }
 
-    /// What runs hold of the key of the current pair, and of its value.
+    /// The key and the value of the current pair, as runs store them.
     fn current(&self) -> Option<(&[u8], &[u8])> {
         match self {
             Self::Memory(arena, next) => arena.pair(next.checked_sub(1)?),

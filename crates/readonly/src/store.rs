@@ -239,8 +239,8 @@ impl ReadOnly {
         &self.inner.env
     }
 
-    /// The account of a new query: what it holds is charged to the memory that all queries of the
-    /// store have together. The block cache makes room.
+    /// The account of a new query. Its memory is charged to the share that all queries of the store have together. The
+    /// block cache makes room.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};

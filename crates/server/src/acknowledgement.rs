@@ -1,22 +1,22 @@
-//! What waits for the disk before a command is answered.
+//! Waits for the disk before a command is answered.
 
 use crate::call::Call;
 use crate::error::CommandResult;
 
 impl Call<'_> {
     /// Notes whether everything that the command has done and seen so far is on the disk: its last act was a write of
-    /// its own that waited for the sync. The log is synced in its order, so what the command saw before that is synced,
+    /// its own that waited for the sync. The log is synced in order, so earlier writes that the command saw are synced,
     /// too.
     pub(crate) fn note_durable(&self, is_durable: bool) {
         self.is_durable.set(is_durable);
     }
 
-    /// Waits until the log is synced, if the write concern asks for the disk: what the reply says then survives a power
-    /// cut, whichever functions have written it, and also if the command only found what others had written. Costs
-    /// nothing if the command has noted that it waited, or if the whole log is synced.
+    /// Waits until the log is synced, if the write concern asks for the disk: then everything that the reply reports
+    /// survives a power cut, whichever function has written it, even if the command only read the writes of other
+    /// clients. Costs nothing if the command has noted that it waited, or if the whole log is synced.
     ///
     /// # Errors
-    /// That of the command; that of the sync.
+    /// The error of the command; the error of the sync.
     pub(crate) fn wait_for_disk<T>(&self, result: CommandResult<T>) -> CommandResult<T> {
         if !self.write_concern.synced || self.is_durable.get() {
             return result;

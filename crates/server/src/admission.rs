@@ -1,9 +1,9 @@
 //! How many requests are executed at a time.
 //!
-//! A request needs a permit of its principal's share, then one of all. A share has as many as `--threads` says, and all
-//! together have an eighth more: so no principal holds all, and at most a share's number of requests of each other
-//! principal is before one that waits. Requests that end or watch others, or keep a connection (`Lane::Control`), are
-//! short, and have permits of their own.
+//! A request needs a permit of its principal's share, then one of all. A share has `--threads` permits, and all shares
+//! together have an eighth more. So no principal holds all permits, and a waiting request is preceded by at most one
+//! share's number of requests of each other principal. Requests that end or watch others, or keep a connection
+//! (`Lane::Control`), are short, and have permits of their own.
 
 use crate::principal::Principal;
 use alluvium_env::sync::Mutex;
@@ -23,7 +23,7 @@ pub(crate) enum Lane {
 /// The permits of requests of control, and how many of them one principal may hold.
 pub(crate) const CONTROL: usize = 8;
 const CONTROL_OF_EACH: usize = 6;
-/// All principals together have one permit more than a share for each of this number.
+/// All principals together have the permits of one share and, for every eight of these, one more.
 const OTHERS: usize = 8;
 
 /// The permits of a server.
@@ -34,7 +34,7 @@ pub(crate) struct Admission {
     shares: Mutex<HashMap<Principal, Weak<Share>>>,
 }
 
-/// What one principal may hold.
+/// The permits that one principal holds and waits for.
 struct Share {
     ordinary: Arc<Semaphore>,
     control: Arc<Semaphore>,

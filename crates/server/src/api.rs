@@ -13,10 +13,10 @@ pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
     is_stable.then_some(VERSION).into_iter()
 }
 
-/// Checks what a client says about the version of the interface that it uses.
+/// Checks the API version that a client declares.
 ///
 /// # Errors
-/// Error 322 for another version, 323 for a command or stage that is not of version 1 and was to be refused.
+/// Error 322 for another version, 323 for a command or stage outside version 1, if the client set `apiStrict`.
 pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult<()> {
     let Some(version) = body.text("apiVersion") else {
         let options = ["apiStrict", "apiDeprecationErrors"];

@@ -31,7 +31,7 @@ pub(crate) enum Filled {
     All,
     /// It has as many as it may.
     Count,
-    /// It has as many bytes as it may, or as memory is there for.
+    /// The batch has the maximum number of bytes, or memory for no more.
     Bytes,
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn charge_whole(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     Ok(())
 }
 
-/// What the cursor of a reply reads, and how much of it at once.
+/// The documents that the cursor of a reply reads, and the limits of its first batch.
 pub(crate) struct FirstBatch {
     /// The documents.
     pub documents: Documents,

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// The code for a name that no collection can have.
 const INVALID_NAMESPACE: i32 = 73;
 
-/// What documents of at most this number of bytes take is not charged.
+/// The memory of documents of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
 
 /// A command with its fields, and what it works on.
@@ -39,7 +39,7 @@ pub(crate) struct Call<'a> {
     pub client: &'a Client,
     /// The name of the command, as in the registry.
     pub name: &'static str,
-    /// What the command needs.
+    /// The privileges that the command needs.
     pub access: Access,
     /// True if the command returns documents that a client has stored.
     pub is_query: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Call<'a> {
     pub write_concern: WriteConcern,
     /// The records of a retryable write.
     pub retry: Option<Retry>,
-    /// What a read sees, if it asks for a snapshot.
+    /// The snapshot that a read has requested.
     pub snapshot: Option<ReadAt>,
     /// When it began, on the server's clock.
     pub began: Duration,
@@ -77,7 +77,7 @@ pub(crate) struct Call<'a> {
     pub counts: RefCell<Map>,
     /// The last statements that were carried out, as entries of the profiler.
     pub carried_out: RefCell<VecDeque<Map>>,
-    /// What the reply says is on the disk already: see [`Call::wait_for_disk`].
+    /// True if everything that the reply reports is on the disk already: see [`Call::wait_for_disk`].
     pub is_durable: Cell<bool>,
 }
 
@@ -164,10 +164,11 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::collection_called`], for the statement at a position: of a retryable write, its record is put, too.
+    /// As [`Call::collection_called`], for the statement at a position. For a retryable write, the record of the
+    /// statement is stored, too.
     ///
     /// # Errors
-    /// That of a fail point.
+    /// The error that a fail point sets.
     pub(crate) fn recording(
         &self,
         name: &str,
@@ -181,10 +182,10 @@ impl Call<'_> {
         Ok(collection.with_record(retry.record(at, result)))
     }
 
-    /// Does what a fail point says about a statement of a retryable write.
+    /// Applies the fail point to a statement of a retryable write.
     ///
     /// # Errors
-    /// That of the fail point.
+    /// The error that the fail point sets.
     pub(crate) fn fail_write(&self) -> CommandResult<()> {
         match self.shared.fail_points.on_write().filter(|_| self.retry.is_some()) {
             None => Ok(()),
@@ -224,7 +225,7 @@ impl Call<'_> {
         }
     }
 
-    /// What the user needs to read on in a cursor of this command.
+    /// The privileges that a user needs to continue a cursor of this command.
     ///
     /// # Errors
     /// As [`Access::needs`].

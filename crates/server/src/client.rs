@@ -1,4 +1,4 @@
-//! What is known about a connection.
+//! The state of a connection.
 
 use crate::fields::Fields;
 use crate::memory::Charge;
@@ -20,7 +20,7 @@ pub(crate) struct Client {
     pub address: String,
     /// The other end, and the login.
     pub peer: Peer,
-    /// What the client says about itself in `hello`.
+    /// The client's description of itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
     /// The request that runs.
     pub running: Running,

@@ -4,8 +4,8 @@
 //! numbers, so a time is the second with the distance of the batch's last number from the first number of the second: a
 //! batch has one time, two batches have different ones, and no write is made to record them.
 //!
-//! Times never go back, and none is given twice: a mark is on the disk before a second above it is used, and after a
-//! start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
+//! Times never decrease, and no time is given twice: a mark is on the disk before a second above it is used, and after
+//! a start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -47,13 +47,13 @@ struct State {
     number: u64,
     /// Seconds up to this one may be used.
     mark: u32,
-    /// The last seconds that were used. The first time after a start is of the first of them.
+    /// The last seconds that were used. The first time after a start belongs to the first of these.
     spans: VecDeque<Span>,
     /// True once the mark was written for the last time.
     is_closed: bool,
 }
 
-/// The numbers from `first` on have times of a second, from an ordinal on.
+/// The numbers from `first` upwards have times in one second, with ordinals from `ordinal` upwards.
 #[derive(Clone, Copy)]
 struct Span {
     first: u64,
@@ -134,7 +134,7 @@ impl ClusterTime {
         u32::try_from(seconds).unwrap_or(PART_MAX).min(PART_MAX)
     }
 
-    /// The first second of this run, which none before it has used.
+    /// The first second of this run. No earlier run has used it.
     fn first_second(&self, mark: u32) -> u32 {
         self.clock().max(mark.saturating_add(1))
     }
@@ -234,7 +234,8 @@ impl ClusterTime {
         }
     }
 
-    /// Writes a mark that allows a second. While writes are held back, or if it cannot be written, the mark stays.
+    /// Writes a mark that allows times up to `second`. The previous mark stays while writes are held back, or if the
+    /// write fails.
     fn mark(&self, second: u32, gate: &WriteGate) {
         let _one_at_a_time = self.marking.lock();
         let ahead = second.max(self.clock().saturating_add(AHEAD)).min(PART_MAX);

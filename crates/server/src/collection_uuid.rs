@@ -22,7 +22,7 @@ fn of_number(number: u64) -> Value {
     of_bytes(bytes)
 }
 
-/// A UUID of bytes of any content, of which the first sixteen count.
+/// A UUID made of the first sixteen bytes, whatever their content.
 pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
     bytes.resize(16, 0);
     // Version 8, which leaves the content to the maker, and the variant of RFC 9562.

@@ -90,11 +90,11 @@ pub(crate) struct Command {
     pub aliases: &'static [&'static str],
     /// Its fields, without those that all commands have.
     pub fields: &'static [Field],
-    /// What a user needs to run it.
+    /// The privileges that a user needs to run it.
     pub access: Access,
     /// True if it is sent to the database `admin` only.
     pub admin_only: bool,
-    /// What it writes.
+    /// Its kind of writes.
     pub writes: Writes,
     /// True if a repetition of it is not applied again.
     pub retryable: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Command {
     pub is_stable: bool,
     /// Whom it waits for before it is executed.
     pub lane: Lane,
-    /// What the latencies of a collection count it as.
+    /// Its class in the latencies of a collection.
     pub usage: Use,
     /// The kind of operation that `currentOp` and `system.profile` show.
     pub op: &'static str,
@@ -133,7 +133,7 @@ pub(crate) struct Command {
 /// Explains a command on a collection, from its fields.
 type Explain = fn(&Call<'_>, &str, &Map) -> CommandResult<Map>;
 
-/// What a command writes.
+/// The kind of writes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// Nothing that a lock of `fsync` holds back: it has no write concern.
@@ -153,11 +153,11 @@ pub(crate) enum Levels {
     Local,
     /// All levels but `snapshot`.
     Majority,
-    /// All levels, of which `snapshot` has the effect of an error where the command cannot read one.
+    /// All levels; `snapshot` is an error where the command cannot read at a snapshot.
     Any,
     /// All levels: it can read a snapshot.
     Snapshot,
-    /// That of the query whose cursor it reads; drivers repeat it.
+    /// The level of the query whose cursor it reads; drivers repeat it.
     OfCursor,
 }
 
@@ -211,7 +211,7 @@ impl Command {
         Self { is_stable: true, ..self }
     }
 
-    /// The command, in the lane of control.
+    /// The command, executed in the control lane.
     const fn control(self) -> Self {
         Self { lane: Lane::Control, ..self }
     }
@@ -258,8 +258,8 @@ impl Command {
         self.fields.iter().any(|field| field.handling == Handling::Secret)
     }
 
-    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Of a
-    /// command with secrets, only fields that are known to be none are shown.
+    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Only
+    /// the fields of a command with secrets that are known not to be secret are shown.
     pub(crate) fn shown(&self, body: &Arc<Map>) -> Arc<Map> {
         if !self.has_secrets() {
             return Arc::clone(body);
@@ -294,7 +294,7 @@ impl Command {
     }
 }
 
-/// What is shown in place of a secret, as in MongoDB.
+/// The text that replaces a secret, as in MongoDB.
 const HIDDEN: &str = "xxx";
 
 /// The collection that the first field names in the database; without one, the database.

@@ -7,7 +7,7 @@ use alluvium::{Durability, Map, Timestamp, Value};
 /// How a write is acknowledged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct WriteConcern {
-    /// The client does not want to know what failed: `w: 0`.
+    /// The client does not ask for failures: `w: 0`.
     pub unacknowledged: bool,
     /// The write waits until it is on the disk: `j: true`, or `w: "majority"`, since this server is the majority.
     pub synced: bool,
@@ -33,7 +33,7 @@ const READ_FIELDS: &[Field] = &[
     optional("provenance", Kind::Text),
 ];
 
-/// Who has set a concern; clients repeat what they were sent.
+/// The origin of a concern; clients repeat what they were sent.
 const PROVENANCES: [&str; 5] =
     ["clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault"];
 
@@ -115,7 +115,7 @@ impl WriteConcern {
     }
 }
 
-/// What a read sees.
+/// The writes that a read sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadLevel {
     /// The latest writes.

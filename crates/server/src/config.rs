@@ -32,13 +32,14 @@ pub struct Config {
     pub threads: usize,
     /// The memory of all requests and replies in bytes; 0 is a quarter of the database's, and at least 128 MB.
     pub request_bytes_max: usize,
-    /// How long a client may take to read a reply, beside the time for its length, while memory lacks.
+    /// The time that a client may take to read a reply while memory is short, in addition to the time for the reply's
+    /// length.
     pub unread_max: Duration,
-    /// Commands need a login, as soon as there is a user. Before, connections of other machines may do nothing.
+    /// Commands need a login once there is a user. Until then, connections from other machines may run no command.
     pub authentication: bool,
     /// The file that gets a line for each login, refusal and act of administration.
     pub audit: Option<PathBuf>,
-    /// What the profilers of databases keep at the start: nothing for 0, slow operations for 1, all for 2.
+    /// The initial level of the profilers of databases: 0 keeps nothing, 1 slow operations, 2 all.
     pub profile: u8,
     /// The milliseconds after which an operation is slow; by default, MongoDB's.
     pub slow_ms: Option<i64>,

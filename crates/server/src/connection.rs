@@ -37,7 +37,7 @@ const QUICK_REQUESTS: u32 = 4;
 /// The time between two looks at whether the client of a write that is held back is gone.
 const GATE_CHECK: Duration = Duration::from_millis(100);
 
-/// What a request has while it is executed.
+/// The permits of a request while it is executed.
 type Admitted<'a> = (Permit, Option<Writing<'a>>);
 
 /// A connection.
@@ -304,7 +304,7 @@ struct Outgoing {
     compressor: Option<Compressor>,
 }
 
-/// Who pays for the memory of a connection's requests now.
+/// The principal whose account is charged for the connection's requests now.
 fn payer<'a>(shared: &'a Shared, client: &Client) -> Payer<'a> {
     let (principal, is_user) = client.peer.principal();
     let is_stranger = !is_user && shared.security.is_checked(&client.peer);

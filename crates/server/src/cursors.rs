@@ -18,11 +18,11 @@ const CURSORS_MAX: usize = 10_000;
 
 /// One in this number is closed then.
 const CLOSED_AT_ONCE: usize = 100;
-/// The part of the database's memory, and the least memory, that cursors have while they are not read. Beyond it they
-/// are closed, too.
+/// The part of the database's memory, and the least memory, that cursors have while they are not read. Cursors beyond
+/// this limit are closed.
 const MEMORY_PART: usize = 4;
 const MEMORY_MIN: usize = 32 << 20;
-/// What a cursor of a short query takes besides the documents that it has read ahead.
+/// The memory of a cursor of a short query, without the documents that it has read ahead.
 const CURSOR_BYTES: usize = 8 << 10;
 /// A parsed and planned query is taken to need this many times the memory of its fields.
 const QUERY_FACTOR: usize = 8;
@@ -30,7 +30,7 @@ const QUERY_FACTOR: usize = 8;
 /// A cursor that was not read for this long is closed, by default.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
 
-/// What a cursor reads.
+/// The documents that a cursor reads.
 pub(crate) enum Documents {
     /// A query or a pipeline, with a document that did not fit the last batch.
     Query(Box<Cursor>, Option<Document>),
@@ -144,7 +144,7 @@ fn with_record_id(document: &Document) -> alluvium::Result<Document> {
 
 /// An open cursor.
 pub(crate) struct OpenCursor {
-    /// What it reads.
+    /// The documents that it reads.
     pub documents: Documents,
     /// `database.collection`.
     pub namespace: String,
@@ -155,7 +155,7 @@ pub(crate) struct OpenCursor {
     pub user: Option<String>,
     /// The memory of the fields of the command that opened it.
     pub fields_bytes: usize,
-    /// What its user needs to read on.
+    /// The privileges that its user needs to continue it.
     pub needs: Vec<Need<'static>>,
     /// The session that it belongs to.
     pub session: Option<SessionId>,
@@ -238,7 +238,7 @@ impl State {
     }
 }
 
-/// What became of a cursor that was to be closed.
+/// The outcome of closing a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Killed {
     /// It was closed.

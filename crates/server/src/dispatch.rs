@@ -117,7 +117,7 @@ fn find(shared: &Shared, name: &str) -> Option<&'static Command> {
     commands::find(name).filter(|command| !command.is_for_tests || shared.config.test_commands)
 }
 
-/// What a fail point does to a request.
+/// The failure that a fail point sets for a request.
 pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Option<Failure> {
     if !shared.fail_points.are_on() {
         return None;

@@ -11,7 +11,7 @@ pub(crate) struct CommandError {
     pub code: i32,
     /// MongoDB's name of the code.
     pub name: &'static str,
-    /// What failed, and what to do.
+    /// The failure and its remedy.
     pub message: String,
     /// Other fields of the reply, such as `keyValue`.
     pub fields: Map,

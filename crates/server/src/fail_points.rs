@@ -80,7 +80,7 @@ impl Point {
     }
 }
 
-/// What a fail point does to a retryable write.
+/// The effect of a fail point on a retryable write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FailedWrite {
     /// The write is not carried out, and has this error; otherwise it is.
@@ -131,7 +131,7 @@ impl FailPoints {
         (point.mode != Mode::Off && applies(&point.data) && point.enter(&*self.rng)).then(|| point.data.clone())
     }
 
-    /// What is to happen to a command.
+    /// The failures for a command.
     pub(crate) fn on_command(&self, candidate: &Candidate<'_>) -> Option<Failure> {
         let data = self.enter(COMMAND, |data| failure::applies(data, candidate))?;
         Some(Failure::of(&data, COMMAND))
@@ -146,7 +146,7 @@ impl FailPoints {
         )
     }
 
-    /// What happens to a statement of a retryable write.
+    /// The failure set for a statement of a retryable write.
     pub(crate) fn on_write(&self) -> Option<FailedWrite> {
         let data = self.enter(WRITE, |_| true)?;
         let closes = !data.contains("closeConnection") || data.flag("closeConnection");
@@ -159,8 +159,8 @@ impl FailPoints {
     }
 }
 
-/// The mode of a document is that of the first of its fields in the order `times`, `skip`, `activationProbability`, as in
-/// MongoDB: drivers send all of them, those without a use as zero.
+/// The first field of the document, in the order `times`, `skip`, `activationProbability`, determines the mode, as in
+/// MongoDB. Drivers send all of them, and zero for those without a use.
 fn parse_mode(mode: &Value) -> CommandResult<Mode> {
     let wrong = || {
         let message = "the mode of a fail point is \"off\", \"alwaysOn\", {times: N}, {skip: N} or \

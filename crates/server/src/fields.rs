@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Integer,
     /// A number; its fraction does not count.
     Number,
-    /// A number without a fraction, of which the amount counts.
+    /// An integer of any numeric type; its absolute value counts.
     Limit,
     /// A number of 32 bits.
     Int32,
@@ -65,7 +65,7 @@ pub(crate) struct Field {
     pub kind: Kind,
     /// True if a command without it is refused.
     pub required: bool,
-    /// True if null is of a wrong type; otherwise it counts as missing.
+    /// True if null is an error of type; otherwise it counts as missing.
     pub refuses_null: bool,
     /// How its value is handled.
     pub handling: Handling,
@@ -268,7 +268,7 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
 }
 
 /// True if the fields of a command are certainly right: known if the command is strict, of their types, and none
-/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] say what is wrong.
+/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] return the error.
 pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_beside: impl Fn(&str) -> bool) -> bool {
     let is_right = |(at, (name, value)): (usize, &(Value, Value))| {
         let Some(name) = name.as_str() else { return false };

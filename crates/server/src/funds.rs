@@ -22,7 +22,7 @@ pub(crate) struct Funds<'c> {
 }
 
 impl Funds<'_> {
-    /// Charges what a document takes that is decoded, or a reply, while a command is executed.
+    /// Charges the memory of a decoded document or of a reply while a command is executed.
     ///
     /// # Errors
     /// Error 462 if the memory is not free for some time.

@@ -17,10 +17,10 @@ pub struct Host(String);
 /// The name of a replica set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetName {
-    /// That of `replSetInitiate`; before, one that no other database has, so that a driver does not take another server
-    /// for this one.
+    /// The name given by `replSetInitiate`; before that, a name that no other database has, so that a driver does not
+    /// take another server for this one.
     OfDatabase,
-    /// This one.
+    /// The name given in the settings.
     Given(String),
 }
 

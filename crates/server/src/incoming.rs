@@ -69,7 +69,7 @@ impl Head {
     }
 }
 
-/// Who pays for the memory of a message.
+/// The principal whose account is charged for a message.
 #[derive(Clone)]
 pub(crate) struct Payer<'a> {
     /// The account.
@@ -159,7 +159,7 @@ impl Incoming {
         Ok(Some(charge))
     }
 
-    /// Reads bytes, of which this number is missing. False at the end of the connection.
+    /// Reads bytes, of which `missing` are still needed. False at the end of the connection.
     async fn read(&mut self, stream: &mut impl Stream, missing: usize) -> io::Result<bool> {
         let room = self.count + missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
         if self.room.len() < room {
@@ -190,7 +190,8 @@ impl Incoming {
         }
     }
 
-    /// Removes a message, and returns it: a long one with its room.
+    /// Removes a message and returns it. The returned vector keeps the buffer; the bytes after the message move to a
+    /// new one.
     pub(crate) fn take(&mut self, length: usize) -> Vec<u8> {
         let rest = self.room.get(length..self.count).unwrap_or_default().to_vec();
         self.count = rest.len();

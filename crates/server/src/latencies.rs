@@ -28,7 +28,7 @@ struct OfCollection {
     scans: AtomicU64,
 }
 
-/// What a command does to a collection.
+/// The class of a command in the latencies of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     Query,

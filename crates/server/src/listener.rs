@@ -71,7 +71,7 @@ pub enum ServeError {
     /// The configuration of the replica set cannot be read.
     #[error("cannot read the configuration of the replica set: {0}")]
     ReplicaSet(String),
-    /// What clients have set cannot be read.
+    /// The settings that clients have stored cannot be read.
     #[error("cannot read the settings of the server: {0}")]
     Settings(String),
     /// The system refuses threads.
@@ -140,7 +140,7 @@ impl Server {
         self.monitors.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// What all connections share.
+    /// The state that all connections share.
     pub(crate) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -218,7 +218,7 @@ async fn keep_house(shared: Arc<Shared>) {
     }
 }
 
-/// What a server listens at.
+/// The sockets and addresses that a server listens at.
 struct Bound {
     listeners: Vec<TcpListener>,
     sockets: Vec<(UnixListener, SocketFile)>,

@@ -51,7 +51,7 @@ pub(crate) fn memory_of_process() -> Option<[u64; 2]> {
 pub(crate) struct Processor {
     /// Its name.
     pub name: String,
-    /// What it can do, as words.
+    /// Its features, as words.
     pub features: String,
     /// Its frequency in MHz.
     pub frequency: String,

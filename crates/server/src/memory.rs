@@ -1,8 +1,9 @@
 //! The memory of requests and replies.
 //!
-//! A message of some size is charged to an account before it is read, expanded and decoded, and the reply that a client does
-//! not read while it waits to be sent. What does not fit waits for a time, in the order of arrival, and is refused then.
-//! Small requests never wait: they are charged, too, even beyond the capacity, of which they can take little.
+//! A message of some size is charged to an account before it is read, expanded and decoded, and the reply that a client
+//! does not read while it waits to be sent. A message or reply that does not fit waits for a time, in the order of
+//! arrival, and is then refused. Small requests never wait: they are charged even beyond the capacity, because they can
+//! exceed it only by a little.
 //!
 //! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
 //! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for
@@ -22,10 +23,10 @@ const CAPACITY_MIN: usize = 64 << 20;
 const PART: usize = 4;
 /// The memory of the messages of connections that have to log in.
 const STRANGERS: usize = 16 << 20;
-/// What is charged at once, and never waits: for requests and replies, and for strangers.
+/// The bytes that are charged at once and never wait: for requests and replies, and for clients without a login.
 pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
-/// What a request that is executed may take beyond the capacity: a document of the greatest size, decoded.
+/// The memory that an executing request may take beyond the capacity: that of the largest document, decoded.
 const OVERDRAFT_MAX: usize = 17 << 20;
 /// One thread may wait for memory for each of these parts of the capacity, and two at least: each thread has a permit and a
 /// document, which may be as large as the part.
@@ -213,7 +214,7 @@ impl State {
         self.used + bytes <= capacity && (own == 0 || own + bytes <= capacity / 4 * 3)
     }
 
-    /// Whether a charge of a request that is executed fits, and if so, whether only by exceeding the capacity.
+    /// `None` if the charge of an executing request does not fit; true if it fits only by exceeding the capacity.
     fn fits_running(&self, capacity: usize, bytes: usize) -> Option<bool> {
         if self.used + bytes <= capacity {
             return Some(false);
@@ -273,12 +274,12 @@ impl Account {
 }
 
 impl Charge {
-    /// The bytes.
+    /// The number of bytes charged.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Gives back what exceeds this.
+    /// Releases the bytes of the charge that exceed `bytes`.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some(free) = self.bytes.checked_sub(bytes).filter(|free| *free > 0) {
             self.bytes = bytes;

@@ -1,5 +1,5 @@
-//! What `docs/SERVER.md` promises, in simulated time and on a disk that loses power: `docs/PROMISES.md` has the
-//! sentences.
+//! The promises of `docs/SERVER.md`, tested in simulated time and on a disk that loses power: `docs/PROMISES.md` has
+//! the sentences.
 
 mod audit;
 mod concerns;

@@ -1,8 +1,8 @@
-//! The shapes of queries: what those have in common that differ only in values.
+//! The shapes of queries: queries that differ only in values have the same shape.
 //!
-//! There are two of them, as in MongoDB. The shape of the plan (`planCacheShapeHash`) has what decides about plans: the
-//! conditions in any order, without their values; the sort, the fields that are needed, and the collation. The shape of
-//! the query (`queryShapeHash`) has all parts of a command in their order, with the types of the values.
+//! There are two of them, as in MongoDB. The shape of the plan (`planCacheShapeHash`) has the parts that decide about
+//! plans: the conditions in any order, without their values; the sort, the fields that are needed, and the collation.
+//! The shape of the query (`queryShapeHash`) has all parts of a command in their order, with the types of the values.
 
 mod conditions;
 mod stages;
@@ -34,7 +34,7 @@ struct Parts {
     sort: Map,
     projection: Map,
     collation: Map,
-    /// What later stages of a pipeline need.
+    /// The fields that later stages of a pipeline need.
     needed: String,
 }
 

@@ -13,14 +13,14 @@ use alluvium_wire::{OpCode, Request, Sealed, WireError};
 
 /// A message of at most this number of bytes is decoded without counting what it takes.
 const UNCOUNTED: usize = 2 << 10;
-/// What a request takes is not charged below this.
+/// The memory of a request is not charged below this number of bytes.
 const UNCHARGED: usize = 64 << 10;
 
 /// A request, and how its reply is sent.
 pub(crate) struct Received {
     /// The request.
     pub request: Request,
-    /// What the reply is compressed by.
+    /// The compressor of the reply.
     pub compressor: Option<Compressor>,
     /// The memory of the request.
     pub charge: Option<Charge>,

@@ -23,7 +23,7 @@ pub(crate) struct Lines {
     pub lines: VecDeque<String>,
     /// The number of lines since the start.
     pub written: u64,
-    /// Those of the start that an administrator should read.
+    /// The messages of the start that an administrator should read.
     pub warnings: Vec<String>,
 }
 

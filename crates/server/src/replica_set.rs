@@ -19,7 +19,7 @@ pub(crate) struct ReplicaSet {
     name: Option<SetName>,
     /// The address of the settings.
     advertised: Option<Host>,
-    /// What `replSetInitiate` and `replSetReconfig` have stored.
+    /// The configuration stored by `replSetInitiate` and `replSetReconfig`.
     stored: Mutex<Option<Stored>>,
     /// Held by the thread that stores another configuration, while it writes.
     changing: Mutex<()>,
@@ -84,8 +84,8 @@ impl ReplicaSet {
         format!("{:016x}", self.db.store().database_id())
     }
 
-    /// What is stored. A configuration that was copied from another database is not one of this server, which would send
-    /// its clients to the server of that.
+    /// The stored configuration. A configuration that was copied from another database does not belong to this server,
+    /// which would send its clients to the server of that.
     fn read(&self) -> CommandResult<Option<Stored>> {
         let own = self.database();
         for document in self.collection().find(Map::new()).run()? {

@@ -174,7 +174,7 @@ fn earlier(id: &Map, record: &Map) -> Option<(i32, CommandResult<Map>)> {
     Some((statement, Ok(record.document("result")?.clone())))
 }
 
-/// What the `_id`s of a session's records begin with.
+/// The common beginning of the `_id`s of a session's records.
 fn record_id(session: &SessionId) -> Map {
     let uuid = Value::Binary(Binary { subtype: UUID, bytes: session.uuid.to_vec() });
     Map::from([("id", uuid), ("user", session.user.as_deref().map_or(Value::Null, Value::from))])

@@ -1,4 +1,4 @@
-//! Users, roles, logins, and what a user may do.
+//! Users, roles, logins, and the rights of users.
 //!
 //! A login fills the [`login::State`] of a connection. [`check`] compares what a command needs ([`needs`]) with the
 //! privileges that the roles of the user give, which [`directory`] reads from the collections `admin.system.users` and
@@ -34,7 +34,7 @@ pub(crate) struct Security {
     pub audit: Audit,
     /// False if every connection may do everything.
     required: bool,
-    /// What the made-up credentials of unknown users are derived from.
+    /// The secret from which the made-up credentials of unknown users are derived.
     secret: [u8; 32],
 }
 

@@ -55,10 +55,10 @@ pub(crate) fn is_local(name: &str) -> bool {
     stages::find(name).is_some_and(|row| row.only_local)
 }
 
-/// Checks that the stages of this module are where they may be.
+/// Checks that the stages of this module are in allowed positions.
 ///
 /// # Errors
-/// Error 73 or that of the stage over something else; 40600 in `$facet`; 40602 behind another stage.
+/// Error 73 or that of the stage over something else; 40600 in `$facet`; 40602 after another stage.
 pub(crate) fn check(db: &str, collection: Option<&str>, pipeline: &[Value]) -> CommandResult<()> {
     // What follows the first field of a stage is refused with it.
     for raw in stages::walk(collection, pipeline).filter(|raw| raw.field == 0) {
@@ -72,7 +72,7 @@ pub(crate) fn check(db: &str, collection: Option<&str>, pipeline: &[Value]) -> C
     Ok(())
 }
 
-/// True if a stage is over what it has to be over; what it has to be over, for the error.
+/// True if the pipeline has the source that a stage demands; and that source, for the error.
 fn fits(over: Over, db: &str, collection: Option<&str>) -> (bool, &'static str) {
     let no_collection = collection.is_none();
     match over {

@@ -55,7 +55,8 @@ struct Session {
     ended: bool,
 }
 
-/// Sessions that end. No write begins in them until this is dropped: then they are gone, or as they were before.
+/// Sessions that end. No write begins in these sessions until this is dropped. After that they have either ended or are
+/// unchanged.
 pub(crate) struct Ending<'a> {
     sessions: &'a Sessions,
     /// The sessions.

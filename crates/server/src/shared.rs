@@ -1,4 +1,4 @@
-//! What all connections share.
+//! The state that all connections share.
 
 use crate::admission::Admission;
 use crate::cluster_time::ClusterTime;
@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What `autoCompact` was called with: megabytes, and whether it runs once.
+/// The arguments of `autoCompact`: megabytes, and true if it runs once.
 type AutoCompact = (i64, bool);
 
 /// The state of a server.
@@ -67,7 +67,7 @@ pub(crate) struct Shared {
     pub strangers: Memory,
     /// Running commands.
     pub operations: Operations,
-    /// What `autoCompact` was called with, while it is enabled.
+    /// The arguments of `autoCompact` while it is enabled.
     pub auto_compact: Mutex<Option<AutoCompact>>,
     /// Parameters of the server that clients have set.
     pub parameters: Mutex<Parameters>,
@@ -99,7 +99,7 @@ pub(crate) struct Shared {
     pub started: Duration,
     /// The number of requests that are executed on threads of the runtime.
     pub executing: AtomicUsize,
-    /// Notified when a client wants the server to end.
+    /// Notified when a client shuts the server down.
     pub shutdown: Notify,
     /// Threads of connections.
     pub threads: Arc<Threads>,

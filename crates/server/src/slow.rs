@@ -13,10 +13,10 @@ use std::time::Duration;
 const SLOW_MS: i64 = 100;
 /// The entries of all databases that are kept; older ones are dropped.
 pub(crate) const ENTRIES_MAX: usize = 1_000;
-/// The most bytes of a command or a plan in it, as in MongoDB.
+/// A longer command or plan is cut in an entry, as in MongoDB.
 const FIELD_BYTES_MAX: usize = 50_000;
 
-/// What the profiler of a database keeps.
+/// The operations that the profiler of a database keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Level {
     /// Nothing.
@@ -38,7 +38,7 @@ pub(crate) struct SlowOperations {
 struct State {
     slow_ms: Option<i64>,
     sample_rate: Option<f64>,
-    /// The level of databases that have none of their own.
+    /// The level of databases without a level of their own.
     level: Level,
     levels: HashMap<String, Level>,
     filters: HashMap<String, Map>,
@@ -50,7 +50,7 @@ struct Entry {
     fields: Map,
 }
 
-/// An entry without long fields, of which 1,000 would be kept.
+/// An entry with its long fields cut, because 1,000 entries are kept.
 pub(crate) fn cut(mut entry: Map) -> Map {
     for (_, value) in &mut entry.entries {
         let bytes = bson_size(value);
@@ -109,12 +109,12 @@ impl SlowOperations {
         Self { state: Mutex::new(State { level, slow_ms, ..State::default() }) }
     }
 
-    /// The time in milliseconds from which on an operation is slow.
+    /// An operation that takes at least this number of milliseconds is slow.
     pub(crate) fn threshold_ms(&self) -> i64 {
         self.state.lock().slow_ms.unwrap_or(SLOW_MS)
     }
 
-    /// Sets the time from which on an operation is slow. If it is negative, all are.
+    /// Sets the limit from which an operation is slow. If it is negative, all are.
     pub(crate) fn set_threshold_ms(&self, millis: i64) {
         self.state.lock().slow_ms = Some(millis);
     }
@@ -134,7 +134,7 @@ impl SlowOperations {
         self.state.lock().sample_rate = Some(rate);
     }
 
-    /// What operations of a database are kept, whatever time they take; `None` if the time decides.
+    /// The filter of the operations of a database that are kept, whatever time they take; `None` if the time decides.
     pub(crate) fn filter(&self, db: &str) -> Option<Map> {
         self.state.lock().filters.get(db).cloned()
     }

@@ -25,7 +25,7 @@ pub(crate) struct Snapshots {
 struct State {
     /// By the first time at which each is the latest state.
     by_time: BTreeMap<Timestamp, Kept>,
-    /// How many of them each principal has used last.
+    /// For each principal, the number of snapshots that it was the last to use.
     counts: HashMap<Principal, usize>,
 }
 
@@ -34,7 +34,7 @@ struct Kept {
     /// The last time at which it is known to be the latest state.
     to: Timestamp,
     last_used: Duration,
-    /// Who has used it last.
+    /// The principal that has used it last.
     by: Principal,
 }
 

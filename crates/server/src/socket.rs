@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_millis(20);
 /// The most bytes that are read at once.
 const READ_BYTES_MAX: usize = 256 << 10;
 
-/// What the runtime waits for. With the last one, the end of a stream is seen although there are bytes before it.
+/// The events that the runtime waits for. `PRIORITY` reports the end of a stream even if unread bytes precede it.
 #[cfg(target_os = "linux")]
 const WATCHED: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
 #[cfg(not(target_os = "linux"))]
@@ -70,7 +70,7 @@ impl Socket {
         Ok(Self { fd: Arc::new(fd), watched: None, is_answered: false })
     }
 
-    /// What [`is_gone`] looks at.
+    /// The descriptor that [`is_gone`] examines.
     pub(crate) fn descriptor(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.fd)
     }
@@ -88,7 +88,7 @@ impl Socket {
         }
     }
 
-    /// Waits until the other end is gone. This system is asked now and then.
+    /// Waits until the other end is gone. This system has no event for that, so it is polled.
     #[cfg(not(target_os = "linux"))]
     pub(crate) async fn gone(&mut self) {
         while !is_gone(&self.fd) {

@@ -1,6 +1,7 @@
 //! The statements of a command that writes.
 //!
-//! Those of a long command are decoded one by one: all of them would take many times the memory of their bytes.
+//! The statements of a long command are decoded one by one: together they would take many times the memory of their
+//! bytes.
 
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 
 /// Statements of more bytes are decoded one by one.
 const LONG: usize = 64 << 10;
-/// What a document of at most this number of bytes takes is not charged.
+/// The memory of a document of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
 
 /// Statements.

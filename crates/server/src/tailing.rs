@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What a request waits for.
+/// The condition that a request waits for.
 pub(crate) struct Wait {
     /// When it ends, on the server's clock.
     pub until: Duration,
@@ -34,12 +34,12 @@ impl Tailing {
         *self.wait.lock() = Some(wait);
     }
 
-    /// What the request that was executed waits for.
+    /// The condition that the executed request waits for.
     pub fn take_wait(&self) -> Option<Wait> {
         self.wait.lock().take()
     }
 
-    /// Notes that the request which is executed next has waited, and may do so until this time.
+    /// Notes that the next executed request has waited, and may wait until this time.
     pub fn resume(&self, until: Duration) {
         *self.resumed.lock() = Some(until);
     }

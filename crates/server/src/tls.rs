@@ -27,7 +27,8 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The private key of the certificate; by default it is in the same file.
     pub key: Option<PathBuf>,
-    /// The authorities of the certificates of clients; without this, clients are not asked for one.
+    /// The authorities that sign client certificates; `None`: clients are not asked for a
+    /// certificate.
     pub authorities: Option<PathBuf>,
     /// Clients without a certificate are refused.
     pub requires_client_certificate: bool,
@@ -44,7 +45,7 @@ pub enum TlsError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
     /// The certificate and the key cannot be used.
@@ -68,7 +69,7 @@ pub enum TlsError {
     NoAuthorities,
 }
 
-/// What a client has sent in a handshake.
+/// The data that a client has sent in a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Greeting {
     /// The subject of its certificate.

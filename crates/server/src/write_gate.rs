@@ -50,7 +50,7 @@ impl WriteGate {
     }
 
     /// Closes the gate, and waits for the writes in it. Returns the number of locks; `None` if the writes took longer
-    /// than the limit, and then the gate is as it was.
+    /// than the limit; the gate is unchanged then.
     pub(crate) fn lock(&self, limit: Duration) -> Option<u64> {
         let mut state = self.state.lock();
         state.locks += 1;

@@ -30,7 +30,7 @@ pub(crate) fn check_count(statements: usize) -> CommandResult<()> {
     }
 }
 
-/// What the statements of a command have done.
+/// The results of the statements of a command.
 pub(crate) struct Outcome {
     ordered: bool,
     over: bool,

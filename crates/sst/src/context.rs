@@ -35,8 +35,8 @@ pub(crate) fn new_context(level: i32, dictionary: Option<&[u8]>) -> Option<CCtx<
 ///
 /// - levels 1 and 2 index the dictionary with a table too small for it; with one of 2^16 slots,
 ///   level 1 goes from 1950 ns, 0.394 to 1700 ns, 0.362. The larger table must not be copied for
-///   each block, as zstd would from 8 KB on: attached, level 1 in 16 KB blocks takes 2000 ns a row
-///   in place of 2500, writing included;
+///   each block, as zstd does for blocks of 8 KB and more. Attached instead, level 1 in 16 KB
+///   blocks takes 2000 ns a row, writing included, instead of 2500;
 /// - level 4 is level 3 for twice the time (3500 ns, 0.348); greedy matching over rows of 16
 ///   slots makes it 4000 ns, 0.333, between 3 (2000 ns, 0.349) and 6 (8200 ns, 0.326).
 fn for_dictionary(level: i32) -> &'static [CParameter] {

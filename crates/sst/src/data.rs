@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::stored::{Content, Handle, Role};
 use alluvium_env::Result;
 
-/// Every this many blocks both ways are tried.
+/// The interval, in blocks, at which both ways are tried.
 const TRIAL_EVERY: u32 = 64;
 
 /// Stores the data blocks of a file one by one.

@@ -174,7 +174,7 @@ impl Held {
         }
     }
 
-    /// Holds partition `index` from now on, if the limit allows it.
+    /// Begins to hold partition `index`, if the limit allows it.
     pub(crate) fn put(&self, index: usize, block: &Arc<Block>) -> bool {
         let (Some(slot), Some(holder)) = (self.slots.get(index), &self.holder) else { return false };
         if !holder.reserve(block.weight()) {

@@ -109,7 +109,7 @@ impl SstIter {
     }
 
     /// Reads a data block, or the index partition `partition`: from the cache, from the read-ahead
-    /// buffer, or from the file, then perhaps with everything from `from` on.
+    /// buffer, or from the file, and then perhaps together with the bytes that begin at `from`.
     fn load(&mut self, at: Handle, partition: Option<usize>, from: u64) -> Result<Arc<Block>> {
         let (role, shape) = match partition {
             Some(_) => (Role::Partition, Shape::Partition),
@@ -141,8 +141,8 @@ impl SstIter {
         Ok(block)
     }
 
-    /// Fills the buffer from `from` on, if the scan is likely to continue, and if the buffer then
-    /// holds the block at `at`.
+    /// Fills the buffer, beginning at `from`, if the scan is likely to continue, and if the buffer
+    /// then holds the block at `at`.
     fn read_ahead(&mut self, at: Handle, role: Role, from: u64, in_order: bool) -> Result<()> {
         let wanted = match self.fill_cache {
             // A partition that was read by a seek: its data blocks are elsewhere.

@@ -40,7 +40,7 @@ pub struct FileMeta {
     pub entries: u64,
     /// The number of tombstones among them.
     pub tombstones: u64,
-    /// The bytes of all keys and values, as they were added.
+    /// The bytes of all added keys and values, uncompressed.
     pub raw_bytes: u64,
     /// The content id of the dictionary; 0 for none.
     pub dictionary_id: u64,

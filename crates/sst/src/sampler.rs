@@ -14,11 +14,11 @@ const LITTLE_TEXT: usize = 16;
 /// Collects samples from a stream of entries, and trains a dictionary on them.
 ///
 /// The samples are whole data blocks as a [`crate::Writer`] would pack them, spread evenly over the
-/// stream however long it is: when there are too many, every second one is dropped, and from then
-/// on every second block is taken. A dictionary trained on blocks contains their columns and keys
-/// too, and makes files of comment-like rows some 1% smaller than one trained on bare values. Of
-/// blocks that can be stored as columns only the text is a sample: the rest does not compress.
-/// Memory: 2 MiB and a block.
+/// stream however long it is: when there are too many, every second one is dropped, and afterwards
+/// every second block is taken. A dictionary trained on blocks contains their columns and keys too,
+/// and makes files of comment-like rows some 1% smaller than one trained on bare values. Of blocks
+/// that can be stored as columns only the text is a sample: the rest does not compress. Memory: 2
+/// MiB and a block.
 pub struct Sampler {
     block_bytes: usize,
     /// The open block, sampled or not.

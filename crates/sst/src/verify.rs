@@ -10,13 +10,13 @@ use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
 use std::cmp::Ordering;
 
-/// A check of an entry that is whole by itself: what is wrong with it, if anything.
+/// A check of the content of an undamaged entry: returns the fault, if there is one.
 pub type CheckEntry<'a> = dyn FnMut(&[u8], Kind) -> Option<String> + 'a;
 
 /// The blocks of an index partition are read at once, up to this many bytes.
 const MAX_REGION_READ: usize = 4 << 20;
 
-/// What was read of a file so far.
+/// The parts of a file that were read so far.
 #[derive(Default)]
 struct Seen {
     check: FileCheck,

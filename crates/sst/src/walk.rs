@@ -94,7 +94,7 @@ pub struct LostBlock {
     pub bytes: u64,
     /// A description of the damage.
     pub what: String,
-    /// They may hold entries: they were, or may have been, data blocks.
+    /// The bytes may hold entries, because they were, or may have been, data blocks.
     pub entries: bool,
     /// Lost entries are at or above this key; empty: from the beginning.
     pub from: Vec<u8>,

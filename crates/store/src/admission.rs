@@ -1,4 +1,4 @@
-//! Admission control: writers are slowed in proportion to debt, so that they never stall.
+//! Admission control slows writers in proportion to debt, so that they never stall.
 //!
 //! Debt is a number from 0 to 1: how full the space for sealed memtables is, how many runs wait to
 //! be merged, how many bytes compaction is behind; the largest counts. Up to one half, writers run

@@ -217,8 +217,8 @@ impl Commit {
     }
 
     /// Takes waiting requests. A change of the set of trees, a note or a seal forms a group alone.
-    /// If disk space is short, deletes do, too: they may use the reserve, and a write that may not
-    /// must not block them.
+    /// If disk space is short, deletes do so, too: they may use the reserve, and must not be
+    /// blocked by a write that may not use it.
     fn take_group(&self) -> Vec<Arc<Request>> {
         let short = self.wal.is_short();
         let mut queue = self.queue.requests.lock();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Finds the definitions that values use, for a store: [`crate::Options::definitions`].
 ///
-/// Called by flushes and compactions, on any thread, also while the store is being opened.
+/// Called by flushes and compactions, on any thread, even while the store is being opened.
 pub trait Definitions: Send + Sync + std::fmt::Debug {
     /// The tree with the definitions for the values of a tree with this description; `None` if
     /// these use no definitions.
@@ -17,8 +17,8 @@ pub trait Definitions: Send + Sync + std::fmt::Debug {
     /// The key of a definition in that tree.
     fn key(&self, number: u32) -> Vec<u8>;
 
-    /// Calls `note` with the number of each definition that a value uses. Of a damaged value, with
-    /// those before the damage. Numbers are below 2^20.
+    /// Calls `note` with the number of each definition that a value uses. For a damaged value, only
+    /// the definitions before the damage are passed. Numbers are below 2^20.
     fn used(&self, value: &[u8], note: &mut dyn FnMut(u32));
 
     /// A definition for the values of `tree`, if the layer above has it in memory, as it must have

@@ -48,7 +48,7 @@ pub enum Error {
     ForeignBase {
         /// The checkpoint that was named as base.
         base: PathBuf,
-        /// The database of which a checkpoint was to be made.
+        /// The database for which the checkpoint was requested.
         database: PathBuf,
     },
     /// Another process has the database open.

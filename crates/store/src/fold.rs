@@ -9,7 +9,7 @@ pub struct FoldError(pub String);
 
 /// Applies the deltas that [`crate::WriteBatch::delta`] writes: [`crate::Options::fold`].
 ///
-/// Called by readers, flushes and compactions, on any thread, also while the store is being opened.
+/// Called by readers, flushes and compactions, on any thread, even while the store is being opened.
 /// The same input must always give the same result, on every build that opens the store.
 pub trait Fold: Send + Sync + std::fmt::Debug {
     /// Applies `deltas`, oldest first, to the value `base` of `key`, and appends the new value to

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The state of the store: open, poisoned (it only reads), or closed.
 #[derive(Default)]
 pub(crate) struct Health {
-    /// No file is touched from now on.
+    /// No file is touched after this.
     closed: AtomicBool,
     /// The failure that ended writing.
     poisoned: OnceLock<Error>,
@@ -17,7 +17,8 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Of a store that opens; with its directory if that is for reading only.
+    /// The health of a store that is being opened. `read_only` is its directory if it is opened for
+    /// reading only.
     pub fn new(read_only: Option<PathBuf>) -> Self {
         Self { read_only, ..Self::default() }
     }

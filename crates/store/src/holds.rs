@@ -1,5 +1,5 @@
-//! What keeps the log: no segment is removed while a checkpoint reads the log, or after opening
-//! accepted its damage.
+//! Holds on the log: no segment is removed while a checkpoint reads the log, or after opening
+//! accepted damage in the log.
 //!
 //! Lock order: the lock in here is a leaf. No thread holds it while it removes segments; a thread
 //! that takes a hold waits until running removals have ended.
@@ -54,8 +54,8 @@ impl Holds {
         Some(Removing(self))
     }
 
-    /// The number of runs ingested so far. They are in no log, so a thread that copies files and
-    /// log compares it.
+    /// The number of runs ingested so far. An ingested run is not in the log, so a thread that
+    /// copies files and log compares the count before and after.
     pub fn ingested(&self) -> u64 {
         self.ingested.load(Ordering::SeqCst)
     }

@@ -1,5 +1,5 @@
-//! Ingestion: the index entries of documents that are older than their index become a sorted run
-//! beside newer writes.
+//! Ingestion adds a sorted run below newer writes: the entries of an index over documents that are
+//! older than the index.
 
 use crate::error::{Error, Result};
 use crate::keys::key_of;

@@ -49,7 +49,7 @@ impl<'a> ValuesOf<'a> {
         Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
     }
 
-    /// Restricts it to values from this one on.
+    /// Restricts it to values at or above this one.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};

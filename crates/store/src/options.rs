@@ -28,9 +28,9 @@ pub enum Durability {
 pub struct Options {
     /// Create the database if the directory is empty or absent. Default: true.
     pub create_if_missing: bool,
-    /// Open for reading only: no file is created, written, renamed or removed. What would be
-    /// written (manifests, the new end of the log, the files of a log that is larger than the
-    /// memtables) is kept in memory, within the budget. Writes are refused with
+    /// Open for reading only: no file is created, written, renamed or removed. The files that an
+    /// opening for writing would write (manifests, the new end of the log, the files of a log that
+    /// is larger than the memtables) are kept in memory, within the budget. Writes are refused with
     /// [`Error::OpenedForReading`], and no background work runs. Any number of processes may have a
     /// store open so, and none for writing beside them. Default: false.
     pub read_only: bool,
@@ -46,8 +46,8 @@ pub struct Options {
     pub durability: Durability,
     /// How often the log is synced under periodic durability. Default: 100 ms.
     pub sync_interval: Duration,
-    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random
-    /// reads cheaper, larger ones files smaller. Default: 2 KiB.
+    /// Bytes of a data block before compression, 1 KiB to 1 MiB. Smaller blocks make random reads
+    /// cheaper; larger blocks make files smaller. Default: 2 KiB.
     pub block_bytes: usize,
     /// Compression of blocks. Default: Zstandard, level 3.
     pub compression: Compression,

@@ -55,8 +55,8 @@ impl Poison {
     }
 
     /// The result of work on files. Work that fails after the store was closed fails for that
-    /// reason. A failure that broke the log or a manifest ends writing, also where the work itself
-    /// had succeeded before it.
+    /// reason. A failure that broke the log or a manifest ends writing, even if the work itself had
+    /// succeeded before the failure.
     pub fn after_work<T>(&self, result: Result<T>) -> Result<T> {
         let closed = result.is_err().then(|| self.health.check_open().err()).flatten();
         if closed.is_none() {

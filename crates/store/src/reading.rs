@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Bytes of the segment that the log ends with: only the notes of checkpoints are written to it.
 pub(crate) const SEGMENT_BYTES: u64 = 64 << 10;
 
-/// The directory as it is read: the overlay, and the environment over it.
+/// The directory for reading: the overlay, and the environment over it.
 pub(crate) struct Reading {
     pub env: Env,
     overlay: OverlayFs,

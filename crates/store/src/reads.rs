@@ -79,7 +79,7 @@ impl Reads {
         })
     }
 
-    /// As [`Reads::get`], for a store that is still being opened; `None` also if the value cannot
+    /// As [`Reads::get`], for a store that is still being opened; also `None` if the value cannot
     /// be read.
     pub fn get_if_readable(&self, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
         let mut value = Vec::new();

@@ -1,10 +1,10 @@
-//! What opening a store found and did.
+//! The findings and actions of opening a store.
 
 use alluvium_codec::entry::Seq;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What opening a store found and did.
+/// The findings and actions of opening a store.
 #[derive(Debug, Clone, Default)]
 pub struct OpenReport {
     /// The database was created.

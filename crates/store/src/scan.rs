@@ -21,11 +21,11 @@ pub struct Scan {
     started: bool,
     /// The error that ended the scan.
     failed: Option<Error>,
-    /// Where the scan starts: the first internal key of the range (forward), or the first above it
-    /// (reverse).
+    /// The start of the scan: the first internal key of the range (forward), or the first one above
+    /// it (reverse).
     from: Vec<u8>,
-    /// Where the scan ends: the first internal key above the range (forward), or the first of it
-    /// (reverse).
+    /// The end of the scan: the first internal key above the range (forward), or the first one of
+    /// it (reverse).
     stop: Vec<u8>,
     snapshot: Snapshot,
 }

@@ -30,7 +30,7 @@ pub struct Stats {
     /// Buffers of running flushes and compactions, and what the layer above has charged
     /// ([`Store::charge`]), now.
     pub job_bytes: usize,
-    /// What queries hold now; see [`Store::query_memory`].
+    /// The memory that queries hold now; see [`Store::query_memory`].
     pub query_bytes: usize,
     /// Changes that a database opened for reading only keeps in memory now, because it writes no files.
     pub unwritten_bytes: usize,
@@ -50,7 +50,7 @@ pub struct Stats {
     pub blocks_read_by_gets: u64,
     /// Debt now, 0 (none) to 1 (writers wait).
     pub debt: f64,
-    /// Bytes that compaction is behind, now.
+    /// The current backlog of compaction, in bytes.
     pub compaction_debt_bytes: u64,
     /// Writes that were slowed.
     pub admission_waits: u64,
@@ -58,7 +58,7 @@ pub struct Stats {
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
-    /// The age of the oldest snapshot now. Scans and cursors hold one, too.
+    /// The age of the oldest snapshot now. Scans and cursors also hold one each.
     pub oldest_snapshot_age: Option<Duration>,
     /// The number of the last operation that the oldest snapshot sees now.
     pub oldest_snapshot_seq: Option<u64>,
@@ -117,7 +117,7 @@ pub struct PartitionStats {
     pub compactions: u64,
     /// Bytes that these wrote.
     pub compacted_bytes: u64,
-    /// Bytes that compaction is behind.
+    /// The backlog of compaction, in bytes.
     pub compaction_debt_bytes: u64,
     /// Obsolete files that exist only because a reader holds them.
     pub files_held: usize,
@@ -182,7 +182,7 @@ pub struct TreeStats {
     pub entries: u64,
     /// Tombstones in these files.
     pub tombstones: u64,
-    /// Files that hold other trees, too.
+    /// Files that hold this tree and others.
     pub shared_files: u64,
     /// Bytes of the shared files.
     pub shared_bytes: u64,
@@ -255,8 +255,7 @@ impl Store {
         self.shared.budget.charge(Owner::Jobs, bytes)
     }
 
-    /// The account of a new query: what it holds is charged to the memory that all queries of the
-    /// store have together.
+    /// The account of a new query. Its memory is charged to the share that all queries of the store have together.
     ///
     /// ```
     /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;

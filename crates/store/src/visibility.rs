@@ -132,7 +132,7 @@ impl Visibility {
         self.moved.notify_all();
     }
 
-    /// Why some batch will never be applied, if so.
+    /// The reason why some batch will never be applied, if there is one.
     pub fn failure(&self) -> Option<Error> {
         self.state.lock().failed.clone()
     }

@@ -8,14 +8,14 @@ use alluvium_store::Options;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What readers find in the database in `dir`, on a disk that refuses every change there. They open
-/// it twice at once, so that nothing is written, and no writer is let in; they read and check
-/// everything; and with `copies`, a checkpoint that they make elsewhere has the same content.
-/// Afterwards all files have the same bytes. `None` if the creation of the database is unfinished:
-/// that is refused.
+/// The content that readers find in the database in `dir`, on a disk that refuses every change
+/// there. They open it twice at once, so that nothing is written, and no writer is let in; they
+/// read and check everything; and with `copies`, a checkpoint that they make elsewhere has the same
+/// content. Afterwards all files have the same bytes. `None` if the creation of the database is
+/// unfinished: that is refused.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// A description of the fault.
 pub fn read(world: &World, dir: &Path, options: &Options, copies: bool) -> Result<Option<State>, String> {
     let text = |what: &str, error: alluvium::Error| format!("reading only: {what}: {error}");
     let files = || contents_of(&*world.mem.clone(), dir);

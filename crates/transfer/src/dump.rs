@@ -63,7 +63,7 @@ pub struct DumpOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a dump contains.
+/// The content of a dump.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DumpReport {
     /// Collections.
@@ -121,7 +121,7 @@ fn dump_into(
     Ok(dumping.report)
 }
 
-/// What a dump keeps of a collection beside its documents.
+/// The description of a collection in a dump, beside its documents.
 struct About {
     /// The definitions of the indexes that were ready at the snapshot; the index on `_id` comes first.
     indexes: Vec<Map>,

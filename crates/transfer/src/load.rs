@@ -38,7 +38,7 @@ use std::sync::atomic::AtomicBool;
 /// The UTF-8 byte order mark. It may precede the text and is not part of it.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What a load does with a bad record: one that is not a document, that an index cannot take, or
+/// The action of a load for a bad record: one that is not a document, that an index cannot hold, or
 /// whose unique key belongs to another document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBad {
@@ -48,9 +48,9 @@ pub enum OnBad {
     /// end of the record (unclosed brackets, an impossible length).
     Skip,
     /// The record is repaired: numbers that BSON cannot hold are rounded as MongoDB's arithmetic rounds its results;
-    /// `NaN` and `Infinity` are taken; what is not UTF-8, half of a surrogate pair, and a zero character in a name
-    /// become U+FFFD; of several objects on one line each is a document; a field of CSV with text after its closing quote
-    /// is taken as it is. What cannot be repaired ends the load.
+    /// `NaN` and `Infinity` are taken; bytes that are not UTF-8, half of a surrogate pair, and a zero character in a
+    /// name become U+FFFD; each of several objects on one line is a document; a field of CSV with text after its
+    /// closing quote is taken as it is. A record that cannot be repaired ends the load.
     Repair,
 }
 
@@ -103,7 +103,7 @@ pub enum Outcome {
     Stopped,
 }
 
-/// What a load did.
+/// The result of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadReport {
     /// Whether the load completed.
@@ -123,11 +123,11 @@ pub struct LoadReport {
     pub resumed_at: u64,
     /// Documents that earlier runs had written.
     pub documents_before: u64,
-    /// What was decided about the columns, if the input is CSV.
+    /// The decisions about the columns, if the input is CSV.
     pub columns: Vec<ColumnReport>,
 }
 
-/// How much of an input earlier loads have loaded.
+/// The part of an input that earlier loads have loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadedBefore {
     /// Bytes of the decompressed input.

@@ -47,7 +47,7 @@ struct SegmentFile {
     bytes: u64,
     /// `None` if it is damaged, and damage is skipped.
     header: Option<Header>,
-    /// It is marked: the next segment was durable.
+    /// True if the segment is marked: the next segment was durable.
     followed: bool,
 }
 

@@ -22,8 +22,8 @@ pub struct Options {
     pub database_id: u64,
     /// The treatment of damage.
     pub on_damage: OnDamage,
-    /// New records get numbers from this one on, or from after the last one found if that is
-    /// higher. 0 and 1 have no effect.
+    /// New records get numbers from this one upwards, or from the number after the last one found,
+    /// whichever is higher. 0 and 1 have no effect.
     pub next_seq: Seq,
     /// The log must exist: without a complete segment it is lost, which is damage. If false, it is
     /// then a new log.
@@ -47,7 +47,7 @@ impl Options {
 pub enum Purpose {
     /// Records that allow segments to be removed: they may use the whole reserve.
     Upkeep,
-    /// Deletes, which free space in the end: they leave half of the reserve.
+    /// Deletes. They free space later, so they may use half of the reserve.
     Removal,
     /// All other writes: they leave the reserve.
     Growth,
@@ -99,8 +99,8 @@ pub struct Recovery {
     /// The first number that the log holds: records from `first_seq` to `last_seq` were replayed.
     /// In an empty log it is `last_seq + 1`.
     pub first_seq: Seq,
-    /// The last number that was written before the oldest segment and has been released; 0 if none
-    /// was.
+    /// The last number that was written before the oldest segment and has been released; 0 if there
+    /// was none.
     pub released: Seq,
     /// The last number found, or the one before the first; new records continue after it.
     pub last_seq: Seq,

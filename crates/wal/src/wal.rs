@@ -483,8 +483,8 @@ impl Wal {
         before + shared.end.offset
     }
 
-    /// True after a segment was refused, or created smaller than usual, for want of space, until a
-    /// whole one is created.
+    /// True from the time when, for lack of space, a segment was refused or created smaller than
+    /// usual, until a segment of the usual size is created.
     pub fn is_short(&self) -> bool {
         self.short.load(Ordering::Relaxed)
     }
@@ -496,7 +496,7 @@ impl Wal {
 
     /// Closes the log cleanly: makes everything durable, seals the last segment, so that a tail
     /// that is missing later counts as damage, and frees preallocated space. Every later append or
-    /// sync fails. Without it the next recovery is that of a crash.
+    /// sync fails. Without it, the next opening recovers as after a crash.
     ///
     /// When this has returned, with or without an error, the log no longer writes or removes
     /// anything.

@@ -135,7 +135,7 @@ pub fn segment_number(name: &str) -> Option<u64> {
 }
 
 /// Reads the file of a segment from its beginning to its end, and calls `visit` with each complete
-/// group, also with those after damage. Writes nothing, and fails for no content but
+/// group, including those after damage. Writes nothing, and fails for no content but
 /// [`Error::NewerFormat`]; bytes that the disk cannot read are damage, too.
 ///
 /// # Errors
@@ -301,8 +301,8 @@ impl Walker<'_> {
     }
 }
 
-/// Reads a log that must be complete, and calls `visit` with its records from the one that contains
-/// `from` on. Writes nothing. Returns the last number.
+/// Reads a log that must be complete, and calls `visit` with its records, beginning with the one
+/// that contains `from`. Writes nothing. Returns the last number.
 ///
 /// # Errors
 /// [`Error::Corrupt`] for anything incomplete or missing, [`Error::NewerFormat`], I/O errors, and

@@ -60,7 +60,7 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    /// The buffered bytes from `at` on, or else those of one read; empty at the end.
+    /// The buffered bytes at `at` and after it, or else those of one read; empty at the end.
     fn some(&mut self, at: u64) -> Result<&[u8]> {
         if at < self.start || at >= self.start + self.piece.len() as u64 {
             self.read(at, 0)?;

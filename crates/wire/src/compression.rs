@@ -54,7 +54,7 @@ impl Compressor {
     }
 }
 
-/// The bytes at the start of a compressed message that say how long it is expanded.
+/// The bytes at the start of a compressed message with its expanded length.
 pub const DECLARED_BYTES: usize = HEADER_BYTES + 8;
 
 /// The length of the message within a compressed one, header included, as it declares; `None` if these bytes of its

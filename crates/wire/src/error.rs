@@ -21,10 +21,10 @@ pub enum WireError {
     /// A required flag has no meaning.
     #[error("the message has unknown flags: {0:#x}")]
     Flags(u32),
-    /// The checksum is that of other bytes.
+    /// The checksum does not match the bytes.
     #[error("the message is damaged: its checksum does not match")]
     Checksum,
-    /// A section is of an unknown kind, repeated, or missing.
+    /// A section has an unknown kind, is repeated, or is missing.
     #[error("{0}")]
     Section(&'static str),
     /// A name is not UTF-8.
@@ -33,7 +33,7 @@ pub enum WireError {
     /// A query that is not a command.
     #[error("only commands are accepted as OP_QUERY, that is queries of a collection $cmd")]
     NotACommand,
-    /// The compressed bytes are damaged, or have another length than declared.
+    /// The compressed bytes are damaged, or their length differs from the declared one.
     #[error("the compressed message is damaged")]
     Compression,
     /// The compressor is unknown.

@@ -8,7 +8,7 @@ pub const HEADER_BYTES: usize = 16;
 /// The largest message in bytes, header included, as `hello` announces it.
 pub const MAX_MESSAGE_BYTES: usize = 48_000_000;
 
-/// What a message is.
+/// The type of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpCode {
     /// A reply to `OP_QUERY`.
@@ -61,7 +61,7 @@ pub struct Header {
     pub request_id: i32,
     /// The number of the message that this one answers.
     pub response_to: i32,
-    /// What it is.
+    /// Its type.
     pub op_code: OpCode,
 }
 

@@ -68,7 +68,7 @@ impl Request {
     }
 }
 
-/// A message whose sections are known, of which nothing is decoded.
+/// A message whose sections are located, but not decoded.
 #[derive(Debug)]
 pub struct Sealed {
     request_id: i32,
@@ -85,7 +85,7 @@ pub struct Sealed {
 enum Body {
     /// They are in the message.
     Within(Range<usize>),
-    /// Those that remain without the arrays that were taken out.
+    /// The fields that remain without the arrays that were taken out.
     Rest(Vec<u8>),
     /// They are in a query, of a database.
     OfQuery(Range<usize>, String),

@@ -42,7 +42,7 @@ pub struct ClientFirst {
     pub user: String,
     /// The nonce of the client.
     nonce: String,
-    /// What precedes `bare`; the last message repeats it.
+    /// The header before `bare`; the last message repeats it.
     header: String,
     /// The message without its header, which is signed.
     bare: String,

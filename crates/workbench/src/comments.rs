@@ -275,7 +275,7 @@ fn write_body(
     }
 }
 
-/// Appends the fields from `can_gild` on, and the end of the line.
+/// Appends `can_gild`, the fields after it, and the end of the line.
 fn write_tail(plan: &Plan, thread: &Thread, out: &mut Vec<u8>) {
     let is_moderator = plan.writer == Writer::Moderator;
     let is_collapsed = plan.score < -5;

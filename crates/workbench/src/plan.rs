@@ -99,7 +99,7 @@ pub struct Experiment {
     pub values: Parameters,
     /// The values of each parameter.
     pub grid: BTreeMap<String, Vec<Value>>,
-    /// What is drawn.
+    /// The charts and tables that are drawn.
     pub charts: Vec<Chart>,
 }
 

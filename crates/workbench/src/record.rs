@@ -29,15 +29,15 @@ pub struct Record {
     pub seconds: f64,
     /// Where it ran.
     pub machine: Machine,
-    /// What ran.
+    /// The programs that ran.
     pub versions: Versions,
-    /// What the process used.
+    /// The resources that the process used.
     pub process: ProcessUse,
-    /// What all processes did with the store's device; `None` if the kernel does not count that.
+    /// The work of the store's device for all processes; `None` if the kernel does not count it.
     pub device: Option<DeviceUse>,
-    /// What the command that made the store printed.
+    /// The output of the command that made the store.
     pub prepared: Option<Value>,
-    /// What the command printed.
+    /// The output of the command.
     pub outcome: Option<Value>,
     /// Why the trial has no figures.
     pub failure: Option<String>,
@@ -93,7 +93,7 @@ pub struct Versions {
     pub program: String,
 }
 
-/// What the process of a trial used, its own child processes included.
+/// The resources that the process of a trial used, its child processes included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// Processor time of all threads.
@@ -114,7 +114,7 @@ pub struct ProcessUse {
     pub peak_memory_bytes: u64,
 }
 
-/// What a device did during a trial, for all processes.
+/// The work of a device during a trial, for all processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Bytes read.

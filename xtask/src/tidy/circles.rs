@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Imports that lead through other imports are followed this far: a circle of imports ends.
 const IMPORTS_MAX: usize = 16;
 
-/// What a crate's modules do wrong.
+/// The faults of a crate's modules.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) circles: Vec<Finding>,

@@ -24,6 +24,26 @@ const PHRASES: [&str; 14] = [
     "let go",
 ];
 
+/// Shapes of a sentence in documentation that are read twice; each with the words to write instead. There are none.
+const SHAPES: [(&str, &str); 10] = [
+    ("how far", "the progress, or the number up to which"),
+    ("also those", "including those"),
+    ("also of", "including, or a clause of its own"),
+    ("also where", "even where"),
+    ("from there on", "beginning with"),
+    ("from this one on", "this one and above"),
+    ("this number of them", "name the things"),
+    ("comes to be", "arises, or is made"),
+    ("for want of", "because it ran out of"),
+    ("will do", "is enough"),
+];
+
+/// A question in place of a noun: "What it needs." for "The privileges that it needs."
+const QUESTION: &str = "What ";
+
+/// Beginnings of help texts, which are questions of a user.
+const HELP: [&str; 2] = ["What to ", "What happens "];
+
 /// Crates that exchange files: only their sum counts.
 const FAMILIES: [&[&str]; 2] = [&["alluvium", "collections", "exec", "transfer"], &["cli", "workbench"]];
 
@@ -49,6 +69,26 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         let allowed = family.iter().map(|area| phrases_max(repo, area)).sum();
         if found.len() > allowed {
             findings.extend(excess(family, &found, allowed));
+        }
+    }
+}
+
+/// The shapes in the documentation of the sources; tests may ask what they like.
+pub(super) fn check_shapes(repo: &Repo, findings: &mut Vec<Finding>) {
+    for (file, _) in repo.rust().filter(|(file, _)| file.path.contains("/src/") && !is_about_phrases(file)) {
+        for (index, line) in file.text.lines().enumerate() {
+            let line = line.trim_start();
+            let Some(text) = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! ")) else { continue };
+            if text.starts_with(QUESTION) && !HELP.iter().any(|help| text.starts_with(help)) {
+                let what = "name the thing: `The privileges that it needs.` for `What it needs.`";
+                findings.push(Finding::new(&file.path, index + 1, what));
+            }
+            let small = text.to_lowercase();
+            for (shape, instead) in SHAPES {
+                if find_words(&small, shape).next().is_some() {
+                    findings.push(Finding::new(&file.path, index + 1, format!("`{shape}` is read twice: {instead}")));
+                }
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Every error has its line in the page of errors, under the heading of its type, and no other has one.
+//! Every error has its place in the page of errors, under the heading of its type, and no other has one.
+//! The page has the message of each error as the code prints it.
 
 use super::Finding;
 use super::repo::{Repo, line_of};
@@ -42,12 +43,13 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         };
         let end = code[at..].find("\n}").map_or(code.len(), |end| at + end);
         let variants = variants(&code[at..end]);
+        messages(&page.text, heading, path, &file.text[at..end], findings);
         let (from, rows) = rows(&page.text, heading);
         for variant in &variants {
             if !rows.iter().any(|(_, row)| row == variant) {
                 let line =
                     line_of(code, at) + code[at..end].lines().position(|line| name(line) == Some(variant)).unwrap_or(0);
-                let what = format!("{variant} has no line in {PAGE} under {heading}: state its cause, and what to do");
+                let what = format!("{variant} has no place in {PAGE} under {heading}: state its cause and the remedy");
                 findings.push(Finding::new(path, line, what));
             }
         }
@@ -56,12 +58,12 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
                 findings.push(Finding::new(
                     PAGE,
                     from + line,
-                    format!("{row} of {heading} has a line above: one is enough"),
+                    format!("{row} of {heading} has a place above: one is enough"),
                 ));
             }
         }
         for (line, row) in rows.iter().filter(|(_, row)| !variants.contains(row)) {
-            let what = format!("{heading} has no {row}: remove the line, or give it the current name");
+            let what = format!("{heading} has no {row}: remove its place, or give it the current name");
             findings.push(Finding::new(PAGE, from + line, what));
         }
     }
@@ -79,12 +81,63 @@ fn name(line: &str) -> Option<&str> {
     first.starts_with(|c: char| c.is_ascii_uppercase()).then_some(first)
 }
 
-/// The line of a heading, and below it the names in the first column, with their lines behind it.
+/// Finds messages that the page lacks: each is on a line of its own, between backquotes.
+fn messages(page: &str, heading: &str, path: &str, code: &str, findings: &mut Vec<Finding>) {
+    let (from, rows) = rows(page, heading);
+    let lines: Vec<&str> = page.lines().collect();
+    for (variant, message) in code.split("#[error(").skip(1).filter_map(message) {
+        let Some(at) = rows.iter().position(|(_, row)| *row == variant) else { continue };
+        let first = from + rows[at].0;
+        let last = rows.get(at + 1).map_or(lines.len(), |(line, _)| from + line - 1);
+        let wanted = format!("`{message}`");
+        if !lines[first..last].contains(&wanted.as_str()) {
+            let what = format!("the message of {variant} in {path} is another one: write the line {wanted}");
+            findings.push(Finding::new(PAGE, first, what));
+        }
+    }
+}
+
+/// The variant after an attribute, and its message with `…` for each value; `None` if it has no words of its own.
+fn message(after: &str) -> Option<(&str, String)> {
+    let mut rest = after.trim_start().strip_prefix('"')?.chars();
+    let (mut message, mut depth, mut has_words) = (String::new(), 0, false);
+    loop {
+        match rest.next()? {
+            '"' => break,
+            '\\' => match rest.next()? {
+                '\n' => rest = rest.as_str().trim_start().chars(),
+                escaped => message.push(escaped),
+            },
+            open @ '{' if depth == 0 && rest.as_str().starts_with('{') => {
+                rest.next();
+                message.push(open);
+            }
+            close @ '}' if depth == 0 => {
+                rest.next();
+                message.push(close);
+            }
+            '{' => {
+                depth += 1;
+                message.push('…');
+            }
+            '}' => depth -= 1,
+            _ if depth > 0 => {}
+            other => {
+                has_words |= other.is_alphabetic();
+                message.push(other);
+            }
+        }
+    }
+    let variant = rest.as_str().lines().find_map(name)?;
+    has_words.then_some((variant, message))
+}
+
+/// The line of a heading, and below it the names in table rows and headings, with the number of lines after it.
 fn rows<'a>(page: &'a str, heading: &str) -> (usize, Vec<(usize, &'a str)>) {
     let wanted = format!("## `{heading}`");
     let Some(from) = page.lines().position(|line| line == wanted) else { return (1, Vec::new()) };
     let below = page.lines().skip(from + 1).take_while(|line| !line.starts_with("## "));
-    let name = |line: &'a str| line.strip_prefix("| `")?.split('`').next();
+    let name = |line: &'a str| line.strip_prefix("| `").or_else(|| line.strip_prefix("### `"))?.split('`').next();
     let rows = below.enumerate().filter_map(|(at, line)| Some((at + 1, name(line)?))).collect();
     (from + 1, rows)
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The library, and what it gives access to below it.
 const FOLDERS: [&str; 3] = ["crates/alluvium/src/", "crates/store/src/", "crates/readonly/src/"];
-/// What begins the declaration of a type that users see, as far as its file can tell.
+/// The beginnings of declarations of types that users see, judged by their file alone.
 const DECLARATIONS: [&str; 3] = ["pub struct ", "pub enum ", "pub trait "];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
@@ -54,7 +54,7 @@ fn check_crate(repo: &Repo, folder: &str) -> Vec<Finding> {
     findings
 }
 
-/// What is known of a type with methods.
+/// The known facts about a type with methods.
 #[derive(Default)]
 struct Type {
     /// The finding at its declaration, if it is a public type.

@@ -1,4 +1,4 @@
-//! What is not clean yet: `xtask/exceptions/CRATE.txt` names the rules that a crate still breaks, one a line.
+//! Exceptions: `xtask/exceptions/CRATE.txt` names the rules that a crate still breaks, one a line.
 //!
 //! A rule that a crate no longer breaks must leave its file, so the lists only shrink. For the table of English the
 //! line is `phrases N`, the number of lines with such a phrase.

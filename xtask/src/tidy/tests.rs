@@ -264,7 +264,7 @@ fn findings_are_sorted_and_name_their_place() {
     assert_eq!(places, ["crates/env/src/a.rs:1", "crates/env/src/a.rs:2", "crates/env/src/z.rs:1"]);
 }
 
-const ERRORS: &str = "//! Errors.\n\n/// All.\npub enum Error {\n    /// One.\n    #[error(\"x\")]\n    Io {\n        path: PathBuf,\n    },\n    Corrupt(String),\n}\n";
+const ERRORS: &str = "//! Errors.\n\n/// All.\npub enum Error {\n    /// One.\n    #[error(\"cannot {op} {{}}: \\\n      {}\", path.display())]\n    Io {\n        path: PathBuf,\n    },\n    Corrupt(String),\n}\n";
 
 #[test]
 fn an_error_without_its_line_and_a_line_without_its_error_are_found() {
@@ -273,11 +273,14 @@ fn an_error_without_its_line_and_a_line_without_its_error_are_found() {
         let files = [("crates/env/src/lib.rs", "//! All.\nmod error;\n"), ("crates/env/src/error.rs", ERRORS)];
         in_env(&[files[0], files[1], ("docs/ERRORS.md", &page(rows))])
     };
-    let both = "| `Io` | The system. |\n| `Corrupt` | Damage. |\n";
-    assert_eq!(found(both), [] as [&str; 0]);
-    assert_one(&found("| `Io` | The system. |\n"), "crates/env/src/error.rs:10", "Corrupt has no line");
-    assert_one(&found(&format!("{both}| `Io` | Once more. |\n")), "docs/ERRORS.md:9", "has a line above");
-    assert_one(&found(&format!("{both}| `Old` | Gone. |\n")), "docs/ERRORS.md:9", "env::Error has no Old");
+    let io = "### `Io`\n`cannot … {}: …`\n";
+    let both = format!("{io}### `Corrupt`\n");
+    assert_eq!(found(&both), [] as [&str; 0]);
+    let message = "write the line `cannot … {}: …`";
+    assert_one(&found(&both.replace("cannot", "can")), "docs/ERRORS.md:7", message);
+    assert_one(&found(io), "crates/env/src/error.rs:11", "Corrupt has no place");
+    assert_one(&found(&format!("{both}| `Io` | Once more. |\n")), "docs/ERRORS.md:10", "has a place above");
+    assert_one(&found(&format!("{both}| `Old` | Gone. |\n")), "docs/ERRORS.md:10", "env::Error has no Old");
 }
 
 #[test]

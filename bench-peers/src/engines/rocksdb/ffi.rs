@@ -148,7 +148,7 @@ fn checked<T>(call: impl FnOnce(Message) -> T) -> Result<T, Failure> {
     Err(format!("RocksDB: {text}").into())
 }
 
-/// What is set when a database is opened.
+/// The options with which a database is opened.
 pub(super) struct Config {
     pub cache_bytes: usize,
     pub write_buffer_bytes: usize,

@@ -85,8 +85,8 @@ impl<T> Collection<T> {
         self.convert_to_capped_within(limits, Duration::ZERO, Arc::default())
     }
 
-    /// As [`Collection::convert_to_capped`], within a time; zero is no limit. The collection is as it was if that is
-    /// over, or `stop` is set to true, before the order of its documents is made.
+    /// As [`Collection::convert_to_capped`], within a time; zero is no limit. If the time is over, or `stop` is set to
+    /// true, before the order of the documents is made, the collection is unchanged.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

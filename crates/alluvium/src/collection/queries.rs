@@ -60,11 +60,10 @@ impl<T> Collection<T> {
         self.find(filter).first()
     }
 
-    /// The number of documents, without reading them: the first call counts them by a scan, and from
-    /// then on writes keep the number. It is exact if the documents were written by inserts, updates
-    /// and deletes that read them. After blind writes ([`Collection::put`], [`Collection::delete`])
-    /// to a collection of more than 100,000 documents, and for one of more than four million that was
-    /// just opened, it is within one percent.
+    /// The number of documents, without reading them: the first call counts them by a scan, and later writes maintain
+    /// the number. It is exact if the documents were written by inserts, updates and deletes that read them. After
+    /// blind writes ([`Collection::put`], [`Collection::delete`]) to a collection of more than 100,000 documents, and
+    /// for one of more than four million that was just opened, it is within one percent.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -7,8 +7,8 @@ use alluvium_document::{IntoDocument, Map};
 use alluvium_query::validator::Validator;
 
 impl<T> Collection<T> {
-    /// Sets what documents must be that are written from now on: a filter, often with `$jsonSchema`. In place of an
-    /// earlier one. Set its options, then call [`SetValidator::run`].
+    /// Sets the filter, often with `$jsonSchema`, that documents written from now on must match. It replaces an earlier
+    /// one. Set its options, then call [`SetValidator::run`].
     ///
     /// A document that does not match is refused with [`crate::Error::Validation`], which says what is wrong.
     /// Partial updates of a collection with a validator read their document.

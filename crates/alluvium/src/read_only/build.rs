@@ -37,7 +37,7 @@ impl BuildReadOnly {
         Self { env: Env::os(), path, name: name.to_owned(), options: BuildOptions::default() }
     }
 
-    /// The files, clock and randomness to use: another environment for tests.
+    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium::env::Env::in_memory(1)).start()?;
@@ -64,8 +64,8 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper, larger ones
-    /// the file smaller. Default: 2 KiB.
+    /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper; larger blocks
+    /// make the file smaller. Default: 2 KiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -193,7 +193,7 @@ impl BuildReadOnly {
         ReadOnlyBuild::new(self.env, &self.path, &self.name, self.options)
     }
 
-    /// Begins the build of a store of keys and values as they are.
+    /// Begins the build of a store of plain keys and values.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -20,7 +20,7 @@ impl OpenReadOnly {
         Self { env: Env::os(), options: ReadOnlyOptions::default() }
     }
 
-    /// The files to read: another environment for tests.
+    /// Sets the files to read. Default: those of the system. Tests pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);

@@ -17,7 +17,7 @@ use clap::value_parser;
 use sample::Extent;
 use std::collections::BTreeMap;
 
-/// The characters of a text that people read.
+/// Longer texts are cut to this number of characters in output for people.
 const SHOWN_CHARS: usize = 40;
 
 /// Arguments of `describe`.

@@ -90,7 +90,7 @@ pub(crate) struct Args {
     /// Write the number of the process to this file, which is removed at the end
     #[arg(long, value_name = "FILE")]
     pidfilepath: Option<PathBuf>,
-    /// What the profilers of all databases keep: 0 nothing, 1 slow operations, 2 all
+    /// The operations that the profilers of all databases keep: 0 nothing, 1 slow operations, 2 all
     #[arg(long, value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=2))]
     profile: u8,
     /// The milliseconds after which an operation is slow
@@ -318,7 +318,7 @@ fn print_version() -> Outcome {
     out.finish()
 }
 
-/// The addresses of a host. The name `localhost` is that of IPv4 alone without `--ipv6`.
+/// The addresses of a host. Without `--ipv6`, the name `localhost` means IPv4 alone.
 fn resolved(host: &str, port: u16, ipv6: bool) -> Outcome<Vec<SocketAddr>> {
     let names = match (host, ipv6) {
         ("localhost", false) => &["127.0.0.1"][..],

@@ -126,7 +126,7 @@ enum Typed {
     End,
 }
 
-/// What to do after a command.
+/// The next action of the shell after a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Command,

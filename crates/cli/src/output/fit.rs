@@ -72,7 +72,8 @@ pub(super) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A path of at most this width: a longer one begins with `…`, since the last name says most.
+/// A path of at most this width: a longer one is cut at its beginning and begins with `…`, because
+/// the last name is the most important.
 pub(super) fn cut_path(path: &str, width: usize) -> Cow<'_, str> {
     if !path.contains('.') || path.width() <= width {
         return cut(path, width);

@@ -41,9 +41,9 @@ impl FormatName {
 /// How many documents a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printed {
-    /// Those that match or follow each other.
+    /// Documents that match or follow each other.
     List,
-    /// Those that are named one by one.
+    /// Documents that are named one by one.
     Single,
 }
 

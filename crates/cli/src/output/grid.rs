@@ -15,9 +15,9 @@ use unicode_width::UnicodeWidthStr;
 
 /// The number of rows that determine the columns and their widths.
 pub(super) const LOOK_AHEAD_ROWS: usize = 1000;
-/// Fewer rows determine them if these take more bytes.
+/// Beyond this number of bytes, fewer rows determine them.
 const LOOK_AHEAD_BYTES: usize = 8 << 20;
-/// Without a limit of the width, a column is padded to at most this many cells.
+/// The maximum number of cells to which a column is padded, if the width is not limited.
 const PADDED_MOST: usize = 60;
 /// The number of late fields that a note lists.
 const LATE_LISTED: usize = 12;
@@ -91,7 +91,7 @@ pub(super) struct Grid {
     look_ahead: usize,
     /// The rows that determined the columns.
     looked_at: usize,
-    /// The columns as they are written, once they are known.
+    /// The layout of the columns, once they are known.
     layout: Option<Vec<Column>>,
     /// Fields that appeared after the columns were known.
     late: BTreeSet<String>,
@@ -120,7 +120,7 @@ impl Columns {
     }
 }
 
-/// A column as it is written.
+/// The width and the alignment of a column.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     width: usize,
@@ -352,7 +352,7 @@ impl Grid {
     }
 }
 
-/// A cell as it is written: with escapes, and a word for null where people read.
+/// The text of a cell: escaped, and with a word for null in formats for people.
 fn prepared(cell: Cell, style: Style) -> Cell {
     match (style, cell.kind) {
         (Style::Separated(_), _) => cell,

@@ -147,7 +147,7 @@ impl Rows {
     }
 }
 
-/// The columns of documents of which only the `_id` and these paths are printed.
+/// The columns for documents that are printed as their `_id` and these paths.
 pub(crate) fn headings_of(paths: &[&str]) -> Vec<Heading> {
     let others = paths.iter().copied().filter(|path| *path != "_id");
     std::iter::once("_id").chain(others).map(Heading::from).collect()

@@ -20,7 +20,7 @@ impl Default for Distinct {
     }
 }
 
-/// How well a number is known.
+/// The precision of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certainty {
     Exact,

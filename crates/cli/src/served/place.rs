@@ -21,7 +21,7 @@ pub(super) struct Facts {
     pub umask: u32,
     /// Standard input is a terminal, which the visitor reads for the command.
     pub input_is_terminal: bool,
-    /// The last descriptor is that of a pager.
+    /// The last descriptor belongs to a pager.
     pub has_pager: bool,
 }
 

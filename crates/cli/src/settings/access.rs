@@ -15,7 +15,7 @@ pub trait Access: clap::Args + std::fmt::Debug {
     fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database>;
 }
 
-/// Writes, or does what a writer alone may do.
+/// Writes, or does something that only a writer may do.
 #[derive(Debug, Default, Clone, Copy, clap::Args)]
 pub struct Writing {}
 
@@ -28,7 +28,8 @@ impl Access for Writing {
 /// Only reads.
 #[derive(Debug, Default, Clone, Copy, clap::Args)]
 pub struct Reading {
-    /// Write nothing to the directory of the database: several commands may read it at once. Chosen by itself where nothing can be written
+    /// Write nothing to the directory of the database: several commands may read it at once. Chosen automatically where
+    /// nothing can be written
     #[arg(long)]
     read_only: bool,
 }

@@ -90,7 +90,7 @@ pub(crate) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Makes the writes so far durable, unless the user wants not to wait for that.
+    /// Makes the writes so far durable, unless the user chose not to wait for the disk.
     pub(crate) fn make_durable(&self) -> Outcome {
         match self.sync {
             Acknowledge::Sync | Acknowledge::Bulk => Ok(self.database.sync()?),

@@ -1,4 +1,4 @@
-//! Skipping keys, also inverted ones, without decoding them.
+//! Skips keys, inverted ones included, without decoding them.
 
 use super::{GROUPS, MAX_DEPTH, TOO_DEEP, rank};
 use crate::error::{DecodeError, Result};

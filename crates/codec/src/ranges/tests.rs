@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const KEYS: u8 = 24;
 
-/// What a set should be: tombstones in any order.
+/// The model of a set: tombstones in any order.
 type Plain = Vec<(u8, u8, Seq)>;
 
 fn tombstones() -> impl Strategy<Value = Plain> {

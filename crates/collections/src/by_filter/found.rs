@@ -14,7 +14,7 @@ use alluvium_store::{QueryCharge, Store};
 const BYTES_MAX: usize = 16 << 20;
 /// The least memory for files of them.
 const SORTER_BYTES_MIN: usize = 128 << 10;
-/// What errors name.
+/// The name of this list in errors.
 const PURPOSE: &str = "the list of matching documents";
 /// The memory for a key beside its own bytes.
 const OVERHEAD: usize = size_of::<Vec<u8>>();

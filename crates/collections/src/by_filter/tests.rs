@@ -18,7 +18,7 @@ fn field(collection: &Collection, id: i32, name: &str) -> Option<i64> {
     collection.get(id)?.to_map().unwrap().get(name).and_then(Value::as_i64)
 }
 
-/// Documents `{_id, n, tags: [n, n + 1]}` from 0 on, with an index of each field.
+/// Documents `{_id, n, tags: [n, n + 1]}` for `n` from 0, with an index of each field.
 fn numbered(db: &Database, count: i32) -> Collection {
     let collection = db.collection("c");
     let document = |n: i32| format!(r#"{{"_id": {n}, "n": {n}, "tags": [{n}, {}], "done": 0}}"#, n + 1);
@@ -74,7 +74,7 @@ fn more_keys_than_memory_are_written_in_their_order() {
     assert_eq!(sum(&c, "done", 200), 190);
 }
 
-/// What other writers do between the search and the write of a document.
+/// Other writers change a document between its search and its write.
 #[test]
 fn a_document_is_matched_again_under_its_lock() {
     let db = database();

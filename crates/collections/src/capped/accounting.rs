@@ -43,7 +43,7 @@ pub(crate) struct Accounting<'a> {
     tracked: BTreeMap<Vec<u8>, Tracked>,
     /// The documents that the batch adds.
     added: BTreeMap<u64, Vec<u8>>,
-    /// Numbers from this one on were given by the batch.
+    /// The batch gave the numbers from this one upwards.
     first_added: u64,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Accounting<'a> {
         Ok(self.added.first_key_value().map(|(number, key)| (*number, key.clone())))
     }
 
-    /// The first number from `from` on that a document had before the batch; that of the batch if none had.
+    /// The first number at or above `from` that a document had before the batch; that of the batch if none had.
     fn next_used(&self, from: u64) -> Result<u64> {
         let lower = Bound::Included(order_key(from).to_vec());
         let bounds = Bounds { lower, upper: Bound::Excluded(vec![ORDER_PREFIX + 1]), reverse: false };

@@ -10,7 +10,7 @@ use alluvium_store::Durability;
 
 /// Makes a collection capped, or gives a capped one other limits, and deletes its oldest documents until it is within
 /// them. The documents keep their order if it was capped, and are in the order of their last full writes otherwise.
-/// Nothing is copied. Writers wait for it. If `limits` end it before the order is made, the collection is as it was.
+/// Nothing is copied. Writers wait for it. If `limits` end it before the order is made, the collection is unchanged.
 ///
 /// # Errors
 /// [`crate::error::Error::NoSuchCollection`], [`crate::error::Error::Stopped`],

@@ -161,7 +161,7 @@ impl Making<'_> {
         Ok(totals)
     }
 
-    /// The entries with a prefix, as they are visible now.
+    /// The entries with a prefix that are visible now.
     fn entries(&self, prefix: u8) -> Result<Scan> {
         let (lower, upper) = (Bound::Included(vec![prefix]), Bound::Excluded(vec![prefix + 1]));
         Ok(self.store.scan(self.state.system, Bounds { lower, upper, reverse: false }, None)?)
@@ -196,7 +196,7 @@ pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[
 pub(crate) struct Placement<'a>(Making<'a>);
 
 impl<'a> Placement<'a> {
-    /// Of a collection that no other thread uses.
+    /// The order of a collection that no other thread uses.
     pub fn new(store: &'a Store, state: &'a CollectionState, name: &'a FullName) -> Self {
         Self(Making { store, state, name, check_stop: &|| Ok(()), batch: store.batch() })
     }

@@ -20,7 +20,8 @@ fn a_missing_collection_suggests_a_similar_name() {
     }
 }
 
-/// What a client expects is compared when the names change, not when it was looked up.
+/// The expectation of a client is compared when the names change, not when the collection was
+/// looked up.
 #[test]
 fn a_rename_expects_the_collections_that_have_the_names_now() {
     let db = Database::with(Options::default());

@@ -1,5 +1,5 @@
-//! Comparisons of a filter with values of another type than documents have: a date with texts, a number with texts of
-//! digits. Such a filter finds nothing, and is no error.
+//! Comparisons of a filter whose operand has a different type than the values in the documents: a date where they have
+//! texts, a number where they have texts of digits. Such a filter finds nothing and is not an error.
 
 use crate::error::Result;
 use crate::read::{damaged, decode_copy};
@@ -18,7 +18,7 @@ const PATHS_MAX: usize = 64;
 /// The target of log messages about queries.
 const TARGET: &str = "alluvium::query";
 
-/// A comparison with a value of another type than all documents have that were looked at.
+/// A comparison whose operand differs in type from the values in all examined documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeMismatch {
     /// The path of the field.
@@ -87,7 +87,7 @@ fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Map(_) | Value::Array(_))
 }
 
-/// The scalars at a path, also those in arrays; null is not one.
+/// The scalars at a path, including those in arrays; null is not one.
 fn collect<'d>(map: &'d Map, path: &str, values: &mut Vec<&'d Value>) {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     if let Some(value) = map.get(name) {

@@ -35,8 +35,8 @@ impl<'p> Points<'p> {
     }
 }
 
-/// The plan of a query for single values at a path: by the known index if that serves, otherwise by the cheapest one
-/// that does, even if another plan is cheaper. `None` if no index serves.
+/// The plan of a query for single values at a path: by the known index if it serves, otherwise by the cheapest index
+/// that serves, even if another plan is cheaper. `None` if no index serves.
 pub(crate) fn plan_points(
     view: &CollectionView,
     mut query: Query,

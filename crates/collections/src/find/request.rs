@@ -96,8 +96,8 @@ impl FindRequest {
         }
     }
 
-    /// The `_id` of a request that names one and asks for nothing else but limits. The value is of a type that has no
-    /// meaning as a condition.
+    /// The `_id`, if the request has only this condition and limits. The value has a type that is compared as a whole,
+    /// and not read as a condition.
     pub(crate) fn only_id(&self) -> Option<&Value> {
         let others = [&self.sort, &self.projection, &self.collation, &self.variables];
         if others.iter().any(|other| other.is_some()) || self.skip > 0 || self.hint.is_some() {

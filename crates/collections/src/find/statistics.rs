@@ -76,7 +76,7 @@ fn bytes_of(stats: &alluvium_store::TreeStats, usual: u64) -> u64 {
     }
 }
 
-/// True if the first and the last `_id` are of a type whose equal values are identical.
+/// True if the first and the last `_id` have a type in which equal values are identical.
 fn has_natural_ids(view: &CollectionView) -> Result<bool> {
     for reverse in [false, true] {
         let bounds = Bounds { reverse, ..Bounds::all() };

@@ -75,7 +75,7 @@ pub struct Building {
     busy: Mutex<bool>,
     released: Condvar,
     progress: IndexProgress,
-    /// Why the build failed, and the index was dropped.
+    /// The reason why the build failed and the index was dropped.
     failed: Mutex<Option<Error>>,
 }
 

@@ -238,9 +238,9 @@ fn of_document(error: Error, key: &[u8]) -> Error {
 /// sequence number below the first snapshot. Writes that were numbered before the note are visible
 /// in that snapshot; batches that were encoded before the note, and not yet numbered, were refused
 /// and encoded again. So every write that the snapshot does not see looks up its keys among all
-/// entries. A key that only one document has at some time from then on is therefore never given to
-/// a second one, and each key may be checked in a snapshot of its own. A single snapshot for all
-/// keys would be ended in a large index.
+/// entries. Therefore a key that only one document has at some later time never gets a second
+/// document, and each key may be checked in a snapshot of its own. A single snapshot for all keys
+/// would be ended in a large index.
 fn check_unique(build: &Build<'_>, state: &CollectionState) -> Result<()> {
     let mut from = Bounds::all();
     while let Some(next) = check_unique_from(build, state, from)? {

@@ -38,7 +38,7 @@ pub(super) struct LocalHost {
     pub collation: Option<Collation>,
     /// The number of pipelines that this one is within, those of views included.
     pub depth: usize,
-    /// The number of stages of those: each takes room on the stack.
+    /// The number of stages of these pipelines: each stage takes room on the stack.
     pub stages_around: usize,
     /// The account of the query, with all pipelines within it.
     pub memory: QueryMemory,

@@ -11,7 +11,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Pipeline, Stage, Statistics};
 
-/// Creates a view, a name for a pipeline over a collection or another view. What it is over need not exist yet.
+/// Creates a view, a name for a pipeline over a collection or another view. That collection or view need not exist yet.
 ///
 /// # Errors
 /// [`crate::error::Error::Pipeline`] for the stages; the name is taken or not allowed; as for any write.
@@ -42,7 +42,7 @@ fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
-/// The collection under a name, and all stages over it: those of the views on the way, then `stages`.
+/// The collection to which a name leads through views, and all stages over it: those of the views, then `stages`.
 pub(super) fn resolved(
     engine: &EngineHandle,
     name: &FullName,

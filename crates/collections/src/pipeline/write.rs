@@ -38,8 +38,8 @@ impl Destination<'_> {
 
 type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
 
-/// Writes the documents into a new collection, which then replaces the one of this name. Its indexes
-/// and options are those of the former one. Refused if these have changed until then.
+/// Writes the documents into a new collection, which then replaces the one of this name. It has the indexes and options
+/// of the former collection. Refused if these have changed until then.
 pub(super) fn out(to: &Destination<'_>, output: &Output, next: Next<'_>) -> Result<()> {
     let target = to.name(output)?;
     replaced(to, &target, next).map_err(|mut error| {
@@ -115,7 +115,7 @@ fn is_by_id(merge: &MergeInto) -> bool {
     matches!(&merge.on[..], [path] if path.as_str() == ids::ID)
 }
 
-/// True if an error is that of one document, and others may be written after it.
+/// True if an error concerns only one document, so that other documents may still be written.
 fn is_of_document(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid)
 }

@@ -126,9 +126,9 @@ impl<'a> Rows<'a> {
         Ok(copied)
     }
 
-    /// Copies the order of a capped collection from the tree `system`, and makes what is lost of it: documents without a
-    /// number get that of their last full write, which is above those of documents with one. Returns the count of documents
-    /// whose place in the order is lost or doubtful.
+    /// Copies the order of a capped collection from the tree `system`, and replaces its lost parts: a document without
+    /// an order number gets the number of its last full write, which is above all order numbers. Returns the count of
+    /// documents whose place in the order is lost or doubtful.
     pub fn copy_order(&self, trees: CollectionTrees) -> Result<u64> {
         let (store, state) = (self.engine.store(), self.engine.catalog.require(&self.name)?);
         let (mut batch, mut doubtful, mut was_ordered) = (store.batch(), 0, self.salvage.has_losses_in(trees.system));

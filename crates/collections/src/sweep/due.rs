@@ -8,13 +8,13 @@ use crate::names::FullName;
 use crate::view::CollectionView;
 use std::sync::Arc;
 
-/// A sweep is not worth its cost for fewer stale entries, however small the collection is.
+/// A sweep is not worth its cost for fewer stale entries.
 const STALE_MIN: f64 = 10_000.0;
 /// A sweep is due above this multiple of the entries that the documents yield.
 const EXCESS: f64 = 1.25;
 
-/// True if an index of the collection holds a quarter more entries than its documents yield, and
-/// many more.
+/// True if an index of the collection holds a quarter more entries than its documents yield, and at
+/// least [`STALE_MIN`] more.
 pub(super) fn is_due(engine: &EngineHandle, name: &FullName) -> Result<bool> {
     let store = engine.store();
     let Some(state) = engine.catalog.find(name)? else { return Ok(false) };

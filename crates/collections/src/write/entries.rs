@@ -21,7 +21,7 @@ pub(crate) struct Entries<'a> {
     /// The unique index keys that each document of the batch has when the batch is done, by the key
     /// of its `_id`. Only with unique indexes.
     pub(super) claims: BTreeMap<Vec<u8>, Vec<Claim>>,
-    /// Those that a later put of the same document in the batch has taken from it.
+    /// The claims that a later put of the same document in the batch has replaced.
     replaced: Vec<Claim>,
     /// A document of the batch is put twice.
     twice: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Entries<'a> {
 pub(super) enum Puts {
     /// All: the batch writes the whole document.
     All,
-    /// Those that the document did not yield before: the batch writes a delta.
+    /// The entries that the document did not yield before. The batch writes a delta.
     New,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Entries<'a> {
         self.claims.values().any(|claims| !claims.is_empty())
     }
 
-    /// The keys to be locked, each exclusively: also those that are yielded in between.
+    /// The keys to be locked, each exclusively, including those that are yielded in between.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
     }

@@ -91,9 +91,9 @@ impl Sequence {
         self.keys.contains_key(id)
     }
 
-    /// Adds a document, or puts it in the place of the one with its `_id`. If another has one of
-    /// its keys, among these or in the collection, nothing is added, and the error is returned that
-    /// says so. The caller holds locks on all keys.
+    /// Adds a document, or puts it in the place of the one with its `_id`. If another document,
+    /// among these or in the collection, has one of its keys, nothing is added, and an error is
+    /// returned. The caller holds locks on all keys.
     pub(crate) fn add(
         &mut self,
         within: Collection<'_>,
@@ -167,7 +167,7 @@ pub(crate) fn of_key(key: &[u8]) -> Bounds {
     Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
 }
 
-/// The error for a document whose key another one has.
+/// The error for a document whose unique key belongs to another document.
 pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &[u8]) -> Error {
     let values = index.definition.values_to_show(key);
     let paths = index.definition.parts().iter().map(|part| part.path.as_str());

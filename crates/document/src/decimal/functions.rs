@@ -189,7 +189,8 @@ fn scaled(fixed: &BigInt, power: &Finite) -> Option<BigInt> {
     (product.adjusted() <= EXP_ARGUMENT_ADJUSTED_MAX).then(|| product.to_fixed())
 }
 
-/// The exponential of a number in fixed point: its whole part of ln 10 is the exponent of ten.
+/// The exponential of a number in fixed point. The exponent of ten is the number divided by ln 10, without the
+/// fraction.
 fn exponential(fixed: &BigInt) -> Decimal {
     let ln_10 = ln_10();
     let tens = fixed / &ln_10;

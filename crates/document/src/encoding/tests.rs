@@ -32,7 +32,7 @@ fn the_seeds_bytes() {
     assert_eq!(bytes(map), [0x19, 0x54, 0x57, 0x68, 0x65, 0x6c, 0x6c, 0x6f]);
 }
 
-/// The types behind codes 1 to 9: part of the format.
+/// The types of codes 1 to 9: part of the format.
 #[test]
 fn the_further_types() {
     assert_eq!(bytes(3.0), [0x3a]);

@@ -204,7 +204,7 @@ fn a_document_of_another_type_is_named() {
     assert_eq!(Map::from_document(document).unwrap().get("age"), Some(&Value::from("old")));
 }
 
-/// What a collection of `T` accepts, as the library's handles ask for it.
+/// Accepts whatever a collection of `T` accepts, by the same bound as the library's handles.
 fn fields<T>(document: impl DocumentFor<T>) -> Map {
     document.into_fields().unwrap()
 }

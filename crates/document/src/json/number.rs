@@ -125,8 +125,8 @@ fn same_magnitude(a: &str, b: &str) -> bool {
     a_place == b_place && a_digits.chain(padded.clone()).zip(b_digits.chain(padded)).take(longer).all(|(a, b)| a == b)
 }
 
-/// The exponent of the first nonzero digit, and the digits from there on. `None` if there is none,
-/// or if the exponent is beyond the range of doubles.
+/// The exponent of the first nonzero digit, and the digits beginning with it. `None` if there is
+/// none, or if the exponent is beyond the range of doubles.
 fn magnitude(text: &str) -> Option<(i64, impl Iterator<Item = u8> + Clone)> {
     let text = text.as_bytes();
     let exponent_at = text.iter().position(|b| matches!(b, b'e' | b'E'));

@@ -9,8 +9,8 @@ use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 /// Up to this number of names, a new name is compared with all previous names.
 const FEW: usize = 8;
-/// From this number of names on, duplicates are found by sorting the names at the end of the map,
-/// instead of by a filter.
+/// In a map with at least this number of names, duplicates are found by sorting the names at its
+/// end, and not by a filter.
 const MANY: usize = 64;
 
 /// The maximum nesting of the text. Extended JSON has up to two levels for each level of a value
@@ -323,7 +323,7 @@ impl Reader<'_> {
 struct Names {
     /// A filter of hashes of the previous names, once there are more than a few.
     filter: [u64; 8],
-    /// The positions of the names from [`MANY`] on.
+    /// The positions of the names after the first [`MANY`].
     places: Vec<usize>,
 }
 

@@ -41,7 +41,7 @@ fn from_json(json: Json, depth: usize) -> Result<Value, SerdeError> {
 }
 
 /// Numbers are plain if `serde_json` can represent them; rare types become canonical Extended JSON.
-/// Of a field that occurs twice the first value is kept. Fails for keys that are not strings.
+/// If a field occurs twice, the first value is kept. Fails for keys that are not strings.
 impl TryFrom<&Value> for Json {
     type Error = PrintError;
 

@@ -248,7 +248,7 @@ macro_rules! decoded {
     };
 }
 
-/// Deserializes through the value if that is of a rare type, otherwise as any type.
+/// Deserializes through [`Value`] if the value has a rare type, otherwise as `deserialize_any`.
 macro_rules! rarely_decoded {
     ($($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {

@@ -127,7 +127,7 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: false }
     }
 
-    /// For an existing value of any depth, which is checked on use.
+    /// For an existing value of any depth. The depth is checked when the value is used.
     pub(super) fn of_value() -> Self {
         ToValue { depth: usize::MAX, json: false }
     }

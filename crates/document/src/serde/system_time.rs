@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 const SECONDS: &str = "secs_since_epoch";
 const NANOS: &str = "nanos_since_epoch";
 
-/// The date, truncated to milliseconds; `None` if the fields are those of another struct, or the
-/// date is out of range.
+/// The date, truncated to milliseconds; `None` if the fields belong to another struct, or the date
+/// is out of range.
 pub(super) fn from_fields(map: &Map) -> Option<Value> {
     let (seconds, nanos) = (map.get(SECONDS)?.as_i64()?, map.get(NANOS)?.as_i64()?);
     if map.len() != 2 {

@@ -17,7 +17,7 @@ pub enum InputError {
     Invalid(String),
 }
 
-/// A document as it was given.
+/// A document in the form that the caller passed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
     /// Its fields.

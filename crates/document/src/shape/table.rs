@@ -19,7 +19,7 @@ pub struct ShapeOptions {
 }
 
 impl ShapeOptions {
-    /// The second occurrence for both, 4096 shapes.
+    /// A shape at the second occurrence for documents and nested maps; 4096 shapes.
     pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_shapes: 4096 };
 }
 
@@ -83,7 +83,7 @@ impl ShapeTable {
     }
 
     /// A table of the shapes that were read when a collection was opened. New shapes get numbers
-    /// from `next_number` on, or above the highest of `shapes` if that is greater.
+    /// from `next_number` upwards, or above the highest number in `shapes` if that is greater.
     ///
     /// # Errors
     /// [`ShapeError::Conflict`] if two different shapes have the same number.

@@ -150,7 +150,7 @@ impl Encoder {
     }
 }
 
-/// Reads along a template from the name of a field on.
+/// Reads along a template, beginning at the name of a field.
 #[inline]
 fn follow(templates: &[Template], place: Place, values: &mut Values, job: &mut Job<'_>, mut at: usize) -> Option<Next> {
     let template = &templates[place.template];

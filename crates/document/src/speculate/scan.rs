@@ -154,7 +154,7 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
-/// The position of the first byte from `start` on that is not JSON whitespace.
+/// The position of the first byte at or after `start` that is not JSON whitespace.
 #[inline]
 pub(super) fn skip_space(line: &[u8], start: usize) -> usize {
     let mut at = start;

@@ -5,7 +5,7 @@ use crate::MAX_DEPTH;
 use crate::row::decode_row;
 use crate::shape::ShapeOptions;
 
-/// What a line gives: row, key, and the numbers of the shapes that go along.
+/// The result of a line: row, key, and the numbers of the shapes that its batch carries.
 type Outcome = Result<(Vec<u8>, Vec<u8>, Vec<u32>), LineError>;
 
 fn numbers(shapes: &[Arc<Shape>]) -> Vec<u32> {

@@ -219,7 +219,7 @@ pub(super) fn string<'a>(line: &'a [u8], start: usize, scratch: &'a mut Vec<u8>)
     }
 }
 
-/// Reads the rest of a string from its first escape on.
+/// Reads the rest of a string, beginning at its first escape.
 fn escaped_string(line: &[u8], start: usize, out: &mut Vec<u8>) -> Option<usize> {
     let mut at = start;
     loop {

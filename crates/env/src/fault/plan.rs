@@ -157,7 +157,7 @@ impl Fault {
         Self { part: Some(part.into()), ..self }
     }
 
-    /// Matches only reads and writes of some of these bytes of a file.
+    /// Matches only reads and writes that touch any of these bytes of a file.
     pub fn touching(self, bytes: std::ops::Range<u64>) -> Self {
         Self { within: Some((bytes.start, bytes.end)), ..self }
     }

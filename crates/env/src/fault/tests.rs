@@ -27,7 +27,7 @@ fn kind_of(error: &Error) -> ErrorKind {
     }
 }
 
-/// Does one operation of each kind, in the order of `OpKind::ALL`, and says which failed.
+/// Does one operation of each kind, in the order of `OpKind::ALL`, and returns the failed ones.
 fn one_of_each(fs: &dyn Fs) -> Vec<bool> {
     let path = Path::new;
     let first = create(fs, "seen");

@@ -47,7 +47,7 @@ impl Content {
         self.page(page).is_some()
     }
 
-    /// The number of pages from `first` on that take memory.
+    /// The number of pages, at `first` and after it, that take memory.
     pub(crate) fn pages_from(&self, first: u64) -> u64 {
         if first == 0 { self.pages } else { self.pages_in(first..u64::MAX) }
     }

@@ -129,7 +129,7 @@ impl Names {
         parts(place.path)?.iter().try_fold(place.start, |dir, name| self.step(dir, name))
     }
 
-    /// What is at `place`.
+    /// The entry at `place`.
     pub(super) fn node(&self, place: Place<'_>) -> io::Result<Node> {
         if parts(place.path)?.is_empty() {
             return Ok(Node::Dir(place.start));

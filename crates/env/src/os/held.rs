@@ -12,11 +12,11 @@ pub(super) struct HeldDir {
     path: PathBuf,
     dir: OwnedFd,
     id: FileId,
-    /// Who may do what with the directory: bits as of `chmod`.
+    /// The permissions of the directory, as the bits of `chmod`.
     permissions: RawMode,
 }
 
-/// What identifies a file or a directory, whatever its name: device and inode.
+/// The identity of a file or a directory, independent of its name: device and inode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 

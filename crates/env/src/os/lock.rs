@@ -30,7 +30,7 @@ pub(super) fn is_held_here(place: &Place<'_>) -> bool {
     found.is_ok_and(|found| HELD_HERE.lock().contains(&FileId::of(&found)))
 }
 
-/// A held lock. The system releases it when the descriptors are closed, also by the process's death.
+/// A held lock. The system releases it when the descriptors are closed, which includes the death of the process.
 pub(super) struct OsLock {
     /// `None`: there is no lock file, and the lock is one on the directory.
     _file: Option<(std::fs::File, Noted)>,

@@ -65,7 +65,7 @@ impl Memory {
 struct Changes {
     /// The written pages, and the length.
     pages: Content,
-    /// Bytes from here on are not those of the file of the disk.
+    /// Bytes from this offset onwards are not those of the file on the disk.
     below_end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The overlay against a file system that does what it says.
+//! The overlay, compared with a file system in memory that behaves as documented.
 #![cfg(not(feature = "shuttle"))]
 
 use super::*;

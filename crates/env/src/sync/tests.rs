@@ -2,7 +2,7 @@ use super::*;
 use crate::thread;
 use std::time::Duration;
 
-/// Runs a test as it is, or under some hundred schedules of shuttle's.
+/// Runs a test once, or under some hundred schedules of shuttle.
 fn check(test: impl Fn() + Send + Sync + 'static) {
     #[cfg(feature = "shuttle")]
     shuttle::check_random(test, 300);

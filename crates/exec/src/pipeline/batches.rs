@@ -1,13 +1,13 @@
 //! Batches of a `$lookup`: the values of many documents are looked up by an index in one pass.
 //!
-//! Documents are gathered, first one, then twice as many each time, up to limits of their number, their values and their
-//! bytes. Their distinct values are sorted and looked up together, so each is read once, and neighbours share blocks.
-//! Then the documents are given out in their order, each with what was found for its values.
+//! Documents are gathered, first one, then twice as many each time, up to limits of their number, their values and
+//! their bytes. Their distinct values are sorted and looked up together, so each is read once, and neighbours share
+//! blocks. Then the documents are returned in their order, each with the documents found for its values.
 //!
-//! What cannot be looked up this way is left to the stage, which opens the other collection for one document: values
-//! that an index does not decide alone, such as arrays in arrays, and all documents if no index serves. The stage also
-//! gets those whose values were not reached, because what a batch found took too many bytes, or an error came first. So an
-//! error is that of its document, after all documents before it.
+//! Other documents are left to the stage, which opens the other collection for each of them: documents with values that
+//! an index does not decide alone, such as arrays in arrays, and all documents if no index serves. The stage also gets
+//! the documents whose values were not looked up because the results of the batch took too many bytes, or because an
+//! error came first. So an error belongs to its document, and is returned after all earlier documents.
 
 use super::equality::{BYTES_MAX, equals_one};
 use super::host::{BoxedFinder, Host};

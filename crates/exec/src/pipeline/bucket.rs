@@ -1,4 +1,4 @@
-//! `$bucketAuto`: what it needs of the documents is sorted, in memory or in files.
+//! `$bucketAuto`: sorts the needed parts of the documents, in memory or in files.
 
 use super::gather::Held;
 use super::host::Host;

@@ -1,4 +1,4 @@
-//! What the stages share that find documents of another collection by equality.
+//! Shared by the stages that find documents of another collection by equality.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};

@@ -48,8 +48,8 @@ impl<H: Host + 'static> Records<H::Error> for PipelineExecution<H> {
     }
 }
 
-/// The last of the stages, each of which reads the one before it. If `reports`, the position of a stage
-/// is that of its report.
+/// The last stage of the chain; each stage reads the one before it. With `reports`, the report of a stage has the
+/// position of the stage.
 fn stages_over<H: Host + 'static>(input: Box<dyn Stream<H>>, stages: Vec<Stage>, reports: bool) -> Box<dyn Stream<H>> {
     let mut last = input;
     for (at, stage) in stages.into_iter().enumerate() {

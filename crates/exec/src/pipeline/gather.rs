@@ -27,7 +27,8 @@ impl<H: Host> Held<H> {
         Self { stage, ..self }
     }
 
-    /// Counts the bytes that the stage holds. False if these are more than it may hold, or than the queries have left.
+    /// Sets the number of bytes that the stage holds. False if the stage may not hold that many, or the queries have no
+    /// more memory left.
     #[inline]
     #[must_use]
     pub fn fits(&mut self, bytes: usize) -> bool {

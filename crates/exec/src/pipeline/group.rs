@@ -1,7 +1,7 @@
 //! `$group`: a document for each group, whose states are in memory or in files.
 //!
-//! Groups are returned in the order of their first documents, also those in files: they are read in the order of their
-//! keys to be finished, and then sorted by their places.
+//! All groups are returned in the order of their first documents. Groups in files are read and finished in the order of
+//! their keys, and then sorted by the position of their first document.
 
 use super::gather::{self, Files, Held};
 use super::host::Host;

@@ -1,4 +1,4 @@
-//! What a pipeline needs of a database.
+//! The services of a database that a pipeline needs.
 
 use crate::limits::{Interrupted, Limits};
 use crate::source::{MemoryAccount, Sorter};
@@ -46,8 +46,8 @@ pub trait Finder<E>: Send {
     fn index(&self) -> &str;
 
     /// Looks up values in the order of an index, and passes the documents that have them to `take`: all of one value
-    /// after each other, in the order in which a query for that value alone returns them. The values are sorted, each
-    /// is there once, and none is an array, a map, a pattern or undefined. The filter is that of a query for all of
+    /// after each other, in the order in which a query for that value alone returns them. The values are sorted and
+    /// distinct, and none of them is an array, a map, a pattern or undefined. The filter is that of a query for all of
     /// them. False if no index serves; then nothing was passed.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub trait Finder<E>: Send {
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool, E>;
 }
 
-/// A finder, whatever its collection.
+/// A finder for any collection.
 pub type BoxedFinder<E> = Box<dyn Finder<E>>;
 
 /// A stage that writes.
@@ -97,8 +97,7 @@ pub trait Host: Clone + Send {
         limits: &Limits,
     ) -> Result<Box<dyn Records<Self::Error>>, Self::Error>;
 
-    /// Finds documents of a collection by the values at a path; `None` if none of its indexes serves for that, whatever
-    /// the values.
+    /// Finds documents of a collection by the values at a path; `None` if none of its indexes can serve that.
     ///
     /// # Errors
     /// As [`Host::open`].

@@ -33,18 +33,18 @@ struct Shared<'s, H: Host> {
     done: Mutex<Done<H>>,
     /// The first error of a thread.
     failure: Mutex<Option<H::Error>>,
-    /// Its memory is that of the thread which first has no more.
+    /// Its memory belongs to the first thread that runs out of parts.
     sorter: Mutex<Option<(H::Sorter, usize)>>,
     failed: AtomicBool,
 }
 
 /// The groups of the parts that were read.
 struct Done<H: Host> {
-    /// Those of the first parts.
+    /// The groups of the first parts.
     first: Gathered<H>,
     /// The number of these parts.
     count: usize,
-    /// Those of later parts.
+    /// The groups of later parts, by part.
     waiting: BTreeMap<usize, Gathered<H>>,
     /// The memory of files.
     of_files: Vec<Held<H>>,
@@ -54,7 +54,7 @@ struct Done<H: Host> {
 struct Gathered<H: Host> {
     groups: Groups,
     held: Held<H>,
-    /// The bytes that groups may take beside files, once some are in files.
+    /// The bytes of memory that groups may take once other groups are in files.
     beside_files: Option<usize>,
 }
 

@@ -86,7 +86,7 @@ impl<H: Host> Run<H> {
         Ok(())
     }
 
-    /// The memory of a document of which a stage makes others, one at a time, if it is a large one.
+    /// The memory of a large document while a stage makes other documents from it, one at a time.
     pub fn held_if_large(&self, stage: &'static str, record: &Record) -> Result<Option<Held<H>>, H::Error> {
         let bytes = record.bytes();
         if bytes < LARGE_BYTES {
@@ -97,7 +97,7 @@ impl<H: Host> Run<H> {
         Ok(Some(held))
     }
 
-    /// To be called for each document that a stage makes or examines without reading another one.
+    /// Call this for each document that a stage makes or examines without reading another one.
     pub fn tick(&mut self) -> Result<(), H::Error> {
         Ok(self.watch.tick(self.host.env())?)
     }

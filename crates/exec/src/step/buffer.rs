@@ -30,7 +30,7 @@ impl<E> Buffer<E> {
         ahead.filter_map(|item| item.document.as_ref()).map(Document::row_len).sum()
     }
 
-    /// The next item, for which a batch of `demand` is pulled if none is left.
+    /// The next item. Pulls a batch of `demand` items if the buffer is empty.
     #[inline]
     pub fn pop<S: Source<Error = E>>(
         &mut self,

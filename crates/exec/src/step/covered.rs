@@ -16,7 +16,7 @@ pub(super) struct Covered<S: Source> {
     filter: Filter,
     /// The query or its order needs values.
     wants_values: bool,
-    /// The query needs the `_id`, as it is stored.
+    /// The query needs the `_id` exactly as stored.
     wants_id: bool,
     /// The order needs the `_id`.
     sorts_id: bool,

@@ -10,9 +10,8 @@ use crate::source::{Source, matches};
 use alluvium_query::filter::Filter;
 use alluvium_query::plan::IndexScan;
 
-/// Reads all entries of the first scan, then the documents of those entries of the second whose
-/// documents the first has found. The entries are not proved: a document must yield an entry of
-/// each scan.
+/// Reads all entries of the first scan. Then reads those documents of the second scan that the
+/// first has found, too. The entries are not proved: a document must yield an entry of each scan.
 pub(super) struct Intersection<S: Source> {
     first: EntryReader<S>,
     second: EntryReader<S>,

@@ -60,9 +60,9 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Proves the next entries of the batch, at most `most`, from `start` on, which is within it. Skips entries
-    /// whose documents were returned already, and entries whose values show that their documents do
-    /// not match or yield another entry.
+    /// Proves the next entries of the batch, at most `most`, beginning at `start`, which is within the batch. Skips
+    /// entries whose documents were returned already, and entries whose values show that their documents do not match
+    /// or yield another entry.
     pub fn prove(
         &mut self,
         run: &mut Run<S>,

@@ -62,7 +62,7 @@ impl<S: Source> Union<S> {
         Ok(())
     }
 
-    /// Removes the documents from `start` on that were returned for another branch.
+    /// Removes those documents at or after `start` that were returned for another branch.
     fn keep_new(&mut self, run: &mut Run<S>, start: usize, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let mut kept = start;
         let mut result = Ok(());

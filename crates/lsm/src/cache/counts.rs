@@ -38,7 +38,7 @@ struct Threads {
     /// Threads that counted something; the list holds the only reference to the counts of a thread
     /// that has ended.
     all: Vec<Arc<ThreadCounts>>,
-    /// The sums of ended threads, as far as they were collected.
+    /// The sums of the ended threads that were collected so far.
     ended: [u64; KINDS],
 }
 

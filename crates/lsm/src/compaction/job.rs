@@ -59,7 +59,7 @@ pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -
     counted.filter(|(_, dead)| *dead > 0).collect()
 }
 
-/// What range tombstones hide of each file. Called before locks are taken.
+/// The part of each file that range tombstones hide. Called before locks are taken.
 pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
     if version.ranges.is_empty() {
         return HashMap::new();
@@ -68,8 +68,8 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
     files.filter(|(_, covered)| covered.fragments > 0).collect()
 }
 
-/// Describes a version to the picker, which takes none of the files that are left out, and none
-/// that overlaps them.
+/// Describes a version to the picker. The picker takes no file that is left out, and no file that
+/// overlaps one of those.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,

@@ -180,7 +180,8 @@ pub(crate) struct Output<'a> {
     tree_end: Option<Vec<u8>>,
     /// The last key was at or below `tree_end`.
     inside: bool,
-    /// The tree has large files below: it counts as large, whatever its size in this output.
+    /// The tree counts as large because it has large files below, even if this output holds little
+    /// of it.
     large: bool,
     charge: Charge,
 }
@@ -261,8 +262,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// True when `key` is the first of its tree beyond everything below: the entries from here on
-    /// can sink to the base if they get a file of their own.
+    /// True when `key` is the first key of its tree after everything below. The entries from here
+    /// onwards can move to the base if they are in a separate file.
     fn note_leaving(&mut self, key: &[u8]) -> bool {
         let leaving = self.inside && self.tree_end.as_deref().is_some_and(|end| key > end);
         if leaving {

@@ -245,7 +245,7 @@ impl Partition {
     }
 
     /// As [`Partition::compact_all`], until `stop` returns true; the result is false then. `stop`
-    /// is called between jobs and during merges. What was merged stays merged.
+    /// is called between jobs and during merges. Completed merges remain.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].
@@ -350,7 +350,7 @@ impl Partition {
         self.commit(VersionEdit { forgotten, ..VersionEdit::default() }, None)
     }
 
-    /// The work that the partition is behind with. Cheap enough to be called for each write batch.
+    /// The backlog of the partition. Cheap enough to be called for each write batch.
     pub fn debt(&self) -> Debt {
         let view = self.view();
         Debt {
@@ -394,9 +394,9 @@ impl Merged {
     }
 }
 
-/// Marks the trees of files that are removed as a whole: they may hold entries that range
-/// tombstones hide, up to the files' highest numbers. Dead trees are not marked, because their
-/// numbers are never used.
+/// Marks the trees in files that are removed as a whole. Such a file may hold entries that range
+/// tombstones hide, up to its highest number. Dead trees are not marked, because their numbers are
+/// never used.
 fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policies: &Policies) -> Superseded {
     let now = policies.liveness.snapshots().last().copied().unwrap_or(0);
     let mut superseded = Superseded::default();

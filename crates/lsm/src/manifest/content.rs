@@ -1,4 +1,4 @@
-//! Reading the frames of a manifest: as many bytes as it has frames, whatever the length of the file.
+//! Reads the frames of a manifest, and no bytes after them, whatever the length of the file.
 //!
 //! A file may be longer than anything that was ever written to it: a damaged file system, a tool, or
 //! a hand made it so. Memory is taken for what is read, and reading ends soon after the last whole
@@ -18,7 +18,7 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
 const AFTER_BYTES: u64 = 2 << 20;
 
 /// Reads the header, the whole frames after it, and some bytes after these, of a file with `len`
-/// bytes. `read` fills a buffer from an offset on.
+/// bytes. `read` fills a buffer with the bytes at an offset.
 pub(super) fn read(len: u64, seed: u64, read: &mut dyn FnMut(&mut [u8], u64) -> Result<()>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut up_to = |bytes: &mut Vec<u8>, end: u64| {

@@ -1,4 +1,4 @@
-//! Reading a manifest, also where it is damaged.
+//! Reads a manifest and continues past damage.
 
 use super::{FORMAT_VERSION, HEADER_LEN, Identity, MAGIC, Recovered, seed};
 use crate::edit::VersionEdit;

@@ -6,9 +6,9 @@ use alluvium_codec::entry::{EntryIter, Seq};
 use alluvium_env::{Fs, Result};
 
 impl View {
-    /// The first violated invariant, if any: memtables cover intervals of numbers that follow each
-    /// other from the flushed number on, all but the newest sealed; runs have files in order that
-    /// do not overlap; files exist as long as the view is held.
+    /// The first violated invariant, if any: memtables cover consecutive intervals of numbers that
+    /// begin after the flushed number, and all but the newest are sealed; runs have files in order
+    /// that do not overlap; files exist as long as the view is held.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Io`] if the existence of a file cannot be checked.

@@ -103,7 +103,7 @@ impl Options {
     }
 }
 
-/// The options as they are given.
+/// The options as given.
 struct Given<'m>(&'m Map);
 
 impl<'m> Given<'m> {

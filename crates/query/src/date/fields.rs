@@ -1,4 +1,4 @@
-//! What a text says of a date, and the moment that follows.
+//! The fields of a date that a text gives, and the time that follows from them.
 
 use super::local::{iso_day_number, weekday};
 use super::{DateError, Zone};
@@ -23,7 +23,7 @@ pub(super) struct Fields {
     pub relative: Relative,
 }
 
-/// What is added to the date.
+/// The amounts that are added to the date.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Relative {
     pub months: i64,
@@ -34,7 +34,7 @@ pub(super) struct Relative {
 }
 
 impl Fields {
-    /// The moment, in milliseconds since 1970 in UTC. The time is that of `zone` unless the text has an offset.
+    /// The moment, in milliseconds since 1970 in UTC. Without an offset in the text, the time is in `zone`.
     ///
     /// `text` is for messages.
     pub fn moment(self, text: &str, zone: &Zone) -> Result<i64, DateError> {

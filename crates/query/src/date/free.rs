@@ -13,7 +13,7 @@ use super::{DateError, Zone};
 use alluvium_document::json;
 use cursor::Cursor;
 
-/// The date of a text in milliseconds since 1970 in UTC. The time is that of `zone` unless the text has an offset.
+/// The date of a text in milliseconds since 1970 in UTC. Without an offset in the text, the time is in `zone`.
 pub(crate) fn parse(text: &str, zone: &Zone) -> Result<i64, DateError> {
     // By far the most common notation.
     if zone.is_utc()
@@ -144,7 +144,7 @@ fn longest(cursor: Cursor<'_>) -> Option<(Part, Cursor<'_>)> {
     best
 }
 
-/// What was found so far.
+/// The fields found so far.
 #[derive(Default)]
 struct Found {
     fields: Fields,

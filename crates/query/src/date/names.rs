@@ -1,6 +1,6 @@
 //! English names of months and days, and abbreviations of time zones.
 
-/// The months from January on.
+/// The months, beginning with January.
 pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -18,7 +18,7 @@ pub(super) const MONTHS: [&str; 12] = [
 
 const ROMAN: [&str; 12] = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"];
 
-/// The days of the week from Monday on, with their abbreviations.
+/// The days of the week, beginning with Monday, with their abbreviations.
 const WEEKDAYS: [&[&str]; 7] = [
     &["monday", "mon"],
     &["tuesday", "tue", "tues"],

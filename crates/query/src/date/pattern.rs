@@ -6,7 +6,7 @@ use super::{DateError, Zone, names};
 use alluvium_document::calendar::Date;
 
 /// The date of a text that follows a format, in milliseconds since 1970 in UTC. The format must have passed
-/// [`super::check_format`]. The time is that of the zone unless the text has an offset.
+/// [`super::check_format`]. Without an offset in the text, the time is in the zone.
 pub(crate) fn parse_by(text: &str, format: &str, zone: &Zone) -> Result<i64, DateError> {
     let mut reader = Reader { text, rest: text.as_bytes(), fields: Fields::default() };
     let mut chars = format.chars();

@@ -3,7 +3,7 @@
 use super::{DateError, Local, Zone, names};
 use crate::code::ErrorCode;
 
-/// What a format is for.
+/// The use of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToText,

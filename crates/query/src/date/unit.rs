@@ -137,8 +137,8 @@ fn plus_months(date: Date, months: i64) -> i64 {
     Date { year, month, day: date.day.min(month_days(year, month)) }.day_number()
 }
 
-/// The number of borders between units that lie between two dates; negative if the end is before the start. Weeks
-/// begin with `first_day`.
+/// The number of borders between units from one date to another; negative if the end is before the start. Weeks begin
+/// with `first_day`.
 pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_day: Weekday) -> Result<i64, DateError> {
     let (a, b) = (Local::at(start, zone), Local::at(end, zone));
     match unit.measure() {
@@ -174,8 +174,8 @@ const REFERENCE_DAY: i64 = 10_957;
 /// MongoDB's limit for bins of days and longer units.
 const BIN_MAX: i64 = 100_000_000_000;
 
-/// The start of the bin of a date. Bins have `bin_size` units, and one of them begins at 2000-01-01 in the zone; those
-/// of weeks at the first `first_day` from then on.
+/// The start of the bin of a date. Bins have `bin_size` units, and one of them begins at 2000-01-01 in the zone;
+/// intervals of weeks begin at the first `first_day` at or after that.
 pub(crate) fn truncate(
     millis: i64,
     unit: Unit,

@@ -13,7 +13,7 @@ use alluvium_document::row::RowError;
 pub struct ExpressionError {
     /// MongoDB's code.
     pub code: ErrorCode,
-    /// What is wrong, and what is allowed.
+    /// The error, and the allowed values.
     pub message: String,
     divides_by_zero: bool,
 }

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
 
-/// The work of an element of a loop: the interrupt is asked after 64 of them at the latest.
+/// The work of one element of a loop: the interrupt is checked at least once in 64 elements.
 const ELEMENT_UNITS: usize = 1024;
 
 /// The work of a look for a field of the document, which may pass over large ones.
@@ -231,7 +231,7 @@ impl Node {
         Ok(is_true(self.evaluate(run)?.as_deref()))
     }
 
-    /// Evaluates an expression that uses variables from a slot on, and forgets these.
+    /// Evaluates an expression that uses the variables at and above a slot, and then removes these.
     fn evaluate_within(&self, slot: usize, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
         let value = self.evaluate(run)?;
         let value = run.owned(value)?;

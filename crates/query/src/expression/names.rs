@@ -1,4 +1,4 @@
-//! The names of MongoDB's expressions. One that is not supported has another error than a name that does not exist.
+//! The names of MongoDB's expressions. An unsupported name has a different error than a name that does not exist.
 
 const NAMES: [&str; 163] = [
     "abs",

@@ -40,7 +40,7 @@ pub(super) enum Node {
         branches: Vec<(Node, Node)>,
         default: Option<Box<Node>>,
     },
-    /// Variables from the slot on, and an expression that uses them.
+    /// Variables at and above the slot, and an expression that uses them.
     Let {
         slot: usize,
         values: Vec<Node>,

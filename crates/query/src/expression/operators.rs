@@ -45,7 +45,8 @@ pub(super) enum Cost {
     /// Proportional to the sizes of the arguments and of the result. An operator that needs more is a
     /// [`Function::Counting`], or one of [`PreparedOperator`], and counts the rest.
     Linear,
-    /// As [`Cost::Linear`], and the result has copies of most of the arguments: as much memory is counted before.
+    /// As [`Cost::Linear`], and the result has copies of most of the arguments: their memory is charged before it is
+    /// made.
     Copying,
 }
 
@@ -57,7 +58,7 @@ pub(super) enum Function {
     Comparing(Comparing),
     /// As [`Function::Comparing`], and counts work and memory that are more than those of its arguments.
     Counting(Counting),
-    /// Makes much of little: counts the memory of the value before it is there.
+    /// The value may be much larger than the arguments: its memory is charged before it is made.
     Making(Making),
 }
 
@@ -88,21 +89,21 @@ impl Operator {
     }
 }
 
-/// What an operator computes.
+/// The result of an operator.
 pub(super) type Outcome = Result<Option<Value>, ExpressionError>;
 
 /// How the arguments are written.
 #[derive(Clone, Copy)]
 pub(super) enum Parameters {
-    /// An array of at least and at most this number of arguments; a single one also without an array.
+    /// An array of at least and at most this number of arguments; a single one need not be in an array.
     Count(usize, usize),
     /// One argument. An array is that argument.
     One,
     /// As a [`Parameters::Count`] of one, with a code for another number of arguments.
     Only(ErrorCode),
-    /// A map with these names, of which those with an exclamation mark are required. A missing value
-    /// of one with a question mark is null. One with an equals sign is not an expression. The function
-    /// gets all of them in this order.
+    /// A map with these names. A name with an exclamation mark is required; the missing value of a name with a question
+    /// mark is null; the value of a name with an equals sign is not an expression. The function gets all values in this
+    /// order.
     Named(&'static [&'static str], Codes),
     /// As [`Parameters::Named`], or a single argument, after which the document is the second.
     NamedOrOne(&'static [&'static str], Codes),

@@ -1,4 +1,4 @@
-//! What an expression can read: a document, and variables.
+//! The inputs of an expression: a document, and variables.
 
 use super::error::EvaluateError;
 use crate::memory::Held;
@@ -6,13 +6,15 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, Map, Value};
 
-/// What expressions read. The values that they make in it are counted until it is dropped.
+/// The inputs of expressions. The memory of the values that they make is counted until the scope is
+/// dropped.
 #[derive(Debug)]
 pub struct Scope<'d> {
     document: Root<'d>,
     /// The values of variables, those of outer operators first. `None` if a value is missing.
     pub(super) variables: Vec<Option<Value>>,
-    /// What the evaluations so far have made, and is in use until the scope is dropped.
+    /// The memory of the values that evaluations have made so far. They are in use until the scope
+    /// is dropped.
     pub(crate) held: Held,
 }
 
@@ -50,7 +52,7 @@ impl<'d> Scope<'d> {
         self
     }
 
-    /// What the evaluations have made, for a caller that keeps it longer.
+    /// The memory of the values that evaluations have made, for a caller that keeps them longer.
     pub(crate) fn into_held(self) -> Held {
         self.held
     }
@@ -122,7 +124,7 @@ impl<'d> Scope<'d> {
     }
 }
 
-/// The value at the names of a path from `at` on.
+/// The value at the rest of a path, beginning with name `at`.
 pub(super) fn in_map(map: &Map, path: &FieldPath, at: usize) -> Option<Value> {
     let value = map.get(path.name(at)?)?;
     if at + 1 == path.depth() { Some(value.clone()) } else { in_value(value, path, at + 1) }

@@ -8,8 +8,8 @@ use crate::work::Bounds;
 use alluvium_document::Value;
 use std::sync::{Arc, OnceLock};
 
-/// What the expressions and filters of a query share: variables, such as those of `let`, the value of
-/// `$$NOW`, and the collation. A later variable hides an earlier one of the same name.
+/// Shared by the expressions and filters of a query: variables, such as those of `let`, the value of `$$NOW`, and the
+/// collation. A later variable hides an earlier one of the same name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Variables {
     /// The names, and the values if they are known.
@@ -48,7 +48,7 @@ impl PartialEq for Chance {
     }
 }
 
-/// What is known of a variable.
+/// The known facts about a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Binding {
     /// Its value, which expressions share; `None` if it is missing.

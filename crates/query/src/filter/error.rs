@@ -15,10 +15,10 @@ pub enum FilterError {
     /// An operator is unknown, or its operand is not allowed.
     #[error("{0}")]
     BadValue(String),
-    /// An operand is of the right type, but its value is not allowed.
+    /// An operand has the right type, but a value that is not allowed.
     #[error("{0}")]
     FailedToParse(String),
-    /// An operand is of the wrong type. For most operators this is [`FilterError::BadValue`].
+    /// An operand has the wrong type. For most operators this is [`FilterError::BadValue`].
     #[error("{0}")]
     TypeMismatch(String),
     /// A regular expression has options, and `$options` beside it gives others. The second field is

@@ -8,10 +8,10 @@ use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::interrupt::Interrupt;
 
-/// The interrupt is asked before a test of this number of elements.
+/// The interrupt is checked before a test of at least this number of elements.
 const ELEMENTS: usize = 64;
 
-/// The interrupt is asked before this number of patterns.
+/// The interrupt is checked before a test of at least this number of patterns.
 const PATTERNS: usize = 16;
 
 /// Asks the interrupt of the query.
@@ -105,8 +105,8 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
     Ok(false)
 }
 
-/// An array on the way stands for its elements that are maps, and for the element whose position is
-/// the next name.
+/// Continues through an array on the path: into its elements that are maps, and into the element
+/// whose position is the next name.
 fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test, interrupt: Option<&Interrupt>) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
         if in_element(&element?, at, steps, test, interrupt)? {

@@ -16,7 +16,7 @@ use crate::expression::{Expression, Variables};
 use crate::pattern::{Pattern, Patterns};
 use crate::suggest::suggestion;
 
-/// The interrupt is asked for each element that a condition of this size is tested with.
+/// With a condition of at least this size, the interrupt is checked for each element.
 const LONG_BYTES: usize = 256;
 
 /// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.

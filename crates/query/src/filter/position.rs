@@ -7,11 +7,11 @@ use super::node::{Kind, Node};
 use super::tree::{Clause, Comparison, Condition, Step, Test};
 use crate::filter::Form;
 
-/// What a positional operator is used for. MongoDB evaluates the conditions of a filter in a
-/// different order for each.
+/// The use of a positional operator. MongoDB evaluates the conditions of a filter in a different
+/// order for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// A projection: as they are written, with those in `$all` and `$and` after the others.
+    /// A projection: in the order of the text, with conditions in `$all` and `$and` last.
     Projection,
     /// An update: by the operator, then by the path, then as for a projection.
     Update,
@@ -26,7 +26,7 @@ enum Hit {
     At(usize),
 }
 
-/// Tests of which one suffices.
+/// Tests; passing one of them is enough.
 struct AnyOf<'a>(Vec<&'a Test>);
 
 impl Filter {

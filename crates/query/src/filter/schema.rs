@@ -88,7 +88,7 @@ struct Maps {
     dependencies: Vec<(Box<str>, Dependency)>,
 }
 
-/// What a field demands of the map that has it.
+/// The demand of a field on the map that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Dependency {
     Fields(Vec<Box<str>>),

@@ -321,7 +321,7 @@ impl ElementFilter {
 }
 
 impl Condition {
-    /// The collation by which strings are compared; `None` also if it has no effect.
+    /// The collation by which strings are compared; also `None` if it has no effect.
     pub fn collation(&self) -> Option<&Collation> {
         match self {
             Self::Test(Test::Compare(_, operand)) => operand.collation.as_ref(),

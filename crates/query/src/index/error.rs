@@ -14,7 +14,7 @@ pub enum IndexError {
     /// A definition is malformed, or uses a feature that is not supported.
     #[error("{0}")]
     CannotCreateIndex(String),
-    /// An option is of the wrong type.
+    /// An option has the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
     /// A name that is not allowed, or an index on `_id` with another order than that of the

@@ -17,7 +17,7 @@ use expand::{Expansion, Most};
 pub struct IndexKey {
     /// The encoded parts: the prefix of an entry's key.
     pub bytes: Vec<u8>,
-    /// The value of the entry: what cannot be decoded from the key. Usually empty.
+    /// The value of the entry: the parts that cannot be decoded from the key. Usually empty.
     pub values: Vec<u8>,
 }
 
@@ -28,8 +28,8 @@ pub struct Keys {
     pub keys: Vec<IndexKey>,
     /// Bit n is set if part n leads through an array, or to one, so that it sees each element.
     pub multikey: u32,
-    /// Bit n is set if the key of part n is cut, or if it is the longest part of a key of more than
-    /// [`MAX_PART_BYTES`] bytes of which no part is cut: earlier versions cannot read either.
+    /// Bit n is set if the key of part n is cut. It is also set for the longest part of a key that
+    /// has more than [`MAX_PART_BYTES`] bytes and no cut part. Earlier versions can read neither.
     pub cut: u32,
 }
 

@@ -47,7 +47,7 @@ const OPTIONS: [&str; 19] = [
 const TEXT: [&str; 2] = ["_fts", "_ftsx"];
 
 impl Unbuilt {
-    /// True if an index with these keys is of a kind that is not built.
+    /// True if indexes with such keys are not built.
     pub fn is_kind_of(keys: &Map) -> bool {
         keys.iter().any(|(path, kind)| is_wildcard(path) || kind.as_str().is_some_and(|kind| KINDS.contains(&kind)))
     }
@@ -55,7 +55,8 @@ impl Unbuilt {
     /// Parses a definition as [`super::Definition::parse`] does.
     ///
     /// # Errors
-    /// As [`super::Definition::parse`]; also for a unique index, which would promise what nothing checks.
+    /// As [`super::Definition::parse`]. A unique index is refused, too, because nothing would check that its keys are
+    /// unique.
     pub fn parse(keys: &Map, options: &Map) -> Result<Self, IndexError> {
         if keys.len() > MAX_PARTS {
             return bad(format!("an index has at most {MAX_PARTS} parts"));

@@ -17,7 +17,7 @@ pub(super) use compile::{Refusal, compile};
 pub(super) use machine::Ended;
 use set::Set;
 
-/// The interrupt is asked after this number of steps.
+/// The interrupt is checked after this number of steps.
 pub(super) const ASK_STEPS: u64 = 1 << 16;
 
 /// The maximum number of places to return to, and of changes to undo there: 4 and 2 MB of memory. All requests that
@@ -34,7 +34,7 @@ enum Step {
     Text(Box<str>),
     /// A character of a set.
     One(Set),
-    /// Characters of a set, as many as there are from `least` to `most`.
+    /// As many characters of a set as follow: at least `least`, at most `most`.
     Run {
         set: Set,
         least: u32,
@@ -125,8 +125,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The places of the first match from the byte `at` on: of the whole, then of each group; `None`
-    /// if there is no match.
+    /// The first match at or after the byte `at`: the span of the whole match, then that of each group; `None` if there
+    /// is no match.
     pub fn search(
         &self,
         text: &str,

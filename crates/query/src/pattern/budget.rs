@@ -71,7 +71,7 @@ impl Patterns {
         }
     }
 
-    /// What ends searches.
+    /// The interrupt that ends searches.
     pub fn interrupt(&self) -> Option<&Interrupt> {
         self.interrupt.as_ref()
     }

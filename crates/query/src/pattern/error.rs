@@ -16,7 +16,7 @@ pub(crate) enum PatternError {
     /// The pattern or its options have a zero character.
     #[error("{0}")]
     Zero(String),
-    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps, or as much memory.
+    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps, or the corresponding memory.
     #[error("{0}")]
     TooManySteps(String),
     /// The query of the search must end.

@@ -25,17 +25,17 @@ use lazy::{Lazy, Unable};
 /// About the memory of a state of a pattern, in the forward and the reverse program.
 const STATE_BYTES: usize = 64;
 
-/// The interrupt is asked before a search of as much work: bytes of the text times states of the pattern. The work
-/// takes 2 ms at most.
+/// The interrupt is checked before a search of at least this much work: bytes of the text times states of the pattern.
+/// It takes at most 2 ms.
 const ASK_WORK: usize = 1 << 16;
 
-/// The interrupt is asked before a search of as many bytes, whatever the pattern.
+/// The interrupt is checked before a search of at least this number of bytes, with any pattern.
 const ASK_BYTES: usize = 1024;
 
-/// The search of as much work is our own. The crate takes 100 ms at most for less.
+/// Searches with at least this much work use our own automata. The crate takes 100 ms at most for less.
 const LONG_WORK: usize = 1 << 22;
 
-/// The DFA is run for at least this number of bytes before the interrupt is asked again.
+/// The DFA runs over at least this number of bytes before the interrupt is checked again.
 const PART_LEAST: usize = 64;
 const PART_MOST: usize = 4096;
 
@@ -47,11 +47,11 @@ pub(super) struct Linear {
     states: usize,
     /// The maximum memory for the tables of each lazy DFA.
     tables: usize,
-    /// What runs long searches, once there was one.
+    /// The automata for long searches, built by the first of them.
     long: OnceLock<Option<Long>>,
 }
 
-/// What runs long searches.
+/// The automata for long searches.
 #[derive(Debug)]
 struct Long {
     /// Finds the longest text that each match contains, if there is one: most texts without a match do not have it.
@@ -60,13 +60,13 @@ struct Long {
     lazy: Option<Lazy>,
 }
 
-/// A long search.
+/// A search that checks the interrupt at intervals, because its text is long.
 #[derive(Debug, Clone, Copy)]
 struct Search<'a> {
     text: &'a str,
     /// Where matches may begin.
     start: usize,
-    /// The number of bytes before the interrupt is asked again.
+    /// The number of bytes before the interrupt is checked again.
     part: usize,
     interrupt: Option<&'a Interrupt>,
 }
@@ -94,7 +94,7 @@ impl Linear {
         }
     }
 
-    /// The places of the first match from the byte `at` on: of the whole, then of each group.
+    /// The first match at or after the byte `at`: the span of the whole match, then that of each group.
     pub fn groups(
         &self,
         text: &str,
@@ -127,7 +127,8 @@ impl Linear {
         self.regex.group_info().slot_len().saturating_mul(self.states) > threads::PLACES_MAX
     }
 
-    /// The search from a byte on and what runs it, if it is `long`, or long for its pattern. Asks the interrupt.
+    /// The search that begins at a byte, and the automata for it, if it is `long`, or long for its pattern. Asks the
+    /// interrupt.
     fn long_search<'a>(
         &'a self,
         text: &'a str,
@@ -210,8 +211,8 @@ impl Long {
         Ok(Some(groups(&slots).collect()))
     }
 
-    /// True if the crate finds the groups of a match of this number of bytes by backtracking, which holds their
-    /// places once. Its limit is twice as high.
+    /// True if the crate finds the groups of a match of this number of bytes by backtracking, which holds only one set
+    /// of their places. The crate's own limit is twice as high.
     fn is_backtracked(&self, bytes: usize) -> bool {
         (bytes + 1).saturating_mul(self.nfa.states().len()) <= 1 << 20
     }

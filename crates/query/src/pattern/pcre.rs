@@ -39,7 +39,7 @@ pub(super) struct Flags {
     pub extended: bool,
     /// The places of groups are wanted.
     pub captures: bool,
-    /// Inside of a look-behind, which has a fixed length.
+    /// Inside a look-behind: its length must be fixed.
     pub behind: bool,
 }
 

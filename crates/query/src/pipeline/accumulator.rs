@@ -21,7 +21,7 @@ pub(super) struct Accumulator {
     /// The name, with its dollar sign.
     pub name: &'static str,
     pub kind: Kind,
-    /// What it takes of each document.
+    /// The value that it takes from each document.
     pub argument: Expression,
     /// The order of strings; `None` for that of their bytes.
     pub collation: Option<Collation>,
@@ -176,8 +176,8 @@ impl Accumulator {
         }
     }
 
-    /// What is taken of a document, as a value that can be kept: an array of the value, if there is one, after the key
-    /// of its place if the accumulator has an order.
+    /// The part of a document that the accumulator takes, as a value that can be kept: an array of the value, if there
+    /// is one, after the key of its place if the accumulator has an order.
     pub fn input(&self, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<Value, PipelineError> {
         let (value, key) = self.taken(record, scope)?;
         let key = key.map(|bytes| Value::Binary(Binary { subtype: 0, bytes }));

@@ -23,7 +23,7 @@ pub struct BucketAuto {
     pub(super) collation: Option<Collation>,
 }
 
-/// A series of preferred numbers, by the exponents of which bounds are chosen.
+/// A series of preferred numbers, given by its mantissas or its base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Granularity {
     /// Mantissas from 1 to below 10.
@@ -99,7 +99,7 @@ pub type ReadCompact<'r, E> = &'r mut dyn FnMut() -> Result<Option<Record>, E>;
 pub type Hold<'h> = &'h mut dyn FnMut(usize) -> Result<(), PipelineError>;
 
 impl AutoBuckets {
-    /// The buckets of this number of documents.
+    /// The buckets over this number of documents.
     pub fn new(stage: Arc<BucketAuto>, count: usize) -> Self {
         let size = ((count as f64 / stage.buckets as f64).round() as usize).max(1);
         Self { stage, size, made: 0, next: None, lower: None }

@@ -24,7 +24,7 @@ pub struct Densify {
     step: Value,
     unit: Option<Box<str>>,
     bounds: Bounds,
-    /// By which strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
     collation: Option<Collation>,
 }
 
@@ -35,7 +35,7 @@ enum Bounds {
     Full,
     /// From the least to the greatest of each partition.
     Partition,
-    /// From a value to another one, which is left out.
+    /// From one value to another; the second is excluded.
     Between(Value, Value),
 }
 
@@ -138,7 +138,7 @@ fn path(text: &str) -> Result<FieldPath> {
     }
 }
 
-/// What was added, which is limited.
+/// Counts the added documents, up to a limit.
 #[derive(Default)]
 struct Room {
     added: usize,
@@ -207,7 +207,7 @@ pub struct Sequence {
     ends: Option<(Value, Value)>,
     room: Room,
     current: Option<Current>,
-    /// What is returned after the documents that are missing before it.
+    /// The record that is returned after the missing documents before it.
     pending: Pending,
 }
 

@@ -1,4 +1,4 @@
-//! Stages that treat each document by itself.
+//! Stages that process each document alone.
 
 use super::error::{PipelineError, refuse};
 use super::record::{Record, RecordRef};
@@ -18,10 +18,10 @@ const RECORD_BYTES_MAX: usize = 64 << 20;
 /// Copies of a value that have fewer bytes as BSON are not counted.
 const COUNTED_BYTES: usize = 4096;
 
-/// A stage that adds fewer bytes makes no document too large by itself.
+/// A stage that adds fewer bytes cannot make a document too large alone.
 const CHECKED_BYTES: usize = 64 << 10;
 
-/// A stage that treats each document by itself.
+/// A stage that processes each document alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Each {
@@ -151,7 +151,7 @@ pub struct Unwound {
     /// The document without the array.
     map: Map,
     elements: std::iter::Enumerate<std::vec::IntoIter<Value>>,
-    /// A document that passes as it is.
+    /// A document that passes unchanged.
     only: Option<Map>,
 }
 
@@ -216,7 +216,7 @@ pub(super) const REDACTIONS: [(&str, &str); 3] = [("DESCEND", "descend"), ("PRUN
 /// The variables of the expression of `$redact`: the whole document, which is not copied for its parts.
 type Around = Vec<Option<Value>>;
 
-/// What `$redact` leaves of a map; `None` if nothing.
+/// The map that `$redact` leaves of a map; `None` if it leaves nothing.
 fn redacted(expression: &Expression, map: &Map, around: &mut Around) -> Result<Option<Map>, PipelineError> {
     let mut scope = Scope::of_map(map).with_variables(std::mem::take(around));
     let decided = expression.evaluate(&mut scope)?;

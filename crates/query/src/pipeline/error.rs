@@ -73,7 +73,7 @@ impl PipelineError {
         Self::Refused(ExpressionError::new(ErrorCode::Location40602, format!("{stage} must be the first stage")))
     }
 
-    /// What was written to a file is not what is read from it.
+    /// The bytes read from a file differ from those that were written.
     pub fn damaged_file() -> Self {
         let message = "a temporary file of a pipeline is damaged: run the pipeline again";
         Self::Refused(ExpressionError::new(ErrorCode::DataCorruptionDetected, message))

@@ -19,10 +19,10 @@ use std::sync::Arc;
 pub struct Group {
     pub(super) id: Expression,
     pub(super) fields: Vec<(Text, Accumulator)>,
-    /// The name of the only field of an `_id` that is a map: it is null where its value is missing. As in MongoDB, those
-    /// of several fields are left out.
+    /// The field's name, if `_id` is a map of one field: a missing value is null there. In a map of several fields,
+    /// missing values are left out, as in MongoDB.
     pub(super) only_field: Option<Text>,
-    /// By which strings are equal; `None` for the equality of their bytes.
+    /// The collation by which strings are equal; `None` for the equality of their bytes.
     pub(super) collation: Option<Collation>,
 }
 
@@ -86,7 +86,7 @@ type Table = IndexMap<Box<[u8]>, Entry, DefaultHashBuilder>;
 struct Entry {
     id: Value,
     states: Box<[State]>,
-    /// What groups are in the order of, compared as bytes; empty if that is their order in the table.
+    /// The sort key of the groups, compared as bytes; empty if they keep their order in the table.
     first: Box<[u8]>,
 }
 
@@ -168,7 +168,7 @@ impl Groups {
         })
     }
 
-    /// Adds the drained states of a group, whose documents come after those of the group that is there.
+    /// Adds the drained states of a group. Its documents come after those of the group that exists here.
     ///
     /// # Errors
     /// The bytes are damaged, or as [`Groups::add`].

@@ -23,7 +23,7 @@ impl<'v> Options<'v> {
         }
     }
 
-    /// Refuses options other than these.
+    /// Refuses any other option.
     pub fn only(&self, names: &[&str], unknown: ErrorCode) -> Result<(), PipelineError> {
         match self.map.iter().find(|(name, _)| !name.as_str().is_some_and(|name| names.contains(&name))) {
             Some((name, _)) => {
@@ -34,12 +34,12 @@ impl<'v> Options<'v> {
         }
     }
 
-    /// The same options, of which those that are null count as missing.
+    /// The same options; one that is null counts as missing.
     pub fn without_nulls(self) -> Self {
         Self { without_nulls: true, ..self }
     }
 
-    /// Refuses options other than these, and any that is there twice.
+    /// Refuses any other option, and any option that occurs twice.
     pub fn only_once(&self, names: &[&str]) -> Result<(), PipelineError> {
         self.only(names, ErrorCode::IDLUnknownField)?;
         let name = |at: usize| self.map.entries.get(at).and_then(|(name, _)| name.as_str());

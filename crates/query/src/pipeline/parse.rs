@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// What stages are parsed with.
+/// The context in which stages are parsed.
 #[derive(Clone, Copy)]
 struct Context<'v> {
     variables: &'v Variables,

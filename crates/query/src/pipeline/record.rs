@@ -38,7 +38,7 @@ impl<'a> From<&'a Record> for RecordRef<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    /// What expressions read.
+    /// The record as the input of expressions.
     pub fn scope(self) -> Scope<'a> {
         match self {
             Self::Row(document) => Scope::of(document),
@@ -79,7 +79,7 @@ impl<'a> RecordRef<'a> {
 }
 
 impl Record {
-    /// What expressions read.
+    /// The record as the input of expressions.
     pub fn scope(&self) -> Scope<'_> {
         match self {
             Self::Row(document) => Scope::of(document),
@@ -170,8 +170,8 @@ impl Record {
         RecordRef::from(self).put_sort_key(sort, out)
     }
 
-    /// About the bytes of memory that the fields of a stored document take when they are decoded; none if it is a small
-    /// one.
+    /// About the bytes of memory that the fields of a stored document take when they are decoded; empty if the document
+    /// is small.
     ///
     /// # Errors
     /// The document is damaged.

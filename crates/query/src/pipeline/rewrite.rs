@@ -5,7 +5,7 @@
 //! | a filter after a stage that leaves its fields as they are | the filter first, each of its conditions that can be |
 //! | a filter on a field that only has another name before the stage, or on the key of groups | the filter on that field, first |
 //! | a filter after `$unionWith` | the filter on both sides of it |
-//! | a filter after `$redact` | also those of its conditions before it that what `$redact` removes cannot fulfil |
+//! | a filter after `$redact` | the filter, and before `$redact` a copy of those of its conditions that removing values cannot fulfil |
 //! | a filter after `$lookup` with a pipeline and `$unwind` of its array | the filter at the end of that pipeline |
 //! | filters, limits and skips beside each other | one |
 //! | a limit or skip after a stage that makes one document of each | the limit or skip first |
@@ -55,7 +55,7 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
     }
 }
 
-/// True if the stage makes exactly one document of each, by itself.
+/// True if the stage makes exactly one document of each document, independent of all others.
 fn is_one_to_one(stage: &Stage) -> bool {
     match stage {
         Stage::Each(each) => matches!(each, Each::Project(..) | Each::Add(..) | Each::Replace(..)),
@@ -188,8 +188,8 @@ fn is_by_value(condition: &Condition) -> bool {
     }
 }
 
-/// The condition before `$redact`, if it holds there for every document of which something is left that passes it:
-/// a value that is no map, array or null does not come to be by removing others.
+/// The condition, moved before `$redact`, if every document that passes it after `$redact` also passes it before:
+/// `$redact` only removes values, so it cannot produce one that is not a map, an array or null.
 fn before_redact(condition: &Filter) -> Option<Filter> {
     let [Clause::Field { .. }] = &condition.clauses[..] else { return None };
     condition.with_paths(&|path, condition| match condition {

@@ -26,7 +26,7 @@ pub struct Pipeline {
 pub enum Stage {
     /// Only documents that match.
     Match(Filter),
-    /// Something done to each document by itself.
+    /// A change of each document alone.
     Each(Each),
     /// A document for each group.
     Group(Arc<Group>),
@@ -192,7 +192,7 @@ pub struct GraphLookup {
     pub depth: Option<FieldPath>,
     /// A filter that the other documents match.
     pub restrict: Filter,
-    /// By which strings are equal; `None` for the equality of their bytes.
+    /// The collation by which strings are equal; `None` for the equality of their bytes.
     pub collation: Option<Collation>,
 }
 
@@ -201,7 +201,7 @@ pub struct GraphLookup {
 pub struct UnionWith {
     /// The other collection; `None` if the pipeline has documents of its own.
     pub collection: Option<Box<str>>,
-    /// What its documents pass through.
+    /// The stages that its documents pass through.
     pub pipeline: Pipeline,
 }
 
@@ -212,9 +212,9 @@ pub struct MergeInto {
     pub into: Output,
     /// The paths whose values find the document to change.
     pub on: Vec<FieldPath>,
-    /// What happens where there is such a document.
+    /// The action where such a document exists.
     pub matched: WhenMatched,
-    /// What happens where there is not.
+    /// The action where no such document exists.
     pub not_matched: WhenNotMatched,
     /// The variables that are known around the stage.
     pub around: Variables,
@@ -229,7 +229,7 @@ pub struct Output {
     pub collection: Box<str>,
 }
 
-/// What `$merge` does where a document is found.
+/// The action of `$merge` where a document is found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhenMatched {
     /// It is replaced.
@@ -250,7 +250,7 @@ pub enum WhenMatched {
     },
 }
 
-/// What `$merge` does where a document is not found.
+/// The action of `$merge` where no document is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenNotMatched {
     /// The new document is inserted.

@@ -1,9 +1,9 @@
 //! The stages of pipelines that MongoDB has: a row for each, with everything that has to be known about a stage before
 //! it is parsed.
 //!
-//! The parser, the server and the command line look stages up here, and have no lists of names of their own. What only
-//! one of them can know of every stage, such as the function that parses it or the privileges that it needs, is there a
-//! `match` over [`StageName`] without a catch-all: a new row does not compile until each of them has an answer.
+//! The parser, the server and the command line look stages up here, and have no lists of names of their own. Facts that
+//! belong to only one of them, such as the function that parses a stage or the privileges that it needs, are in a
+//! `match` over [`StageName`] there, without a catch-all: a new row does not compile until each of them has an answer.
 //! Pipelines that were not parsed yet are walked by [`walk`].
 
 mod walk;
@@ -12,7 +12,7 @@ pub use walk::{RawStage, Walk, first, parts, walk, writes};
 
 use alluvium_document::{Map, Value};
 
-/// What a pipeline is over where a stage may be.
+/// The source of a pipeline in which a stage is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// A collection, or the documents of the stages before it.
@@ -25,7 +25,7 @@ pub enum Over {
     Admin,
     /// The collection `config.system.sessions`.
     Sessions,
-    /// Whatever the pipeline is over. Stages that are refused everywhere have this, too.
+    /// Whatever the pipeline is over. Stages that are refused everywhere also have this value.
     Anything,
 }
 
@@ -47,7 +47,7 @@ pub enum StableApi {
     Yes,
     /// It has not.
     No,
-    /// With no other option than this one.
+    /// Only with this option and no other.
     Only(&'static str),
 }
 
@@ -77,7 +77,7 @@ pub enum Pipelines {
     Option(&'static str),
 }
 
-/// What the stage after the filters and the sort at the head of a pipeline decides about their plan.
+/// The influence of the first stage after the filters and the sort of the head on the plan of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadNeed {
     /// Nothing.
@@ -86,7 +86,7 @@ pub enum HeadNeed {
     NoFields,
     /// The paths in its expressions are needed.
     Paths,
-    /// It is a projection, which says what is needed.
+    /// It is a projection, which names the needed fields.
     Projection,
     /// The whole operand counts.
     Operand,
@@ -94,7 +94,7 @@ pub enum HeadNeed {
     Options(&'static [&'static str]),
 }
 
-/// What is known of a stage.
+/// The known facts about a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageRow {
     /// The stage.
@@ -105,10 +105,10 @@ pub struct StageRow {
     pub missing: Option<&'static str>,
     /// The stage as servers know it, which make its documents; `None` for all others.
     pub of_server: Option<ServerStage>,
-    /// What the pipeline has to be over.
+    /// The source that the pipeline must have.
     pub over: Over,
-    /// True if it is refused for what the pipeline is over (error 73) in views and in pipelines of other stages, rather
-    /// than because it is not supported.
+    /// True if, in views and in pipelines of other stages, it is refused because of the pipeline's source (error 73),
+    /// and not as an unsupported stage.
     pub not_over_collections: bool,
     /// Where in the pipeline it may be.
     pub position: Position,
@@ -124,11 +124,11 @@ pub struct StageRow {
     pub pipelines: Pipelines,
     /// Options whose text is the name of a collection or a field, and no value.
     pub names: &'static [&'static str],
-    /// What it needs of a query before it.
+    /// Its demand on the query before it.
     pub head_need: HeadNeed,
 }
 
-/// A stage of which servers make the documents.
+/// A stage whose documents a server makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerStage {
     /// `$collStats`.
@@ -181,7 +181,7 @@ const SERVER: StageRow = StageRow {
 /// A stage that is refused everywhere.
 const REFUSED: StageRow = StageRow { over: Over::Anything, position: Position::First, ..PLAIN };
 
-/// What counts of a stage that reads documents in an order.
+/// The options that count for a stage that reads documents in an order.
 const ORDERED: HeadNeed = HeadNeed::Options(&["partitionByFields", "partitionBy", "field", "sortBy"]);
 
 /// Declares the stages in the order of their names, each with the row that it is like, and what differs.
@@ -331,7 +331,7 @@ pub fn find(name: &str) -> Option<&'static StageRow> {
 }
 
 impl StageName {
-    /// What is known of the stage.
+    /// The row of the stage.
     pub fn row(self) -> &'static StageRow {
         &ROWS[self as usize]
     }
@@ -368,8 +368,8 @@ impl StageRow {
         }
     }
 
-    /// The values in an operand that are to be names of collections, each with what else it may be. If an option is
-    /// there several times, all of them: the parser chooses one.
+    /// The values in an operand that must be names of collections, each with the other forms that it may have. If an
+    /// option occurs several times, all its values: the parser chooses one.
     pub fn named_collections<'a>(&self, operand: &'a Value) -> impl Iterator<Item = &'a Value> {
         let map = operand.as_map();
         let (option, is_operand) = match self.collections {

@@ -23,11 +23,11 @@ pub struct WindowFields {
     partition: Option<Expression>,
     sort: Sort,
     outputs: Vec<(FieldPath, Function)>,
-    /// By which strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
     collation: Option<Collation>,
 }
 
-/// What a field is computed by.
+/// The function that computes a field.
 #[derive(Debug, Clone, PartialEq)]
 enum Function {
     /// An accumulator over the documents of a window.
@@ -123,7 +123,7 @@ impl WindowFields {
     }
 }
 
-/// What computes fields of many documents asks its caller.
+/// The caller of a computation over many documents, which decides whether it may continue.
 pub trait Caller {
     /// Fails if the computation is to end.
     ///

@@ -85,7 +85,7 @@ pub struct Rejected {
 /// Why a candidate was not chosen. As text ([`fmt::Display`]) it is what `explain` prints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rejection {
-    /// It costs more than the candidate that was chosen, or as much.
+    /// It costs at least as much as the chosen candidate.
     Costlier {
         /// Its cost.
         cost: Cost,

@@ -558,8 +558,8 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
-/// True if keys in an order of strings are also in the order of a sort: if both are the same, or there
-/// are no strings in the intervals.
+/// True if keys in an order of strings are also in the order of a sort: if the two orders are the same, or the
+/// intervals contain no strings.
 fn is_ordered_alike(wanted: &SortPart, collation: Option<&Collation>, intervals: &[Interval]) -> bool {
     wanted.collation.as_ref() == collation || !has_texts(intervals)
 }

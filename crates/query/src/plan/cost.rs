@@ -1,8 +1,8 @@
 //! Estimated costs of plans, in microseconds of one thread.
 //!
 //! The figures are those of the engine with uncached blocks of 4 KB. A block takes about 7 µs to
-//! decode, and holds about ten rows or 200 entries. What matters is the ratio of the figures: an
-//! index pays up to about an eighth of the documents.
+//! decode, and holds about ten rows or 200 entries. Only the ratios of the figures matter: an index
+//! pays up to about an eighth of the documents.
 
 use super::interval::Intervals;
 use super::ranges::{PartBounds, id_ranges, ranges_of};
@@ -169,7 +169,7 @@ fn part_fraction(part: &PartBounds, at: usize, index: &Index<'_>) -> f64 {
     }
 }
 
-/// A sort of `documents` documents, of which `first` are needed.
+/// A sort of `documents` documents; only the first `first` are needed.
 pub(super) fn sort(documents: f64, first: Option<u64>) -> Cost {
     let held = first.map_or(documents, |first| documents.min(first as f64)).max(1.0);
     Cost::of_time(documents * COMPARE_US * (held + 1.0).log2().max(1.0))

@@ -10,8 +10,8 @@ use crate::index::MAX_PARTS;
 pub enum Place {
     /// Within the bounds of all parts.
     Within,
-    /// Outside. In the direction of the scan, no entry is within the bounds before this key:
-    /// forwards the next one is at or above it, backwards below it.
+    /// Outside. No entry before this key, in the direction of the scan, is within the bounds.
+    /// Forwards, the next entry within them is at or above the key; backwards, it is below the key.
     Outside(Vec<u8>),
     /// Outside, as are all entries that follow in the direction of the scan.
     End,

@@ -39,8 +39,8 @@ impl<'a> Paths<'a> {
         Self(paths)
     }
 
-    /// The indexes with the path of a clause. If the clause is on fields of elements, also those
-    /// with paths below it.
+    /// The indexes with the path of a clause. If the clause is on fields of elements, predicates on
+    /// paths below it are included.
     fn indexes(&self, clause: &Clause) -> u64 {
         let own = |path: &str| self.0.get(path).copied().unwrap_or_default();
         let (path, condition) = match clause {

@@ -23,7 +23,7 @@ struct Parser<'v> {
     root: Node,
     elem_matches: Vec<ElemMatch>,
     patterns: Patterns,
-    /// Whether fields other than `_id` are included or excluded.
+    /// The inclusion or exclusion of the fields other than `_id`.
     kind: Option<Kind>,
     position: Option<FieldPath>,
     slices: bool,

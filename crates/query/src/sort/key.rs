@@ -93,7 +93,8 @@ enum State<'a, 's> {
     Fixed(ValueRef<'a>),
     /// These names are still to be followed in each element of the array.
     Open(Names<'s>),
-    /// The name is a position in the array, which leads to this value whatever the current element.
+    /// The name is a position in the array. It leads to this value, whichever element is the
+    /// current one.
     Position { name: &'s str, nested: bool, found: Found<'a, 's> },
 }
 

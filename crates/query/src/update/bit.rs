@@ -45,7 +45,7 @@ impl Bit {
         Self::new(map.entries.iter().map(operation).collect::<Result<_, _>>()?)
     }
 
-    /// From the operations, of which there must be at least one.
+    /// From the operations. There must be at least one.
     pub fn new(operations: Vec<(Bitwise, Value)>) -> Result<Self, UpdateError> {
         if operations.is_empty() {
             return Err(bad("$bit has no operation: write {and: 5}, {or: 5} or {xor: 5}".to_owned()));

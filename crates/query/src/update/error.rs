@@ -89,8 +89,8 @@ impl UpdateError {
         }
     }
 
-    /// The error for a top-level field whose name begins with a dollar sign, at a path. It has the words by which
-    /// programs know MongoDB's error, those of its versions before 5.0 and from then on.
+    /// The error for a top-level field whose name begins with a dollar sign, at a path. It has the phrases by which
+    /// programs recognise MongoDB's error: that of versions before 5.0, and that of later ones.
     pub(crate) fn of_dollar(name: &str, path: &str) -> Self {
         Self::DollarPrefixedFieldName(format!(
             "The dollar ($) prefixed field '{name}' in '{path}' is not valid for storage: it is not allowed in the context \

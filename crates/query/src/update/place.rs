@@ -234,12 +234,12 @@ impl Update {
     }
 
     /// The update with each `$` replaced by the position that the filter selected in the document.
-    /// As in MongoDB, it is the same for all paths.
+    /// As in MongoDB, all paths use the same position.
     ///
     /// # Errors
     /// [`UpdateError::BadValue`] if the filter selects no element ([`Filter::position`]).
-    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then select the same element. The
-    /// document is damaged.
+    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then select the same element.
+    /// [`UpdateError::Damaged`] if the document cannot be decoded.
     pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
         let selected = filter.position(document, Selection::Update)?;

@@ -31,7 +31,8 @@ impl Replacement {
         Ok(Self { document: finish(document.clone())?, is_computed: false })
     }
 
-    /// What a pipeline has made of a document. As in MongoDB, it may have names that begin with a dollar sign.
+    /// The update that replaces a document by the result of a pipeline. As in MongoDB, the result may have names that
+    /// begin with a dollar sign.
     ///
     /// # Errors
     /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].

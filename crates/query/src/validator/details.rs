@@ -1,7 +1,7 @@
 //! Why a document does not match a filter, in the form of MongoDB's `errInfo.details`.
 //!
-//! Each part of the filter is tried by itself: what it says is decided by the filter's own evaluation, here it is only
-//! put into words.
+//! Each part of the filter is tried alone. The filter's own evaluation decides the result; this module only describes
+//! it.
 
 mod schema;
 

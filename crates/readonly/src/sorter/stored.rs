@@ -32,7 +32,7 @@ pub(super) struct Tie {
     pub value: Place,
 }
 
-/// What runs hold as the value of a pair.
+/// The value of a pair as runs store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueRef<'a> {
     Inline(&'a [u8]),
@@ -127,7 +127,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Reads up to `len` bytes from the offset `from` on; they are not checked.
+    /// Reads up to `len` bytes at the offset `from`. They are not checked.
     pub fn read_part(&self, place: Place, from: u64, len: usize, out: &mut Vec<u8>) -> Result<()> {
         let file = self.file_of(place)?;
         let rest = place.len.saturating_sub(from);

@@ -32,7 +32,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     ]))
 }
 
-/// What explanations say about the server.
+/// The description of the server in explanations.
 pub(super) fn server_info(call: &Call<'_>) -> Map {
     let address = call.host();
     let (host, port) = address.parts();

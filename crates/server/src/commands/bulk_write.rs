@@ -168,7 +168,7 @@ fn check(operation: &Map, namespaces: usize) -> CommandResult<()> {
     }
 }
 
-/// What an operation has done.
+/// The result of an operation.
 struct Done {
     /// The fields of its result.
     fields: Map,

@@ -1,4 +1,4 @@
-//! `connPoolStats`: connections to other servers, of which there are none, and those of clients.
+//! `connPoolStats`: connections of clients. There are none to other servers.
 
 use super::Command;
 use crate::call::Call;

@@ -1,5 +1,5 @@
-//! The options of `create` that have rules of their own: what is wrong with them is reported, also if they have no
-//! effect here.
+//! The options of `create` that have rules of their own. Errors in them are reported even if the option has no effect
+//! here.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};

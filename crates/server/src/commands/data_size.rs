@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("dataSize", run).strict()
 };
 
-/// What was counted.
+/// The counted documents and bytes.
 #[derive(Default)]
 struct Counted {
     bytes: u64,
@@ -78,7 +78,7 @@ fn range(body: &Map) -> CommandResult<Option<(Map, Map)>> {
     }
 }
 
-/// Counts the documents from `min` on and before `max`, in the order of an index that begins with these fields.
+/// Counts the documents at or after `min` and before `max`, in the order of an index that begins with these fields.
 fn in_range(call: &Call<'_>, collection: &Collection, min: &Map, max: &Map) -> CommandResult<Counted> {
     let names = |map: &Map| map.iter().map(|(name, _)| name.clone()).collect::<Vec<Value>>();
     let given = call.body.document("keyPattern").filter(|keys| !keys.is_empty());

@@ -72,7 +72,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     ]))
 }
 
-/// The collections that a client asks for; none are all. Other values than an array ask for nothing.
+/// The collections that a client asks for; an empty list means all. Other values than an array ask for nothing.
 fn wanted(body: &Map) -> CommandResult<Vec<String>> {
     let names = body.elements("collections").unwrap_or_default().iter();
     let name = |name: &Value| {

@@ -80,8 +80,8 @@ pub(super) const PROFILE: Command = Command {
     ..Command::reading("profile", profile).audited().strict()
 };
 
-/// Sets what `system.profile` keeps of a database. The time from which on an operation is slow, and the part of slow
-/// operations that is kept, are those of all databases, as in MongoDB.
+/// Sets what `system.profile` keeps of a database. The limit from which an operation is slow, and the share of slow
+/// operations that is kept, apply to all databases, as in MongoDB.
 fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let slow = &call.shared.slow;
     let was = match slow.level(&call.db) {

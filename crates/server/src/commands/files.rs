@@ -52,7 +52,7 @@ pub(super) const DROP_CONNECTIONS: Command = Command {
     ..Command::reading("dropConnections", drop_connections).audited().control().strict()
 };
 
-/// Drops connections that this server has made to others, of which there are none.
+/// Drops the connections of this server to other servers. There are none.
 fn drop_connections(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for host in call.body.elements("hostAndPort").unwrap_or_default() {
         match host {

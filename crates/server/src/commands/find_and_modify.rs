@@ -1,4 +1,4 @@
-//! `findAndModify`: changes one document, and returns it as it was or is.
+//! `findAndModify`: changes one document, and returns it as it was before or after the change.
 
 use super::Command;
 use super::explain::with_write;

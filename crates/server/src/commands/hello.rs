@@ -81,7 +81,7 @@ fn topology_version(shared: &Shared) -> Map {
     Map::from([("processId", Value::ObjectId(shared.election_id)), ("counter", counter)])
 }
 
-/// How long a client wants to wait for another answer than the one that it knows; `None` if it wants an answer now.
+/// The time that a client waits for an answer that differs from the one it knows; `None` if it waits for no change.
 fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
     let known = body.document("topologyVersion")?;
     if *known != topology_version(shared) {

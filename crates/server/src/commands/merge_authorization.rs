@@ -45,8 +45,8 @@ fn documents(call: &Call<'_>, field: &str) -> CommandResult<Option<Vec<Map>>> {
     Ok(Some(documents))
 }
 
-/// What makes the users and roles those of a dump. Roles come before the users who have them, and what is dropped goes last,
-/// so that a crash in between leaves no one without a login.
+/// The writes that replace users and roles by those of a dump. Roles precede the users who have them, and drops come
+/// last, so that a crash in between takes no user's login away.
 fn changes(
     content: &Content,
     users: Option<Vec<User>>,

@@ -220,7 +220,7 @@ fn set_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// Keeps the version whose features clients want to use. All features are available in each.
+/// Stores the version whose features clients may use. All features are available in every version.
 fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let version = call.body.text("setFeatureCompatibilityVersion").unwrap_or_default();
     if !FEATURE_VERSIONS.contains(&version) {

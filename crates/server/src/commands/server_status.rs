@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command =
 /// Sections that a reply has only if the client asks for them.
 const ASKED_FOR: [&str; 1] = ["mirroredReads"];
 
-/// The fields that say which server it is, and the sections, those aside that the client does not want.
+/// The fields that identify the server, and all sections except those that the client excludes.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut fields = identity(call);
     let is_wanted = |name: &str| match call.body.get(name) {
@@ -152,7 +152,7 @@ fn catalog(call: &Call<'_>) -> Map {
     ])
 }
 
-/// What the process has used of the machine.
+/// The resources that the process has used.
 fn usage() -> Map {
     let mut fields = Map::from([("note", Value::from("fields vary by platform"))]);
     if let Some([faults, user, system]) = machine::usage() {

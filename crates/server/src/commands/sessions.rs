@@ -107,7 +107,7 @@ fn kill_listed(call: &Call<'_>, sessions: &[SessionId]) {
     call.shared.cursors.kill_of_sessions(sessions);
 }
 
-/// Ends what the sessions of some users do; of all users, if none is named.
+/// Ends the operations in the sessions of some users, or of all users if none is named.
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let given = call.argument().as_array().unwrap_or_default();
     let named = users(&format!("{0}.{0}", call.name), given)?;
@@ -120,7 +120,7 @@ fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// As [`kill_all`], for patterns, of which those of a session and of users are known.
+/// As [`kill_all`], for patterns. A pattern names a session or users.
 fn kill_by_pattern(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let patterns: Vec<Map> =
         call.argument().as_array().unwrap_or_default().iter().filter_map(Value::as_map).cloned().collect();

@@ -103,7 +103,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     outcome.reply(call, Some(modified))
 }
 
-/// What a statement has done.
+/// The result of a statement.
 pub(super) struct Done {
     pub matched: u64,
     pub modified: u64,
@@ -113,14 +113,14 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// What a record says.
+    /// The result in a record.
     pub(super) fn of(result: &Map) -> Self {
         let count = |name: &str| result.count(name).ok().flatten().unwrap_or(0);
         let upserted = result.get("upserted").cloned();
         Self { matched: count("n"), modified: count("nModified"), upserted, changed: false }
     }
 
-    /// What a record says of a statement that changed nothing.
+    /// The result, for the record of a statement that changed nothing.
     pub(super) fn to_map(&self) -> Map {
         Map::from([("n", writes::int(self.matched)), ("nModified", writes::int(self.modified))])
     }

@@ -134,7 +134,8 @@ fn create(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     changed_reply(call, changed)
 }
 
-/// The reply to a command that has made users: it says if that is what clients have to log in for.
+/// The reply to a command that has made users. It has a note if clients must log in from now on
+/// because of that.
 ///
 /// # Errors
 /// Errors of BSON.

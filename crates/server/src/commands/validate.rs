@@ -27,7 +27,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("validate", run)
 };
 
-/// What is to be checked. Any value sets an option that is not false, zero or null.
+/// The checks to make. Any value sets an option that is not false, zero or null.
 struct Options {
     full: bool,
     background: bool,

@@ -1,4 +1,4 @@
-//! `validateDBMetadata`: what a database has that the stable API does not allow.
+//! `validateDBMetadata`: lists the parts of a database that the stable API does not allow.
 
 use super::Command;
 use crate::api;

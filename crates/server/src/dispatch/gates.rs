@@ -22,7 +22,7 @@ pub(super) struct Incoming<'a> {
     pub db: &'a str,
     pub body: &'a Map,
     pub sequences: &'a [Sequence],
-    /// What a fail point does to it.
+    /// The failure that a fail point sets for it.
     pub failure: Option<&'a Failure>,
     pub write_concern: &'a CommandResult<WriteConcern>,
     /// The full name of its collection, or its database.
@@ -56,7 +56,7 @@ const GATES: [Gate; 11] = [
 /// Passes a request through all checks.
 ///
 /// # Errors
-/// That of the first check that refuses it.
+/// The error of the first check that refuses it.
 pub(super) fn pass(incoming: &Incoming<'_>) -> CommandResult<()> {
     GATES.iter().try_for_each(|gate| gate(incoming))
 }
@@ -142,7 +142,8 @@ fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
 /// The names of operation logs.
 const OPLOGS: [&str; 2] = ["local.oplog.rs", "local.oplog.$main"];
 
-/// Fails as a fail point wants it, which may let any command with a time limit exceed it.
+/// Fails with the error that a fail point sets; a fail point may also make every command with a
+/// time limit exceed it.
 fn is_not_failed(incoming: &Incoming<'_>) -> CommandResult<()> {
     if let Some(error) = incoming.failure.and_then(|failure| failure.error.clone()) {
         return Err(error);

@@ -1,4 +1,4 @@
-//! What is kept of commands that have ended: slow ones in the log, and the entries of `system.profile`.
+//! Records of ended commands: slow ones in the log, and the entries of `system.profile`.
 
 use crate::call::Call;
 use crate::commands::Command;

@@ -8,11 +8,11 @@ use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, reply};
 use std::sync::LazyLock;
 
-/// The labels of a reply's error, which say to clients what they may do.
+/// The labels of a reply's error, by which clients decide whether to retry.
 pub(super) struct Labels {
     /// The command is a retryable write.
     pub can_retry: bool,
-    /// Those that a fail point has given it.
+    /// The labels that a fail point has given it.
     pub given: Option<Vec<Value>>,
 }
 

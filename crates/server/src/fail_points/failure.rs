@@ -1,4 +1,4 @@
-//! What `failCommand` does to a command.
+//! The effect of `failCommand` on a command.
 
 use super::errors;
 use crate::error::{CommandError, CommandResult};
@@ -21,7 +21,7 @@ const FIELDS: &[Field] = &[
     optional("blockTimeMS", Kind::Integer),
 ];
 
-/// What is to happen to a command, in this order.
+/// The failures for a command, in the order in which they happen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     /// It waits for so long.

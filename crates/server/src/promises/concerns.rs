@@ -29,7 +29,7 @@ fn contents(connection: &Connection<'_>) -> Vec<Map> {
     super::batch(&connection.ok("zoo", doc! {"find": "pets", "sort": {"_id": 1}}))
 }
 
-/// Whether a write is there after a power cut right after its reply.
+/// True if a write survives a power cut right after its reply.
 fn survives(write: Map, given: Option<Value>, prepare: impl Fn(&Connection<'_>)) -> bool {
     let world = World::new();
     let connection = world.connect();

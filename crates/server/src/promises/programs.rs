@@ -1,4 +1,4 @@
-//! What programs and test suites of others ask for, and what MongoDB answers them.
+//! Requests of existing programs and test suites, with MongoDB's replies.
 
 use super::{Connection, SECOND, World, batch, cursor_of, insert, with};
 use crate::config::Config;

@@ -1,4 +1,5 @@
-//! A retryable write is applied once: also when its session was idle, and when the server was killed or lost power between.
+//! A retryable write is applied once, even if its session was idle, or the server was killed or lost power between the
+//! attempts.
 
 use super::{Connection, MINUTE, World, lsid, with};
 use crate::fields::Fields;

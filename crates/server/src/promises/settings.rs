@@ -1,4 +1,4 @@
-//! What clients have set with the server is set after it has ended.
+//! Settings that clients make persist after the server has ended.
 
 use super::{World, insert};
 use crate::config::Config;

@@ -54,13 +54,13 @@ impl Condition {
         self
     }
 
-    /// What the shape of the plan has of it.
+    /// Its form in the shape of the plan.
     pub(super) fn of_plan(&self) -> String {
         let below: Vec<String> = self.below.iter().map(Self::of_plan).collect();
         format!("{}({:?} {:?})[{}]", self.operator, self.path, self.kept, below.join(" "))
     }
 
-    /// What the shape of the query has of it.
+    /// Its form in the shape of the query.
     pub(super) fn of_query(&self) -> String {
         let below: Vec<String> = self.below.iter().map(Self::of_query).collect();
         format!("{}({:?} {:?} {})[{}]", self.operator, self.path, self.kept, self.types, below.join(" "))
@@ -152,7 +152,7 @@ fn compared(operator: &str, path: &str, value: &Value) -> Condition {
     }
 }
 
-/// One of several values, of which the number does not count.
+/// One of several values, however many these are.
 fn listed(path: &str, values: &[Value]) -> Condition {
     let is_single = values.len() == 1;
     Condition { is_single, ..Condition::new("$in", path, of_elements(values)) }

@@ -30,7 +30,7 @@ pub(super) fn head(pipeline: &[Value]) -> Parts {
     head
 }
 
-/// What is known of a stage.
+/// The known facts about a stage.
 type Row = Option<&'static StageRow>;
 
 /// A stage with its name and its operand.
@@ -39,7 +39,7 @@ fn known(stage: &Value) -> Option<(Row, &str, &Value)> {
     Some((stages::find(name), name, operand))
 }
 
-/// What a stage needs, if it decides about the plan of the stages before it.
+/// The needs of a stage, if they influence the plan of the stages before it.
 fn needed(row: &StageRow, operand: &Value) -> String {
     let name = row.name;
     match (row.head_need, operand) {

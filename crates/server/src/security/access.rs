@@ -1,11 +1,11 @@
-//! What a client needs to be allowed to run a command.
+//! The privileges that a client needs to run a command.
 
 use crate::error::CommandResult;
 use crate::security::action::Action;
 use crate::security::needs::{Needs, Rule, Subject, on_argument};
 use crate::security::privilege::Need;
 
-/// What a command needs.
+/// The privileges that a command needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access {
     /// Nothing: it works before a login.
@@ -18,7 +18,7 @@ pub(crate) enum Access {
     Database(Action),
     /// An action on the whole server.
     Server(Action),
-    /// What a function finds in its fields.
+    /// The privileges that a rule derives from the command's fields.
     ByFields(Rule),
 }
 
@@ -28,7 +28,7 @@ impl Access {
         matches!(self, Self::Open)
     }
 
-    /// What a command needs.
+    /// The privileges that a command needs.
     ///
     /// # Errors
     /// Errors of fields that are malformed.

@@ -18,7 +18,7 @@ struct Open {
     end: u64,
 }
 
-/// What happened.
+/// An event for the audit log.
 pub(crate) struct Event<'a> {
     /// The kind: `login`, `refused`, `administration`.
     pub kind: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct Event<'a> {
     pub command: &'a str,
     /// The database or the collection.
     pub namespace: &'a str,
-    /// What an application wants to be noted.
+    /// The message that an application logs.
     pub message: Option<&'a str>,
     /// The error, as its code and its name; `None` for a success.
     pub error: Option<(i32, &'a str)>,

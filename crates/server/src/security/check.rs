@@ -31,7 +31,7 @@ const READING: [Action; 9] = [
 pub(crate) struct Wanted<'a> {
     /// The name.
     pub name: &'static str,
-    /// What it needs.
+    /// The privileges that it needs.
     pub access: Access,
     /// The database that it is sent to.
     pub db: &'a str,
@@ -74,7 +74,7 @@ impl Security {
         Err(error)
     }
 
-    /// True if a login decides what a connection may do. The owner of the database may do everything.
+    /// True if the rights of a connection depend on its login. The owner of the database has all rights.
     pub(crate) fn is_checked(&self, peer: &Peer) -> bool {
         !peer.is_owner && self.is_enforced(peer.is_local)
     }
@@ -104,7 +104,7 @@ impl Security {
         }
     }
 
-    /// True if the user of a connection may do something, for commands that show only a part to some users.
+    /// True if the user of a connection has a right. For commands that show only a part to some users.
     ///
     /// # Errors
     /// Errors of reading the users.
@@ -149,7 +149,7 @@ impl Security {
         self.write_event("administration", peer, peer.login(), [command, namespace], None);
     }
 
-    /// Appends what an application wants to be noted to the audit log.
+    /// Appends the message of an application to the audit log.
     pub(crate) fn note(&self, peer: &Peer, command: &str, message: &str) {
         self.audit.write(&Event {
             kind: "message",

@@ -18,7 +18,8 @@ pub(crate) const SCHEMA_VERSION: i32 = 5;
 /// The users and roles of the store.
 pub(crate) struct Directory {
     db: Database,
-    /// What was read last; `None` after a change. A reader that finds none holds the lock while it reads.
+    /// The users and roles that were read last; `None` after a change. A reader that finds `None` holds the lock while
+    /// it reads them.
     content: Mutex<Option<Arc<Content>>>,
     /// Held by the thread that changes users or roles, from reading to writing.
     changing: Mutex<()>,
@@ -26,7 +27,7 @@ pub(crate) struct Directory {
     rules: Rules,
 }
 
-/// What is true of the server whose users these are.
+/// The properties of the server that has these users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     /// Commands need a login, as soon as there is a user.
@@ -35,10 +36,10 @@ pub(crate) struct Rules {
     pub certificates: bool,
 }
 
-/// What a change has brought about.
+/// The consequences of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
-    /// Every connection needs a login from now on.
+    /// From now on, every connection needs a login.
     pub closes: bool,
 }
 
@@ -185,7 +186,7 @@ impl Directory {
 
 impl Content {
     /// Checks that users who have to log in have an administrator among them after these changes: a user of `admin` who
-    /// can create users and grant roles. Users who had none before may be changed.
+    /// can create users and grant roles. Users who had no login before may be changed.
     fn check_administrator(&self, had_users: bool, changes: &[Change], certificates: bool) -> CommandResult<()> {
         if had_users && !self.has_administrator(certificates) {
             return Ok(());

@@ -22,7 +22,7 @@ pub(crate) struct Failures {
     env: Env,
 }
 
-/// What failures are counted for.
+/// The subject for which failures are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     /// The address of a client, without its port.

@@ -47,7 +47,7 @@ pub(crate) struct Peer {
     state: Mutex<State>,
 }
 
-/// How far the login of a connection is.
+/// The state of a connection's login.
 #[derive(Default)]
 struct State {
     login: Option<Login>,
@@ -67,7 +67,7 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    /// What the user may do; `None` if the user does not exist any more.
+    /// The privileges of the user; `None` if the user does not exist any more.
     pub(crate) fn privileges(&self, content: &Content) -> Option<Arc<Privileges>> {
         content.privileges(&self.name, &self.id)
     }

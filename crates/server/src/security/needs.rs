@@ -1,4 +1,4 @@
-//! What commands need whose rights depend on their fields: the rules that the registry of commands names.
+//! The rules for commands whose needed privileges depend on their fields. The registry of commands names these rules.
 
 pub(crate) mod administration;
 pub(crate) mod pipeline;
@@ -23,11 +23,11 @@ pub(crate) struct Subject<'a> {
     pub sequences: &'a [Sequence],
     /// The user who sent it.
     pub user: Option<&'a Name>,
-    /// False if more than the exact needs may be returned, which is cheaper to find out.
+    /// False if the returned needs may exceed the exact ones, which is cheaper to compute.
     pub exact: bool,
 }
 
-/// What a command needs; all of it.
+/// The privileges that a command needs. The user must have all of them.
 pub(crate) type Needs<'a> = Vec<Need<'a>>;
 
 /// Finds out what a command needs. It is pure, and accepts any body, since it runs before the fields are checked.

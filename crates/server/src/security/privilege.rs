@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// The resources of a privilege.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pattern {
-    /// Collections. An empty name is that of every database but `config` and `local`, or of every collection but those whose names begin with
-    /// `system.`; then the database itself belongs to it, too.
+    /// Collections. An empty name means every database but `config` and `local`, or for every collection whose
+    /// name does not begin with `system.`; then the database itself belongs to it, too.
     Collections {
         /// The database.
         db: String,

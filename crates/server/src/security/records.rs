@@ -19,7 +19,7 @@ pub(crate) struct User {
     pub name: Name,
     /// A UUID: a user who is created again under the name is another one.
     pub id: Vec<u8>,
-    /// What is kept of the password, for each mechanism.
+    /// The credentials derived from the password, for each mechanism.
     pub credentials: Vec<(Mechanism, Credentials)>,
     /// True for a user whom another authority knows.
     pub is_external: bool,

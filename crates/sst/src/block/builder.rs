@@ -135,7 +135,7 @@ impl BlockBuilder {
         self.clear();
     }
 
-    /// The entries as they were added, for another encoding.
+    /// The added entries, for another encoding.
     pub(crate) fn unpacked(&self) -> Unpacked<'_> {
         Unpacked {
             keys: &self.keys,

@@ -45,7 +45,7 @@ pub(super) fn packed_len(count: usize, width: u32) -> usize {
     (count as u64 * u64::from(width)).div_ceil(8) as usize
 }
 
-/// Eight bytes from `at` on, with zeros after the end.
+/// Eight bytes at `at`, with zeros after the end.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..at + 8).and_then(|bytes| bytes.first_chunk()) {

@@ -18,7 +18,7 @@ pub(crate) struct ColumnEncoder {
     form: Option<Form>,
     /// For each part the last successful power of ten.
     powers: Vec<usize>,
-    /// Blocks in a row without a form.
+    /// The number of consecutive blocks for which no form was found.
     misses: u32,
     columns: Vec<Column>,
     planner: Planner,

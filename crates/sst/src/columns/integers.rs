@@ -15,7 +15,7 @@ const LINE: u8 = 1;
 const DIVISOR: u8 = 2;
 const GAPS: u8 = 4;
 
-/// No line is searched for columns this narrow.
+/// For a column of at most this width, no line is fitted.
 const NARROW_BITS: u32 = 3;
 /// The approximate cost of a line in the header.
 const LINE_HEADER_BITS: u64 = 80;

@@ -42,7 +42,7 @@ impl Blocks<'_> {
     }
 }
 
-/// What was read of the data so far.
+/// The data that was read so far.
 #[derive(Default)]
 struct Seen {
     last: Option<(Vec<u8>, Seq)>,

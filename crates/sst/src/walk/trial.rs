@@ -8,7 +8,7 @@ use alluvium_env::{AroundReader, Result};
 
 /// A trailer without raw length: tag and checksum.
 const TRAILER: usize = 5;
-/// At offsets where a block need not begin, this many bytes are tried.
+/// The number of bytes that are tried at offsets that need not be the start of a block.
 const SEARCH: usize = 8 << 10;
 
 /// The limits of a search for blocks.
@@ -28,7 +28,7 @@ impl Limits {
 
 /// A window of a part of a file, and the cost of the search so far.
 struct Trial {
-    /// The bytes from `base` on; the part ends at `end`.
+    /// The bytes that begin at `base`; the part ends at `end`.
     bytes: Vec<u8>,
     base: u64,
     end: u64,
@@ -41,7 +41,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The number of bytes that are tried at offsets where a block need not begin.
+    /// The number of bytes still to be tried at offsets that need not be the start of a block.
     fn reach(&self) -> usize {
         SEARCH.max(2 * self.longest)
     }
@@ -56,7 +56,7 @@ impl Trial {
         self.base = at;
     }
 
-    /// The number of bytes in the window from `at` on: those that are tried there, or up to the
+    /// The number of bytes in the window after `at`: those that are tried there, or all up to the
     /// end.
     fn held(&mut self, reader: &mut AroundReader<'_>, at: u64) -> usize {
         let held = |trial: &Self| (trial.base + trial.bytes.len() as u64).saturating_sub(at) as usize;
@@ -98,7 +98,7 @@ impl Trial {
         self.block_at(at, held, self.bytes.len())
     }
 
-    /// The next whole block at or after `from`, where a block need not begin.
+    /// The next whole block at or after `from`; `from` need not be the start of a block.
     fn search(&mut self, reader: &mut AroundReader<'_>, from: u64) -> Option<(u64, usize, Role)> {
         (from..self.end).find_map(|at| {
             if self.left == 0 {
@@ -111,8 +111,8 @@ impl Trial {
     }
 }
 
-/// A stretch of a part of a file: offset, length, and a block's role; no role if no whole block is
-/// there.
+/// A stretch of a part of a file: offset, length, and a block's role; no role if there is no whole
+/// block.
 type Stretch = (u64, u64, Option<Role>);
 
 /// True if the trailer can be one: the raw length has no more bytes than it needs, and compression has

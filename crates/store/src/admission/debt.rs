@@ -1,4 +1,4 @@
-//! How far flushes and compactions are behind.
+//! The backlog of flushes and compactions.
 
 use crate::partitions::Partitions;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -20,9 +20,9 @@ pub(crate) struct Debt {
     sealed_bytes: usize,
     /// The bits of the debt.
     total: AtomicU64,
-    /// The part of it that memtables make which wait to be flushed.
+    /// The part caused by memtables that wait to be flushed.
     sealed: AtomicU64,
-    /// The part that runs make which wait to be compacted.
+    /// The part caused by runs that wait to be compacted.
     runs: AtomicU64,
     /// Bytes that admitted batches may reserve, unless a batch is alone and nothing is sealed.
     room: AtomicUsize,

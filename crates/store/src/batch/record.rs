@@ -1,4 +1,5 @@
-//! Log records: batches, and notes of how far partitions are flushed, read back from their bytes.
+//! Log records, read back from their bytes: batches, and notes of the numbers up to which
+//! partitions are flushed.
 
 use super::{ENTRY, TAG_BATCH, TAG_FLUSHED};
 use alluvium_codec::entry::{Entry, Kind, Seq};
@@ -42,7 +43,7 @@ pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> alluvium_codec::R
 pub(crate) enum LogRecord<'a> {
     /// Operations, with their partitions.
     Batch(Vec<(u32, Entry<'a>)>),
-    /// How far the partitions are flushed.
+    /// The number up to which each partition is flushed.
     Flushed {
         /// Only numbers below this were removed from the log.
         needed: Seq,
@@ -95,8 +96,8 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
     }
 }
 
-/// The record that notes how far partitions are flushed, and from which number on the log is still
-/// needed.
+/// The record that notes the number up to which each partition is flushed, and the number from
+/// which the log is needed.
 pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
     varint::put_u64(&mut bytes, needed);

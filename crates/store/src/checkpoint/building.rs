@@ -153,7 +153,7 @@ impl Building {
         Ok(())
     }
 
-    /// Removes the directory. What cannot be removed now is removed by the next attempt.
+    /// Removes the directory. Files that cannot be removed now are removed by the next attempt.
     pub fn abandon(self) {
         // The lock is removed last: until then no other process begins there.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
@@ -168,9 +168,9 @@ impl Building {
 /// The name of a database inside the directory, which takes its place at the end.
 const INNER: &str = "database";
 
-/// Makes the directory `target`, which must not exist or be empty, by `make`: that gets another
-/// name beside it to write to, and the environment for that; and the directory is renamed when
-/// `make` is done. What `make` has written must be durable.
+/// Makes the directory `target`, which must not exist or be empty, by `make`. `make` gets a
+/// temporary directory beside the target to write to, and an environment for it; the directory is
+/// renamed when `make` has returned. The files that `make` writes must be durable.
 ///
 /// # Errors
 /// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and

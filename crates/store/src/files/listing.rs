@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The checksum of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChecksum {
-    /// Of a sorted file: the checksum of its footer, which covers the checksums of all its blocks.
+    /// For a sorted file: the checksum of its footer, which covers the checksums of all its blocks.
     Footer(u64),
     /// The XXH3-64 of all its bytes.
     Content(u64),

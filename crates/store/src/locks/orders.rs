@@ -1,4 +1,4 @@
-//! Batches that want overlapping keys, under all orders of their steps: no thread waits for ever,
+//! Batches that lock overlapping keys, under all orders of their steps: no thread waits for ever,
 //! an exclusive holder is alone, and no lock remains. Run with `--features loom`.
 
 use super::LockMode::{Exclusive, Shared};
@@ -12,7 +12,7 @@ const KEYS: [u64; 3] = [1, 5 << 58, 2];
 /// An exclusive holder, among shared ones.
 const ALONE: u32 = 1000;
 
-/// Runs batches that want these locks, each in a thread of its own.
+/// Runs batches that take these locks, each in a thread of its own.
 fn run(batches: &'static [&'static [(usize, LockMode)]]) {
     alluvium_env::orders::check(move || {
         let (table, inside) = (LockTable::new(), Arc::<[AtomicU32; 3]>::default());

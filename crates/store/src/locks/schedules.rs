@@ -1,4 +1,4 @@
-//! Batches that want overlapping keys, under many schedules: no thread waits for ever, an exclusive
+//! Batches that lock overlapping keys, under many schedules: no thread waits for ever, an exclusive
 //! holder is alone, shared holders are not, and no lock remains. Run with `--features shuttle`.
 
 use super::LockMode::{Exclusive, Shared};

@@ -76,7 +76,8 @@ impl Checking<'_> {
         self.damage.push(alluvium_env::Error::corrupt(path, offset, what).into());
     }
 
-    /// Takes the value, or reports the error as damage, unless it says nothing about the files.
+    /// Takes the value, or reports the error as damage. An error that is not evidence about the
+    /// files is returned.
     fn found<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(found) => Ok(Some(found)),

@@ -84,7 +84,7 @@ pub enum FactValue {
 /// A property of a file or of a part of it, by name.
 pub type Fact = (&'static str, FactValue);
 
-/// What [`inspect`] visits.
+/// An item that [`inspect`] visits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A property of the whole file.
@@ -150,7 +150,7 @@ fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     })
 }
 
-/// Reads a file of a database and visits its content, also where it is damaged. Needs no lock, and
+/// Reads a file of a database and visits its content, damaged places included. Needs no lock, and
 /// writes nothing: while a database is open, the end of the log or of a manifest may be incomplete.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Restoring a database from a checkpoint.
 //!
-//! The result is a new database: its superblock, manifests and log have a new id, so it and the
-//! database of which the checkpoint was made can both be used, and no incremental checkpoint mixes
-//! them up. Its numbers continue after that of the checkpoint.
+//! The result is a new database: its superblock, manifests and log have a new id, so it can be used
+//! beside the original database, and no incremental checkpoint confuses the two. Its sequence
+//! numbers continue after that of the checkpoint.
 
 use super::check::{check_held, read_versions};
 use crate::checkpoint::building::{Building, Placement};

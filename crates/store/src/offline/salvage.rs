@@ -1,10 +1,10 @@
 //! Salvage: reading the whole parts of a damaged store, without changing it.
 //!
 //! Every version of a key that can still be read is in a sorted file or in the log, and has its
-//! number, so the newest is known without runs and levels. What cannot be read is a *loss*: a range
-//! of keys up to a number in a sorted file, or a range of numbers of the log. A key is *doubtful*
-//! if a loss may have held a newer version, such as a tombstone, without which a deleted key would
-//! come back.
+//! number, so the newest is known without runs and levels. Data that cannot be read is a *loss*: a
+//! range of keys up to a number in a sorted file, or a range of numbers of the log. A key is
+//! *doubtful* if a loss may have held a newer version, such as a tombstone, without which a deleted
+//! key would come back.
 
 mod compare;
 mod entry;
@@ -264,8 +264,8 @@ impl Salvage {
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
-    /// True if entries of this tree may be lost in sorted files, also in files that may be missing
-    /// unnoticed because no manifest lists them.
+    /// True if entries of this tree may be lost in sorted files, including files whose absence is
+    /// not noticed because no manifest lists them.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};

@@ -168,8 +168,8 @@ impl Store {
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
 
-    /// Drops trees with all their keys. New readers do not see them from then on; the space is
-    /// freed in the background.
+    /// Drops trees with all their keys. Readers that begin after that do not see them; the space is freed in the
+    /// background.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -111,7 +111,7 @@ impl Store {
         Ok(admission.reserve(bytes))
     }
 
-    /// Writes a batch for whose keys the caller holds locks, after [`Store::admit`].
+    /// Writes a batch after [`Store::admit`]. The caller holds the locks of its keys.
     ///
     /// ```
     /// # use alluvium_store::{Durability, LockMode, Options, Store};

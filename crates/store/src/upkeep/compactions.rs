@@ -59,9 +59,8 @@ impl Compactions {
         outcome
     }
 
-    /// Removes the keys of dropped trees once the drop is durable and no snapshot is older. All trees
-    /// that were dropped since the last call are removed together: the time does not rise with the
-    /// number of drops before.
+    /// Removes the keys of dropped trees once the drop is durable and no snapshot is older than the drop. All trees
+    /// that were dropped since the last call are removed together, so the time does not grow with the number of drops.
     pub fn purge_dropped(&self) -> Result<()> {
         if !self.trees.are_drops_pending() {
             return Ok(());

@@ -95,9 +95,9 @@ impl Flushes {
         self.partitions.iter().any(|partition| sealed_before(&partition.view()))
     }
 
-    /// After a segment was refused for want of space: has everything flushed that keeps the log
-    /// from giving its own space back, and then gives it back, so that writes continue where that
-    /// is enough. False if there was nothing to do, or other threads are at it.
+    /// Called after a segment was refused because the disk is full. Flushes everything for which
+    /// the log is still needed, and then removes the log's segments, so that writes continue if
+    /// this frees enough. False if there was nothing to do, or other threads are doing it.
     pub fn relieve_log(&self) -> Result<bool> {
         let worth = |log: &Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
         if !self.wal.is_short() || !worth(&self.wal) {

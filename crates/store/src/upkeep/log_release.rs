@@ -32,10 +32,10 @@ impl LogRelease {
         }
     }
 
-    /// Removes the segments that no partition needs, after noting in the remaining log how far
-    /// *every* partition is flushed, and what is removed: a manifest that later loses such a flush,
-    /// whose data may have been in a removed segment, is found by the note, and so is a segment
-    /// that is missing without having been removed.
+    /// Removes the segments that no partition needs, after noting in the remaining log the number
+    /// up to which *every* partition is flushed, and the removed segments: a manifest that later
+    /// loses such a flush, whose data may have been in a removed segment, is found by the note, and
+    /// so is a segment that is missing without having been removed.
     pub fn release(&self) -> Result<()> {
         let Some(_removing) = self.holds.removing() else {
             marks::LOG_HELD.hit();
@@ -49,7 +49,7 @@ impl LogRelease {
         Ok(())
     }
 
-    /// Removes the segments that nothing needs, also the one that is being written.
+    /// Removes the segments that nothing needs, including the one that is being written.
     pub fn release_all(&self) -> Result<()> {
         if self.is_all_flushed() {
             // A new segment, with the notes, makes all earlier ones unnecessary.
@@ -58,8 +58,8 @@ impl LogRelease {
         self.release()
     }
 
-    /// Writes a note of how far partitions are flushed; numbers below `needed` are removed from the
-    /// log.
+    /// Writes a note of the numbers up to which partitions are flushed; numbers below `needed` are
+    /// removed from the log.
     pub fn note_flushed(&self, needed: Seq) -> Result<()> {
         let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
         self.commit.commit(Work::Note(encode_flushed(needed, flushed)), Durability::Sync)?;

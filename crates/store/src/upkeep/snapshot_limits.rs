@@ -7,7 +7,8 @@ use crate::visibility::Visibility;
 use alluvium_codec::entry::Seq;
 use std::sync::Arc;
 
-/// What files may keep for snapshots by default, however small the database is, in bytes.
+/// The least number of bytes that files may keep for snapshots by default, even in a small
+/// database.
 const LEAST_SNAPSHOT_DEBT: u64 = 1 << 30;
 
 /// Ends the snapshots that exceed a limit.

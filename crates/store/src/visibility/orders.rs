@@ -1,5 +1,5 @@
-//! What is visible is there, under all orders that the memory model allows. Run with `--features
-//! loom`.
+//! Every visible operation is applied, under all orders that the memory model allows. Run with
+//! `--features loom`.
 
 use super::*;
 use alluvium_codec::entry::{Entry, Kind};

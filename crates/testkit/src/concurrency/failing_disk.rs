@@ -40,8 +40,8 @@ fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End 
     (batches, None)
 }
 
-/// Flushes, compacts and syncs until the writers are done. Returns for each writer the batches that
-/// this made durable, whatever their durability.
+/// Flushes, compacts and syncs until the writers are done. Returns, for each writer, the batches of
+/// any durability that this made durable.
 fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut durable = vec![0; progress.len()];

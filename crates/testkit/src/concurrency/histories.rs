@@ -222,7 +222,7 @@ fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
     }
 }
 
-/// Stops the machine at the first change to the disk from a given time on.
+/// Stops the machine at the first change to the disk at or after a given time.
 fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> Arc<Mutex<Option<Crash>>> {
     let slot: Arc<Mutex<Option<Crash>>> = Arc::default();
     let (into, shared, mem) = (slot.clone(), shared.clone(), world.mem.clone());

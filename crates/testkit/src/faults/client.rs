@@ -248,7 +248,7 @@ impl FaultClient {
         assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
     }
 
-    /// Reads everything, also at all snapshots: all acknowledged writes must be present, even if
+    /// Reads everything, now and at all snapshots: all acknowledged writes must be present, even if
     /// the database is poisoned or has no space.
     pub fn look(&mut self, when: &str) {
         let Some(db) = &self.db else { return };

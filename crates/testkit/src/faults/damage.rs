@@ -52,7 +52,7 @@ pub struct Case {
     pub path: PathBuf,
     /// Its length before the damage.
     pub len: u64,
-    /// What is done to it.
+    /// The change made to it.
     pub damage: Damage,
     /// A description of the damage.
     words: String,

@@ -168,8 +168,9 @@ pub fn run(seed: u64, every: bool, met: &mut Tally) {
     }
 }
 
-/// Fails a part of the changes of one short sequence, each in every way, alone and with all later
-/// changes. Returns the number of faults of all parts of the sequence, and of this one.
+/// Fails a part of the changes of one short sequence. Each of them fails in every way, alone and
+/// together with all later changes. Returns the number of faults in all parts of the sequence, and
+/// in this part.
 ///
 /// # Panics
 /// If a promise is broken.

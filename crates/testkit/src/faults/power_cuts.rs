@@ -183,8 +183,8 @@ impl After {
         self.check_indexes(&db);
     }
 
-    /// What the database holds when it is opened for reading only: as much as is found by an opening
-    /// that recovers it on the disk.
+    /// The content of the database when it is opened for reading only. It is the same as after an opening that recovers
+    /// it on the disk.
     fn read_only(&mut self, disk: &World, options: &Options) -> Option<State> {
         let copies = self.rng.u8(0..4) == 0;
         // The copy is made on a disk of its own.

@@ -27,10 +27,10 @@ pub enum End {
     Closed,
     /// It was killed.
     Killed,
-    /// It was killed after it had deleted ranges, of which some are in the manifests and some only
+    /// It was killed after it had deleted ranges. Some of these are in the manifests, and some only
     /// in the log.
     Ranges,
-    /// It was killed when the log had several segments, each of which except the newest notes its
+    /// It was killed when the log had several segments. Each segment except the newest notes its
     /// successor.
     Segments,
     /// It was killed; indexes have keys that are cut, in files and in the log.
@@ -457,7 +457,7 @@ impl Maker<'_> {
     }
 }
 
-/// Checks that every line of `expected` is valid, for changes by hand.
+/// Checks that every line of `expected` is valid after it was edited by hand.
 ///
 /// # Panics
 /// With the first invalid line.

@@ -34,7 +34,7 @@ pub fn catalog(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// The descriptions of a database, also for other trees.
+/// The descriptions of a database, read as those of any tree.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let world = small();
     let db = world.open(&options()).unwrap_or_else(|e| panic!("{e}"));

@@ -43,7 +43,7 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// The row of the bytes is the row of the fields; what the decoder refuses has no row.
+/// The row of the bytes is the row of the fields; bytes that the decoder refuses have no row.
 fn rows_agree(document: &[u8]) {
     let tables = [(); 2].map(|()| ShapeTable::new(ShapeOptions::DEFAULT));
     let (mut row, mut shapes) = (Vec::new(), Vec::new());

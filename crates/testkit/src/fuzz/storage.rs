@@ -242,8 +242,7 @@ fn make_small() -> World {
     world.killed()
 }
 
-/// Writes bytes over a file of the database from an offset on, and reads everything that is
-/// readable.
+/// Overwrites bytes of a file of the database at an offset, and reads everything that is readable.
 fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     let (Some(place), Some(bytes)) = (data.first_chunk::<4>(), data.get(4..)) else { return };
     let world = small();

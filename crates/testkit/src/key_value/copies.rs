@@ -1,6 +1,6 @@
 //! Copies of the store between operations: checkpoints, including incremental ones, databases
 //! restored from them, and repaired ones. Each has the content of the store at the time of its
-//! creation, whatever a power cut does during that time: it has its name only when it is complete.
+//! creation, even if the power is cut during that: a copy gets its name only when it is complete.
 
 use super::{Beside, Cut, KvRunner, State, open_at, options, read};
 use crate::worlds::{PATH, remove_dir};

@@ -225,7 +225,7 @@ impl Client {
         assert!(fine, "{when}: what is found was not acknowledged, after {:?}", self.reported);
     }
 
-    /// Reads everything, also at all snapshots.
+    /// Reads everything, now and at all snapshots.
     fn look(&mut self, when: &str) {
         let Some(store) = &self.runner.store else { return };
         let found = read(store, &store.snapshot());
@@ -342,7 +342,7 @@ pub fn sweep(seed: u64, met: &mut Tally) {
     }
 }
 
-/// Runs a sequence with one fault, once or from then on.
+/// Runs a sequence with one fault, which happens once or at every later operation.
 fn strike(seed: u64, at: u64, point: Point, effect: Effect, met: &mut Tally) {
     let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
     let mut client = Client::new(seed);

@@ -43,7 +43,7 @@ impl Cuts {
 }
 
 impl KvRunner {
-    /// Cuts the power from now on, before changes that the seed determines.
+    /// Begins to cut the power before changes that the seed determines.
     pub(super) fn begin_cuts(&self, seed: u64) {
         let cutting = self.cutting;
         if cutting == Cuts::None {

@@ -92,12 +92,12 @@ impl State {
         }
     }
 
-    /// True if documents of a collection cannot exist as they are: see [`State::refusals`].
+    /// True if a collection cannot have the documents that it has: see [`State::refusals`].
     pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
         !self.refusals(name, ids).is_empty()
     }
 
-    /// The reasons why documents of a collection cannot exist as they are: see
+    /// The reasons why a collection cannot have the documents that it has: see
     /// [`crate::model::indexes::refused`].
     pub fn refusals(&self, name: &str, ids: &[Id]) -> Vec<ErrorKind> {
         let Some(Contents { documents, indexes }) = self.collections.get(name) else { return Vec::new() };

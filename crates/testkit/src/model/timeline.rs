@@ -98,7 +98,7 @@ impl Allowed {
         self.states.iter().rposition(|(state, d)| *d == digest && **state == *found)
     }
 
-    /// The states from index `first` on.
+    /// The states at index `first` and after it.
     pub fn from(&self, first: usize) -> Self {
         Self { states: self.states[first..].to_vec() }
     }

@@ -110,7 +110,7 @@ pub(crate) fn is_nan(value: &Value) -> bool {
 }
 
 /// True if `test` accepts a value that a condition on this path examines: the value at the path,
-/// the elements of an array there, or `None` if nothing is there. Names lead into maps, and into
+/// the elements of an array there, or `None` if there is no value. Names lead into maps, and into
 /// maps in arrays.
 pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> bool) -> bool {
     let (name, rest) = split(path);

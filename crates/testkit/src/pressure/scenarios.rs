@@ -293,8 +293,8 @@ fn long_lines(path: &Path, meter: &Meter, figures: &mut Figures, lines: u64) {
 /// The index of the byte in which the long values differ.
 const DIFFERENT_BYTE: usize = 1 << 20;
 
-/// Writes lines with long values that differ in one byte behind much that is equal, one in three of
-/// the greatest length, and at the end a line that is longer than is allowed.
+/// Writes lines with long values that have a long common beginning and differ in one byte after it.
+/// One value in three has the maximum length. The last line is longer than allowed.
 fn write_lines(path: &Path, lines: u64) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
     let mut line = |n: u64, rest: u64| -> std::io::Result<()> {

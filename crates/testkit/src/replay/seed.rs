@@ -121,7 +121,7 @@ pub fn replayed() -> Option<u64> {
     number("ALLUVIUM_SEED")
 }
 
-/// Runs `body` for `usual` seeds from `first` on, or for the seed in `ALLUVIUM_SEED`.
+/// Runs `body` for `usual` seeds, beginning with `first`, or for the seed in `ALLUVIUM_SEED`.
 ///
 /// # Panics
 /// If `body` does, after printing the seed and the command that repeats it.

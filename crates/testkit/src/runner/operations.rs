@@ -104,7 +104,7 @@ fn upkeep(session: &mut Session) {
     }
 }
 
-/// Those that write to the disk.
+/// The operations of upkeep that write to the disk.
 fn writing_upkeep(session: &mut Session) {
     match session.rng.u8(0..4) {
         0 => maintenance::settle(session),

@@ -26,7 +26,7 @@ const HELD_MAX: usize = 1 << 20;
 /// ...and not more than this of all of them: the others are read from the beginning of the archive.
 const ALL_HELD_MAX: usize = 32 << 20;
 
-/// What an archive has.
+/// The content of an archive.
 pub(super) struct Archive {
     /// The collections and views, in the order of the archive.
     pub entries: Vec<Entry>,

@@ -127,7 +127,7 @@ impl<'a> DumpDirectory<'a> {
     }
 }
 
-/// True for the file name of a dump's file, also of one that is being written.
+/// True for the name of a file of a dump, complete or being written.
 fn is_of_a_dump(name: &str) -> bool {
     let name = name.strip_suffix(".part").unwrap_or(name);
     let name = name.strip_suffix(".gz").unwrap_or(name);

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// A longer stem is shortened, so that a file name with all its suffixes, `.part` included, has at
 /// most 255 bytes.
 const MAX_STEM: usize = 228;
-/// The length of the stems that `mongodump` shortens.
+/// `mongodump` shortens stems that are longer than this.
 const MONGODUMP_STEM: usize = 238;
 /// A shortened stem keeps this many bytes; `%24` and 27 characters of a hash follow.
 const KEPT: usize = 198;

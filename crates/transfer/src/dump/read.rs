@@ -108,7 +108,7 @@ const OPLOG: &str = "oplog.bson";
 const PRELUDE: &str = "prelude.json";
 /// The collections in which MongoDB keeps what it makes itself: of views, users and roles, versions and profiles.
 const INTERNAL: [&str; 2] = ["system.", "$admin.system."];
-/// The documents of a time series, which are those of users.
+/// The documents of a time series, as users wrote them.
 const BUCKETS: &str = "system.buckets.";
 
 /// The name without the ending of its compression.
@@ -148,7 +148,7 @@ impl Dump {
         Ok(self)
     }
 
-    /// What an archive has.
+    /// The content of an archive.
     fn of_archive(archive: Archive, path: &Path) -> Self {
         let mut dump = Self::default();
         for entry in archive.entries {

@@ -47,7 +47,7 @@ impl Default for RestoreOptions {
     }
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreReport {
     /// The collections, sorted by name.
@@ -56,7 +56,7 @@ pub struct RestoreReport {
     pub views: Vec<String>,
 }
 
-/// What a restore did with one collection.
+/// The result of a restore for one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoredCollection {
     /// The full name.
@@ -103,16 +103,16 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// What the restore does with a document whose `_id` exists already. By default, or with `None`, a collection that
-    /// has documents is refused, unless an interrupted restore of the same files wrote them; and a dump that was
-    /// restored completely before is refused, too.
+    /// Sets the action for a document whose `_id` exists already. By default, or with `None`, a collection that has
+    /// documents is refused, unless an interrupted restore of the same files wrote them; and a dump that was restored
+    /// completely before is refused, too.
     pub fn on_duplicate(mut self, treatment: impl Into<Option<OnDuplicate>>) -> Self {
         self.options.on_duplicate = treatment.into();
         self
     }
 
-    /// What happens to a document that cannot be stored: MongoDB keeps strings that are not UTF-8, which no document here
-    /// can have. [`OnBad::Repair`] puts U+FFFD in the place of such bytes. Default: the restore fails.
+    /// Sets the action for a document that cannot be stored. MongoDB keeps strings that are not UTF-8; no document here
+    /// can have such a string. [`OnBad::Repair`] puts U+FFFD in the place of such bytes. Default: the restore fails.
     pub fn on_bad(mut self, choice: OnBad) -> Self {
         self.options.on_bad = choice;
         self
@@ -173,8 +173,8 @@ impl Restore<'_> {
         Ok(report)
     }
 
-    /// Creates the views of the dump; those that exist as they are there stay. Returns the names of those that were
-    /// created.
+    /// Creates the views of the dump, except those that exist with the same definition. Returns the names of the
+    /// created views.
     ///
     /// # Errors
     /// A view that Alluvium does not support, or whose name is taken; as for any write.
@@ -313,7 +313,7 @@ impl DumpedCollection {
         }
     }
 
-    /// What the database has of this collection.
+    /// The part of this collection that the database has.
     fn existing(&self, engine: &EngineHandle) -> Result<Existing> {
         let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
@@ -385,7 +385,7 @@ impl DumpedCollection {
     }
 }
 
-/// What the database has of a collection before it is restored.
+/// The state of a collection before it is restored.
 enum Existing {
     /// No documents.
     Nothing,

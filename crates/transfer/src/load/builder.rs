@@ -22,7 +22,7 @@ fn check_options(options: &LoadOptions) -> Result<()> {
     Ok(())
 }
 
-/// Where the documents of a load go.
+/// The target of a load.
 enum Target<'a> {
     Collection { engine: EngineHandle, name: Result<FullName> },
     Build(&'a BuildTarget),
@@ -90,14 +90,14 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// What happens to a document whose `_id` exists already. Default: the load fails. For a read-only
-    /// store its build decides, and this has no effect.
+    /// Sets the action for a document whose `_id` exists already. Default: the load fails. Has no effect on a load into
+    /// a read-only store: the options of its build decide.
     pub fn on_duplicate(mut self, choice: OnDuplicate) -> Self {
         self.options.on_duplicate = choice;
         self
     }
 
-    /// What happens to a bad record. Default: the load fails.
+    /// Sets the action for a bad record. Default: the load fails.
     ///
     /// ```
     /// # use alluvium::load::{Input, OnBad};
@@ -138,7 +138,7 @@ impl<'a> Load<'a> {
     }
 
     /// When a written document survives a power failure. Default: [`Durability::Bulk`]: the load as a whole is
-    /// acknowledged at its end. A read-only store becomes durable when it is finished, whatever is said here.
+    /// acknowledged at its end. A read-only store becomes durable when it is finished, regardless of this setting.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.options.durability = durability;
         self
@@ -150,8 +150,9 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// Continues behind the part of the file that an earlier load has loaded, if that part is unchanged: for a log that has
-    /// grown, or a file that was repaired behind it. Otherwise the whole file is loaded. Default: false.
+    /// Continues after the part of the file that an earlier load has loaded, if that part is unchanged. This serves a
+    /// log that has grown, or a file that was repaired after that part. Otherwise the whole file is loaded. Default:
+    /// false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -208,8 +209,8 @@ impl<'a> Load<'a> {
         Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
     }
 
-    /// What an earlier load of the same path, with another content, has left. `None` if there was none, or if it was of this
-    /// input, which [`Load::loaded_before`] is about.
+    /// An earlier load of the same path, when the file had other content. `None` if there was none, or if it loaded
+    /// this input: see [`Load::loaded_before`].
     ///
     /// # Errors
     /// As for any read.

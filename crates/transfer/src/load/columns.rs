@@ -44,11 +44,11 @@ enum Kind {
 pub(crate) type BadField = (usize, String);
 
 impl Columns {
-    /// Builds the columns from the names of the fields and the types of `csv`. Names of a `header` that make no document
-    /// are replaced.
+    /// Builds the columns from the names of the fields and the types of `csv`. Names of a `header` that cannot be paths
+    /// of one document are replaced.
     ///
     /// # Errors
-    /// A name that is invalid, repeated, or both a value and a map, unless it is of a header; a type for an unknown
+    /// A name that is not from a header and is invalid, repeated, or both a value and a map; a type for an unknown
     /// field.
     pub fn new(given: &[String], is_header: bool, csv: &Csv) -> Result<Self, BadField> {
         let made = if is_header { names::made(given) } else { given.to_vec() };
@@ -116,7 +116,7 @@ impl Columns {
         }
     }
 
-    /// What was decided about each column.
+    /// The decision about each column.
     pub fn report(&self) -> Vec<ColumnReport> {
         let report = |column: &Column| ColumnReport {
             name: column.path.as_str().to_owned(),
@@ -135,7 +135,7 @@ impl Columns {
         self.columns.iter().map(report).collect()
     }
 
-    /// Converts a row to a document. With `repairs`, what is not UTF-8 becomes U+FFFD.
+    /// Converts a row to a document. With `repairs`, bytes that are not UTF-8 become U+FFFD.
     pub fn document(&self, row: &[RowField<'_>], repairs: bool) -> Result<Map, BadField> {
         let (own, more) = row.split_at_checked(self.columns.len()).unwrap_or((row, &[]));
         // Programs write a separator at the end of a row, too.

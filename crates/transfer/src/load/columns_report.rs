@@ -1,4 +1,4 @@
-//! What a load of CSV has decided about a column.
+//! The decision of a load of CSV about a column.
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

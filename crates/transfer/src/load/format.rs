@@ -11,7 +11,7 @@ pub enum Format {
     JsonLines,
     /// One JSON array, whose elements are the documents.
     JsonArray,
-    /// The elements of the array at this path in one JSON object of any size: `features`, `data.items`. What follows the
+    /// The elements of the array at this path in one JSON object of any size: `features`, `data.items`. Text after the
     /// array is not read.
     JsonArrayAt(String),
     /// JSON objects one after the other, each on any number of lines.

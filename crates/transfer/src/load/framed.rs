@@ -30,7 +30,7 @@ impl Broken {
 
 /// Finds the records in an input that arrives in pieces.
 pub(crate) trait Framing: Send {
-    /// Scans `bytes` from `from` on. Earlier calls have scanned the bytes before.
+    /// Scans `bytes`, beginning at `from`. Earlier calls have scanned the bytes before `from`.
     fn scan(&mut self, bytes: &[u8], from: usize) -> Result<(), Broken>;
 
     /// Ends the input after `bytes`, all of which were scanned.

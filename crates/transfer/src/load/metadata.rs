@@ -26,8 +26,8 @@ const MAX_BYTES: u64 = 64 << 20;
 pub struct Metadata {
     /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator and the collation.
     pub options: Map,
-    /// The definitions of its indexes, including the index on `_id`.
-    /// Those of old versions of MongoDB are converted: see [`Metadata::converted_indexes`].
+    /// The definitions of its indexes, including the index on `_id`. Definitions of old versions of
+    /// MongoDB are converted: see [`Metadata::converted_indexes`].
     pub indexes: Vec<Map>,
     converted: Vec<(String, String)>,
     /// The collection's name, which the file name may have in a shortened form.

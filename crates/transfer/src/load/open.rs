@@ -19,7 +19,7 @@ const MAX_HEADER: usize = 4 << 20;
 /// reads for that.
 const SAMPLE_BYTES: usize = 1 << 20;
 const SAMPLE_ROWS: usize = 20_480;
-/// Why a field is refused that has text after its closing quote.
+/// The reason for refusing a field with text after its closing quote.
 pub(super) const MALFORMED: &str =
     "text follows the closing quote of a field: a quote within quotes is written twice, as in \"a \"\"b\"\"\"";
 

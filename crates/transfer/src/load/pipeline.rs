@@ -111,7 +111,7 @@ struct Load<'a> {
     cutter: Mutex<Cutter>,
     csv: Option<Arc<CsvRows>>,
     state: Mutex<LoadState<'a>>,
-    /// How far the load came in the slice with the record that ended it.
+    /// The progress of the load in the slice with the record that ended it.
     failed_at: Mutex<Option<Mark>>,
     changed: Condvar,
     /// The readers run at most this many slices ahead of the writers.
@@ -457,8 +457,8 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys` from
-    /// `start` on.
+    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys`, at
+    /// `start` and after it.
     fn take(
         &self,
         encoded: std::result::Result<Encoded, Refused>,

@@ -1,7 +1,7 @@
-//! The last load of the file at a path: how far it came, and what was there.
+//! The last load of the file at a path: its progress, and hashes of the content that it loaded.
 //!
-//! A file that has grown, or was repaired behind the part that is loaded, is another input than before
-//! ([`Identity`](super::Identity)). Its beginning is recognised by hashes, so that a load can continue behind it.
+//! A file that has grown, or was repaired after the loaded part, is a different input ([`Identity`](super::Identity)).
+//! The hashes show that its beginning is unchanged, so that a load can continue after the loaded part.
 
 use super::progress::Mark;
 use alluvium_codec::{Hasher64, varint};
@@ -24,15 +24,15 @@ pub(crate) struct FilePlace {
 /// The last load of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlaceMark {
-    /// How far it came.
+    /// Its progress.
     pub mark: Mark,
     /// It generated `_id`s.
     pub generated: bool,
-    /// Hashes of the beginning and the end of the part that is loaded.
+    /// Hashes of the beginning and the end of the loaded part.
     hashes: (u64, u64),
 }
 
-/// What an earlier load of another content of the same path has left: see [`Load::path_before`](super::Load::path_before).
+/// An earlier load of the same path, whose file had other content: see [`Load::path_before`](super::Load::path_before).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathBefore {
     /// The documents that it wrote.
@@ -43,7 +43,7 @@ pub struct PathBefore {
     pub finished: bool,
     /// Some of its documents got generated `_id`s, so that loading them again doubles them.
     pub generated: bool,
-    /// The part that it loaded is unchanged: a load can continue behind it ([`Load::append`](super::Load::append)).
+    /// The part that it loaded is unchanged: a load can continue after it ([`Load::append`](super::Load::append)).
     pub continues: bool,
 }
 
@@ -67,7 +67,7 @@ impl FilePlace {
         Ok(PlaceMark { mark, generated, hashes })
     }
 
-    /// What is left of an earlier load.
+    /// Compares an earlier load with the current content of the file.
     pub fn compare(&self, before: &PlaceMark) -> Result<PathBefore> {
         let Mark { documents, line, finished, offset, .. } = before.mark;
         let continues = offset > 0 && self.hashes(offset)? == Some(before.hashes);

@@ -1,8 +1,8 @@
 //! Rows of CSV: their fields, and whether these are quoted.
 //!
 //! The rules are those of RFC 4180. A quote opens only at the beginning of a field, and two quotes within quotes
-//! represent one. A row ends with CR, LF or both, and empty lines are no rows. A library does not say which fields are
-//! quoted, and takes text after a closing quote as part of the field; here that is an error.
+//! represent one. A row ends with CR, LF or both, and empty lines are no rows. A library does not report which fields
+//! are quoted, and takes text after a closing quote as part of the field; here that is an error.
 
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;

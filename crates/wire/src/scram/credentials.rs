@@ -79,7 +79,7 @@ fn mac<M: Mac + KeyInit>(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What is kept of a password for one mechanism.
+/// The credentials derived from a password, for one mechanism.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The iterations of the key derivation.
@@ -136,7 +136,8 @@ impl Credentials {
     }
 }
 
-/// What MongoDB's SCRAM-SHA-1 takes for the password: the hash of its first mechanism in hexadecimal digits.
+/// The string that MongoDB's SCRAM-SHA-1 uses as the password: the hash of MongoDB's first login mechanism, in
+/// hexadecimal digits.
 fn legacy_hash(user: &str, password: &str) -> String {
     let mut out = String::new();
     for byte in Md5::digest(format!("{user}:mongo:{password}")) {

@@ -22,7 +22,7 @@ pub(crate) struct GetArgs {
     /// Drop the files from the system's cache once the _ids are chosen; give a --memory that holds few blocks
     #[arg(long)]
     cold: bool,
-    /// What a document is read into
+    /// The type that a document is read into
     #[arg(long = "as", value_enum, default_value_t = As::Document)]
     form: As,
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The size of a write, in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What to generate.
+/// The data to generate.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Comments like those of a large discussion site, as JSON lines of some 1.27 KB

@@ -11,9 +11,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// Millions of keys, of which most have few ids.
+    /// Millions of keys, most of which have few ids.
     Author,
-    /// Some 130,000 keys, of which some have millions of ids.
+    /// Some 130,000 keys, some of which have millions of ids.
     Subreddit,
 }
 
@@ -28,7 +28,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs from the first comment on: the same for the same seed.
+    /// Pairs, beginning with the first comment: the same for the same seed.
     pub fn new(by: By, seed: u64) -> Self {
         let (lexicon, subreddits) = (Lexicon::new(), Subreddits::new());
         Self { by, lexicon, subreddits, random: Random::new(seed), comment: FIRST_COMMENT }

@@ -43,9 +43,9 @@ pub trait Session {
     /// Errors of the engine.
     fn insert(&mut self) -> Result<(), Failure>;
 
-    /// Reads `limit` entries of an index from the entry of `from` on. Index 0 is the rows by `_id`,
-    /// 1 and above are the secondary indexes. With `fetch`, also gets the row of each entry.
-    /// Returns the number of entries; `None` if the engine has no such index.
+    /// Reads `limit` entries of an index, beginning with the entry of `from`. Index 0 is the rows
+    /// by `_id`, 1 and above are the secondary indexes. With `fetch`, also gets the row of each
+    /// entry. Returns the number of entries; `None` if the engine has no such index.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -55,7 +55,7 @@ pub trait Session {
 /// Bytes on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// Of the rows.
+    /// The bytes of the rows.
     pub rows: u64,
     /// Of each secondary index.
     pub indexes: Vec<u64>,

@@ -102,8 +102,8 @@ impl Documents {
             .indexes())
     }
 
-    /// Reads proved entries of an index from the first key of `from` on, with `fetch` also their
-    /// documents. Returns their count, at most `limit`.
+    /// Reads proved entries of an index, beginning with the first key of `from`, and with `fetch`
+    /// their documents. Returns their count, at most `limit`.
     fn walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize, Failure> {
         let set = self.index_set()?;
         let keys = set.find(index).map(|index| index.keys(from, &[])).transpose()?;
@@ -175,7 +175,7 @@ impl Session for DocumentSession<'_> {
 
 struct PairStore {
     store: Store,
-    /// Of the rows, then of each index.
+    /// The tree of the rows, then the tree of each index.
     trees: Vec<TreeId>,
     indexes: usize,
 }

@@ -64,7 +64,7 @@ pub struct Interval {
 /// The cost of a range query over one index, on average.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Query {
-    /// 0: the rows by `_id`; from 1 on: the secondary indexes.
+    /// 0: the rows by `_id`; 1 and above: the secondary indexes.
     pub index: usize,
     /// The row of every entry was fetched.
     pub fetched: bool,

@@ -51,7 +51,7 @@ impl Field {
 /// however its threads run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// `_id`, from 0 on without gaps.
+    /// `_id`: consecutive numbers from 0.
     pub id: i64,
     /// `price`
     pub price: f64,

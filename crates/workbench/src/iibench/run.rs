@@ -153,7 +153,7 @@ fn load(
     tally.take_failure().map_or(Ok(()), Err)
 }
 
-/// One loader: inserts batches of numbers until none are left.
+/// One loader: inserts batches of numbers until there are no more.
 fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &AtomicU64) -> Result<(), Failure> {
     let mut session = engine.session()?;
     let mut rows = Vec::new();

@@ -59,7 +59,7 @@ pub trait DocumentSession {
     fn increment(&mut self, id: &str) -> Result<bool, Failure>;
 }
 
-/// What a document holds that was read as a whole, for the checks of the harness.
+/// The fields of a document that was read as a whole, for the checks of the harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Its `_id`.

@@ -80,7 +80,7 @@ impl DocumentSession for OurSession<'_> {
     }
 }
 
-/// What the harness checks of a document.
+/// The fields of a document that the harness checks.
 ///
 /// # Errors
 /// A document without `_id` or `score`.

@@ -1,4 +1,4 @@
-//! What is wrong with a plan file, and where.
+//! An error in a plan file, and its position.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub struct PlanError {
     pub path: PathBuf,
     /// The line, from 1; `None` if the error is about the whole file.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub what: String,
 }
 

@@ -14,7 +14,7 @@ const PLAN_STEP: u64 = 1_000_000_000;
 pub struct Trial<'a> {
     /// Its experiment.
     pub experiment: &'a Experiment,
-    /// Its number in the experiment, from 0, whatever the order in which trials run.
+    /// Its number in the experiment, from 0. It does not depend on the order in which trials run.
     pub number: usize,
     /// The values that its commands use.
     pub parameters: Parameters,

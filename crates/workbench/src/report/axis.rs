@@ -22,7 +22,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis of figures: from zero, or from the least one on a scale of logarithms.
+    /// An axis of figures: from zero, or from the least figure if the scale is logarithmic.
     pub(super) fn of_figures(scale: Scale, values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(f64::MIN, f64::max);
@@ -91,7 +91,7 @@ fn steps(from: f64, to: f64) -> Vec<f64> {
     (first..=last).map(value).collect()
 }
 
-/// Powers of 2 or 10 within a range; between few powers of ten, 2 and 5 times them, too.
+/// Powers of 2 or 10 within a range; and, in a range with few powers of ten, 2 and 5 times these.
 fn powers(scale: Scale, from: f64, to: f64) -> Vec<f64> {
     let base: f64 = if scale == Scale::Log2 { 2.0 } else { 10.0 };
     let exponents = (from.log(base).floor() as i32)..=(to.log(base).ceil() as i32);

@@ -43,7 +43,7 @@ pub(crate) struct Drawing {
     pub(super) series: Vec<Series>,
     /// Each word has a colour of its own.
     pub(super) colours_words: bool,
-    /// What a reader has to know about it.
+    /// Notes for the reader of the chart.
     pub(super) notes: Vec<String>,
     /// The places of the origins of its figures.
     pub(super) origins: Vec<usize>,
@@ -72,7 +72,7 @@ pub(super) struct Series {
     pub(super) published: bool,
     /// The number of its colour; `None` is grey.
     pub(super) colour: Option<usize>,
-    /// Lines of one colour are of several origins: 0 is the full colour, 1 a fainter one.
+    /// The shade that distinguishes the origins of lines of one colour: 0 is the full colour, 1 a fainter one.
     pub(super) shade: usize,
     /// The name without its origin.
     #[serde(skip)]
@@ -111,7 +111,7 @@ impl Source<'_> {
     }
 }
 
-/// The drawings of a chart; none of a table, or if no trial has the figure.
+/// The drawings of a chart; empty for a table, or if no trial has the figure.
 pub(super) fn drawings(source: Source<'_>, trials: &[Trial<'_>]) -> Vec<Drawing> {
     if source.chart.kind == ChartKind::Table {
         return Vec::new();

@@ -71,7 +71,7 @@ pub(super) fn short(figure: f64) -> String {
     separated(figure, digits)
 }
 
-/// The label of a tick, without decimals that say nothing: `0.5`, `1,000`, `25 M`.
+/// The label of a tick, without superfluous decimals: `0.5`, `1,000`, `25 M`.
 pub(super) fn tick(value: f64) -> String {
     for (factor, unit) in [(1e9, " G"), (1e6, " M")] {
         if value.abs() >= factor {

@@ -27,7 +27,7 @@ pub(super) struct Ratio {
     pub(super) mean: String,
     /// The least and the greatest, and of how many.
     pub(super) range: String,
-    /// What the mean says.
+    /// A sentence with the mean.
     pub(super) sentence: String,
     /// Ours is the better figure.
     pub(super) is_ahead: bool,

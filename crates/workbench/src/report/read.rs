@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What one directory holds.
+/// The records of one directory.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// The directory as the user named it.
@@ -59,7 +59,7 @@ pub(crate) fn read(env: &Env, dir: &Path) -> Outcome<Run> {
     Ok(run)
 }
 
-/// The JSON in a file; the inner error says why it holds no such value.
+/// The JSON in a file; the inner error has the reason.
 fn content(env: &Env, path: &Path) -> Outcome<Result<Value, String>> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let mut bytes = vec![0; usize::try_from(file.len()?).unwrap_or(usize::MAX)];

@@ -76,7 +76,7 @@ impl Split {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The values at these places, with the names of the parameters where a value alone says too little.
+    /// The values at these places, with the names of the parameters where a value alone is not clear.
     pub(super) fn label(&self, names: &[String], places: &[usize]) -> String {
         let one = |(name, place): (&String, &usize)| match self.values(name).get(*place) {
             Some(Value::String(text)) if text.starts_with(char::is_alphabetic) => text.clone(),

@@ -13,7 +13,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// What is drawn on.
+/// The drawing surface.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// A step that the library may fail.
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;

@@ -23,16 +23,16 @@ pub struct Settings {
     pub operations: u64,
     /// The share of gets whose `_id` exists, 0 to 1.
     pub find_rate: f64,
-    /// What a document is read into.
+    /// The type that a document is read into.
     pub form: Form,
     /// For repeatable choices.
     pub seed: u64,
 }
 
-/// What a get reads a document into.
+/// The type that a get reads a document into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
-    /// A [`alluvium::Document`], whose fields are read when they are asked for.
+    /// A [`alluvium::Document`], whose fields are read on request.
     #[default]
     Document,
     /// A [`Map`] of all fields.

@@ -1,4 +1,4 @@
-//! Raw reads: random blocks of files, without a database. What gets from a cold disk can reach at most.
+//! Raw reads: random blocks of files, without a database. Their rate is the upper limit for gets from a cold disk.
 
 use super::run::{Counters, Outcome, Plan, run};
 use alluvium_env::{Env, File, OpenMode, Result};

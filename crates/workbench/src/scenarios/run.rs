@@ -71,7 +71,7 @@ pub struct Outcome {
     pub worst_over_median: f64,
     /// The latency of an operation.
     pub latency: Latency,
-    /// What the process used.
+    /// The resources that the process used.
     pub usage: Usage,
     /// The most bytes of memory resident.
     pub peak_memory_bytes: u64,

@@ -107,7 +107,7 @@ pub struct Processor {
 /// Drops the database `wire` of the server, fills it, and sends the requests.
 ///
 /// # Errors
-/// Errors of the connections, and replies that are not those of success.
+/// Errors of the connections, and replies that report a failure.
 pub fn wire(settings: &Settings) -> io::Result<Vec<Measured>> {
     let mut first = Connection::open(&settings.address)?;
     let command = |name: &str, db: &str| Map::from([(name, Value::Int32(1)), ("$db", Value::from(db))]);

@@ -109,7 +109,7 @@ fn lost(error: &std::io::Error) -> Failure {
     Failure::Other(format!("cannot wait for the process of a trial: {error}"))
 }
 
-/// What the processes used that have ended.
+/// The resources that ended processes have used.
 fn children() -> Outcome<Usage> {
     getrusage(UsageWho::RUSAGE_CHILDREN)
         .map_err(|error| Failure::Other(format!("cannot read the resource usage: {error}")))

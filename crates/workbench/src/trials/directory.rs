@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often stores are tried to be removed, and how long it waits in between.
+/// The number of attempts to remove a store, and the time between them.
 const TRIES: usize = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
@@ -154,7 +154,7 @@ fn read<T: DeserializeOwned>(env: &Env, path: &Path) -> Outcome<Option<T>> {
     Ok(serde_json::from_slice(&text).ok())
 }
 
-/// What in an earlier plan makes its trials others; titles and charts do not.
+/// The first difference between the plans that makes their trials different; titles and charts do not count.
 fn difference(before: &Plan, now: &Plan) -> Option<String> {
     if before.name != now.name {
         return Some(format!("the plan {}", before.name));

@@ -22,7 +22,7 @@ impl Device {
         Self { major: rustix::fs::major(stat.st_dev), minor: rustix::fs::minor(stat.st_dev) }
     }
 
-    /// What it has done since the machine started; `None` if the kernel does not count that.
+    /// The work of the device since the machine started; `None` if the kernel does not count it.
     pub fn read(&self) -> Option<DeviceUse> {
         self.counters(&proc("diskstats"))
     }

@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     pub keep: bool,
 }
 
-/// What became of the trials of a plan.
+/// The outcomes of the trials of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     /// Trials that ran and have figures.

@@ -141,7 +141,8 @@ impl<'a> Stores<'a> {
         self.directory.stores().join(format!("{}.json", store.name))
     }
 
-    /// What makes the stores of two trials the same one: the command that makes it, with its values.
+    /// The identity of a trial's store: the command that makes it, with its values. Trials with equal keys share a
+    /// store.
     fn key(&self, trial: &Trial<'_>) -> Vec<String> {
         let experiment = trial.experiment;
         match &experiment.prepare {

@@ -1,4 +1,4 @@
-//! What programs with the Rust driver do, against the server of MONGODB_URI.
+//! The operations of programs with the Rust driver, against the server of MONGODB_URI.
 
 use futures::{AsyncReadExt, AsyncWriteExt, StreamExt, TryStreamExt};
 use mongodb::bson::{Bson, DateTime, Decimal128, Document, Regex, doc, oid::ObjectId};

@@ -29,3 +29,13 @@ fn crates_that_exchange_files_have_one_limit() {
     assert_eq!(found("phrases 2\n"), [] as [&str; 0]);
     assert_eq!(found("phrases 1\n").len(), 3);
 }
+
+#[test]
+fn documentation_names_things_and_asks_nothing() {
+    let text =
+        "//! What it needs.\n/// What to do with it.\n/// Names, also those of views.\n// What it was.\nfn f() {}\n";
+    let found = in_env(&[(A, text)]);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].starts_with("crates/env/src/a.rs:1: name the thing"), "{found:?}");
+    assert!(found[1].starts_with("crates/env/src/a.rs:3: `also those` is read twice"), "{found:?}");
+}

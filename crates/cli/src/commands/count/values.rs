@@ -1,4 +1,4 @@
-//! Counts of documents by the values of fields: by a pipeline, and as they are printed.
+//! Counts of documents by the values of fields: the pipeline that counts, and the output.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes;

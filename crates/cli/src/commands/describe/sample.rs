@@ -145,8 +145,7 @@ fn map_of(document: &Document) -> Outcome<Map> {
     })
 }
 
-/// Different values from `first` on, evenly up to `last`, in order. Only `first` if the types do not
-/// allow that.
+/// Different values, evenly spread from `first` to `last`, in order. Only `first` if the types do not allow that.
 fn between(first: &Value, last: &Value, places: u64) -> Vec<Value> {
     let places = u128::from(places);
     let steps = |low: u128, high: u128| (0..places).map(move |at| low + high.saturating_sub(low) * at / places);

@@ -41,7 +41,7 @@ pub(super) struct Selection<'a> {
 }
 
 enum Kind {
-    /// Of a range of `_id`s.
+    /// Documents in a range of `_id`s.
     Range,
     Query {
         filter: Map,

@@ -23,7 +23,7 @@ pub(super) fn notes(input: &str, columns: &[ColumnReport]) -> Vec<String> {
     notes
 }
 
-/// How the name of a column was made, if the header has none that can be taken.
+/// A note on the generated name of a column, if the name in the header cannot be used.
 fn made_up(at: usize, column: &ColumnReport) -> Option<String> {
     let (header, name) = (column.header.as_ref()?, text::plain(&column.name));
     Some(match header.as_str() {

@@ -275,7 +275,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Standard input; a signal ends a wait for input. It may be read on another thread than the command's.
+/// Standard input; a signal ends a wait for input. A thread other than the command's may read it.
 struct Stdin {
     input: StandardInput,
     stop: Stop,

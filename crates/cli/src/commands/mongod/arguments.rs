@@ -54,8 +54,8 @@ pub(crate) fn by_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The arguments to be parsed; those of other commands are returned as they are. `read` reads a configuration file, whose
-/// settings come first, so that arguments have precedence.
+/// The arguments to be parsed; arguments of other commands are returned unchanged. `read` reads a configuration file,
+/// whose settings come first, so that arguments have precedence.
 pub(crate) fn expand(arguments: Vec<OsString>, read: impl Fn(&Path) -> Outcome<String>) -> Outcome<Vec<OsString>> {
     if arguments.get(1).is_none_or(|name| name != NAME) {
         return Ok(arguments);

@@ -56,7 +56,7 @@ impl Helper {
         self.complete(line, pos, &context).map_or(pos, |(from, _)| from)
     }
 
-    /// The candidates for the text from a byte on; `None` if it may be a file.
+    /// The candidates for the text that begins at a byte; `None` if it may be the name of a file.
     fn candidates(&self, line: &str) -> Option<(usize, Vec<String>)> {
         // Completion also works inside an open bracket or quote.
         let (before, begins) = match words::split(line) {
@@ -150,7 +150,7 @@ impl Helper {
         self.definition.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()
     }
 
-    /// The full names of the collections, and those of `main` also without the prefix.
+    /// The full names of the collections, and the short names of those in `main`.
     fn collections(&self) -> Vec<String> {
         let there = self.database.collections();
         let short = |info: &alluvium::CollectionInfo| match info.database == alluvium::DEFAULT_LOGICAL {

@@ -44,7 +44,7 @@ fn filled() -> Database {
     db
 }
 
-/// What the collection is like: its options, its indexes, the number of its documents.
+/// The state of a collection: its options, its indexes, and the number of its documents.
 fn described(db: &Database, name: &FullName) -> Option<(Map, Vec<String>, usize)> {
     let state = db.engine.catalog.find(name).unwrap()?;
     let set = state.indexes();

@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// A document that was encoded.
 struct FromText {
     key: Vec<u8>,
-    /// Those of its shapes that are not visible yet.
+    /// The shapes of the row that are not visible yet.
     shapes: Vec<Arc<Shape>>,
-    /// It has the `_id` that was offered, and none of its own.
+    /// The document has no `_id`; it gets the offered one.
     takes_id: bool,
 }
 

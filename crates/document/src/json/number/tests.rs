@@ -78,7 +78,7 @@ fn what_is_no_number() {
     fails("1e-99999999999", 0, Reason::NumberOutOfRange);
 }
 
-/// What the rule says, computed the long way.
+/// The value by the rule, computed without shortcuts.
 fn by_the_rule(text: &str) -> Value {
     if let Ok(n) = text.parse::<i64>() {
         return i32::try_from(n).map_or(Value::Int64(n), Value::Int32);

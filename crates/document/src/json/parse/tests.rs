@@ -151,7 +151,7 @@ fn a_parser_is_clean_after_an_error() {
     assert!(parser.elements.capacity() < 10_000);
 }
 
-/// What the field's own library says, which is lax about duplicate fields alone.
+/// True if `serde_json` agrees. It accepts duplicate fields; otherwise it is as strict.
 fn agrees_with_serde_json(bytes: &[u8]) -> bool {
     let ours = parse(bytes);
     match (serde_json::from_slice::<serde_json::Value>(bytes), &ours) {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Fields that may have any type in a document, asked for as one.
+/// Fields that may have any type in a document, deserialized as one type.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(default)]
 struct Typed {
@@ -65,7 +65,7 @@ enum Kind {
     Named { a: i32 },
 }
 
-/// What `serde_bytes::ByteBuf` does.
+/// Deserializes as `serde_bytes::ByteBuf` does.
 mod serde_bytes_like {
     use serde::de::{Deserialize, Deserializer, Error, Visitor};
 

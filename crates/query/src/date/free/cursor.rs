@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// What remains of a text. A method that returns `None` may have moved: readers work on copies.
+/// The rest of a text. A method that returns `None` may have moved: readers work on copies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'t> {
     rest: &'t [u8],

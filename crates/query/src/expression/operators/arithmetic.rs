@@ -210,7 +210,7 @@ fn to_whole(operator: &Operator, values: &[Operand<'_>], double: fn(f64) -> f64,
 /// The digits of a decimal128.
 const DECIMAL_DIGITS: i64 = 34;
 
-/// The decimal with zeros down to `places` digits behind the point; `None` if these are more than 34 digits.
+/// The decimal with zeros down to `places` digits after the point; `None` if these are more than 34 digits.
 fn padded(decimal: &Decimal, places: i64) -> Option<Decimal> {
     let (negative, digits, exponent) = decimal.parts()?;
     let zeros = exponent + places;
@@ -233,7 +233,7 @@ enum Rounding {
     Down,
 }
 
-/// The decimal with no more digits than `places` behind the point; `None` if it is infinite, NaN, or out of range.
+/// The decimal with at most `places` digits after the point; `None` if it is infinite, NaN, or out of range.
 fn rounded(decimal: &Decimal, places: i64, mode: Rounding) -> Option<Decimal> {
     let (negative, digits, exponent) = decimal.parts()?;
     let cut = -places - exponent;

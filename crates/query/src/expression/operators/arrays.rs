@@ -350,8 +350,8 @@ fn sort_fields(fields: &Map) -> Result<Vec<(FieldPath, bool)>, super::Expression
     Ok(paths)
 }
 
-/// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole; other values than maps have none of
-/// the fields.
+/// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole; a value that is not a map has none
+/// of the fields.
 fn sort_by_fields(
     values: &mut Vec<&Value>,
     fields: &[(FieldPath, bool)],

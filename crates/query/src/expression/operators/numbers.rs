@@ -42,7 +42,7 @@ pub(crate) struct Sum {
     rare: Option<Box<Rare>>,
 }
 
-/// What few sums have.
+/// The parts of a sum that are rarely used.
 #[derive(Debug, Clone, Default)]
 struct Rare {
     /// The integers that did not fit 64 bits with the others.

@@ -32,7 +32,7 @@ type Prepare = fn(&PreparedOperator, &[Argument<'_>], &Patterns) -> Result<Optio
 pub(in crate::expression) enum Form {
     /// A map.
     Named,
-    /// A map, or the first argument alone, also in an array of one element.
+    /// A map, or the first argument alone, which may be in an array of one element.
     NamedOrFirst,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::expression) struct Codes {
 }
 
 impl Codes {
-    /// Those of operators without codes of their own.
+    /// The codes of operators without codes of their own.
     pub const PLAIN: Self = Self::new(ErrorCode::FailedToParse, ErrorCode::FailedToParse, &[ErrorCode::FailedToParse]);
 
     pub const fn new(no_map: ErrorCode, unknown: ErrorCode, missing: &'static [ErrorCode]) -> Self {
@@ -61,7 +61,7 @@ impl Codes {
     }
 }
 
-/// What is known of an argument when an expression is parsed.
+/// The known facts about an argument when an expression is parsed.
 #[derive(Clone, Copy)]
 pub(in crate::expression) enum Argument<'a> {
     Absent,
@@ -81,7 +81,7 @@ pub(super) fn constant<'a>(arguments: &[Argument<'a>], at: usize) -> Option<&'a 
     }
 }
 
-/// What is made of constant arguments once.
+/// The value that is made once from constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::expression) enum Prepared {
     Pattern(Pattern),

@@ -183,8 +183,8 @@ fn whole_pow(base: i64, exponent: i64) -> Option<i64> {
     }
 }
 
-/// The power with all 34 digits. As in MongoDB, the sum of it and the smallest zero: so no zero is negative. What only
-/// just fits is infinite.
+/// The power with all 34 digits. As in MongoDB, the smallest zero is added to it, so the result is never a negative
+/// zero, and a result that only just fits becomes infinite.
 fn decimal_pow(base: &Decimal, exponent: &Decimal) -> Decimal {
     let power = base.pow(exponent).rounded_to_decimal128();
     if power.parts().is_some_and(|(_, digits, exponent)| exponent == 6111 && digits == "9".repeat(34)) {

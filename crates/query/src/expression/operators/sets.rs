@@ -114,7 +114,7 @@ fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, 
     some(true)
 }
 
-/// The arrays; `None` if one is missing or null, and none before it is of another type.
+/// The arrays. `None` if one is missing or null and all before it are arrays.
 fn arrays<'v>(
     code: ErrorCode,
     operator: &Operator,

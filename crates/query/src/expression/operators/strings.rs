@@ -120,7 +120,7 @@ fn index_of(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     some(found.map_or(-1, |at| i32::try_from(at).unwrap_or(i32::MAX)))
 }
 
-/// The first byte from `start` on at which `wanted` is in the first `end` bytes.
+/// The first byte at or after `start` at which `wanted` begins, within the first `end` bytes.
 fn byte_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usize> {
     if wanted.is_empty() {
         return Some(start);
@@ -131,7 +131,7 @@ fn byte_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usi
     input.get(from..to)?.find(wanted).map(|at| from + at)
 }
 
-/// The first character from `start` on, and before `end`, at which `wanted` begins; it may end
+/// The first character at or after `start`, and before `end`, at which `wanted` begins; it may end
 /// after `end`, as in MongoDB.
 fn character_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usize> {
     if input.is_empty() && wanted.is_empty() {

@@ -37,7 +37,7 @@ fn literal(value: Value) -> Value {
     Value::Map(Map::from([("$literal", value)]))
 }
 
-/// What an argument of this name is, if not any value will do.
+/// A value for the argument of this name; `None` if any value fits.
 fn known(name: &str) -> Option<Value> {
     Some(match name {
         "method" => Value::from("approximate"),
@@ -176,7 +176,7 @@ fn bson_size(value: &Value) -> usize {
     alluvium_document::bson::bson_size(value)
 }
 
-/// A row that says so falsely takes a minute here.
+/// A row with a wrong cost takes a minute here.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "only the time shows what an operator reads")]
 fn operators_of_constant_cost_do_not_read_their_arguments() {
@@ -213,7 +213,7 @@ fn operators_that_sort_ask_while_they_do() {
     assert!(counted >= 8, "{counted}");
 }
 
-/// What is read, copied and made outside of operators.
+/// Values that are read, copied and made outside of operators.
 #[test]
 fn copies_of_large_values_are_work() {
     let [numbers, _, fields, ..] = large(10);

@@ -18,7 +18,7 @@ const MONGODB: &str = "abs acos acosh add allElementsTrue and anyElementTrue arr
     substrBytes substrCP subtract sum switch tan tanh toBool toDate toDecimal toDouble toInt toLong toLower \
     toObjectId toString toUUID toUpper trim trunc tsIncrement tsSecond type unsetField week year zip";
 
-/// What is refused, each for a reason.
+/// Refused expressions, each with the reason.
 const REFUSED: [&str; 4] = ["accumulator", "function", "meta", "toHashedIndexKey"];
 
 #[test]

@@ -13,7 +13,7 @@ static UNDEFINED: Value = Value::Undefined;
 enum At<'a> {
     /// Its value is determined; `None` if it is missing.
     Fixed(Option<&'a Value>),
-    /// The names from this index on are still to be followed in the current map.
+    /// The names from this index onwards are still to be followed in the current map.
     Open(usize),
     /// A position in the array selected this element; it does not depend on the current element.
     Placed {
@@ -37,7 +37,7 @@ struct Found<'a> {
     next: usize,
 }
 
-/// Follows the names from `next` on through maps, as far as possible.
+/// Follows the names, beginning with `next`, through maps as far as possible.
 fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Found<'a>> {
     while let Some(name) = path.name(next) {
         next += 1;

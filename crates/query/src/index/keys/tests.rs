@@ -207,7 +207,8 @@ fn a_long_key_of_several_parts_is_marked() {
     assert_eq!(keys(10_000, 6000, 1), (0b1, vec![None, Some(6000), None]));
 }
 
-/// Of a value that its key does not say exactly, the entry has no copy if it is long.
+/// If a key does not determine its value exactly, the entry has a copy of the value, unless the
+/// value is long.
 #[test]
 fn an_entry_keeps_no_long_value() {
     let index = index(r#"{"a":1,"b":1}"#, "{}");
@@ -263,7 +264,7 @@ fn keys_of_one_document_have_a_limit_together() {
     assert!(error.contains("more than 1048576 keys"), "{error}");
 }
 
-/// Whatever comes first: what is there once, or what is there again and again.
+/// The order does not matter: whether single values come first or repeated ones.
 #[test]
 fn repeats_do_not_raise_the_limit_of_keys() {
     let tags = index(r#"{"tags": 1}"#, "{}");

@@ -45,7 +45,7 @@ proptest! {
         }
     }
 
-    /// A short bound lies on the same side of a cut key as of the whole.
+    /// A short bound is on the same side of a cut key as of the whole key.
     #[test]
     fn cut_keys_are_in_the_order_of_their_values_among_others(a in long(), b in long(), descends in any::<bool>()) {
         let order = if descends { Order::Descending } else { Order::Ascending };

@@ -237,7 +237,8 @@ fn groups_in(expression: &Expr) -> u32 {
     own + expression.children_iter().map(groups_in).sum::<u32>()
 }
 
-/// The sets of characters that an expression consists of; `None` if it is of another kind.
+/// The sets of characters that an expression consists of; `None` if it is another kind of
+/// expression.
 fn characters(expression: &Expr) -> Result<Option<Vec<ClassUnicode>>> {
     match expression {
         Expr::Literal { val, casei } => Ok(Some(val.chars().map(|c| single(c, *casei)).collect())),
@@ -272,7 +273,7 @@ fn all() -> ClassUnicode {
     ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)])
 }
 
-/// The least and the most characters of a look-behind.
+/// The minimum and the maximum number of characters of a look-behind.
 fn width(expression: &Expr) -> Result<(u32, u32)> {
     let no_fixed = || Refusal::Invalid("a look-behind must have a fixed length".to_owned());
     match expression {
@@ -303,7 +304,7 @@ fn width(expression: &Expr) -> Result<(u32, u32)> {
     }
 }
 
-/// What is known of the first character of a match.
+/// The known facts about the first character of a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     /// It is one of the characters.

@@ -36,7 +36,7 @@ struct Machine<'p, 't> {
     /// The former values of registers.
     undo: Vec<(u32, u32)>,
     steps: u64,
-    /// The number of steps at which the interrupt is asked.
+    /// The number of steps at which the interrupt is checked next.
     ask_at: u64,
     interrupt: Option<&'p Interrupt>,
 }
@@ -122,7 +122,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The first place from `start` on with a character of the set. Sixteen characters are a step.
+    /// The first place at or after `start` with a character of the set. Sixteen characters are a step.
     fn skip_to(&mut self, first: &Set, start: usize) -> Result<Option<usize>> {
         let mut at = start;
         loop {
@@ -159,7 +159,7 @@ impl Machine<'_, '_> {
         self.registers.get(register as usize).copied().unwrap_or(NOWHERE)
     }
 
-    /// Undoes changes of registers until this number of them is left.
+    /// Undoes changes of registers until this number of changes is left.
     fn restore(&mut self, undo: u32) {
         while self.undo.len() > undo as usize {
             let Some((register, value)) = self.undo.pop() else { return };
@@ -178,8 +178,8 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Matches from a step and a place on, to [`Step::Accept`] at `target` if there is one. The place
-    /// where it ends, or `None`. Nothing of it is returned to. Groups nest, so the depth is limited.
+    /// Matches, beginning at a step and a place, up to [`Step::Accept`], which must be at `target` if one is given. The
+    /// place where it ends, or `None`. Nothing of it is returned to. Groups nest, so the depth is limited.
     fn run(&mut self, from: u32, start: usize, target: Option<usize>) -> Result<Option<usize>> {
         let base = self.returns.len();
         let (mut step, mut at) = (from, start);
@@ -307,7 +307,7 @@ impl Machine<'_, '_> {
         Ok(None)
     }
 
-    /// Takes characters of a set, as many as there are, and notes that fewer may do.
+    /// Takes as many characters of the set as follow, and pushes the shorter alternatives for backtracking.
     fn run_of(&mut self, set: &Set, least: u32, most: u32, start: usize, next: u32) -> Result<Option<usize>> {
         let (mut at, mut taken, mut lowest) = (start, 0u32, start);
         while taken < most {

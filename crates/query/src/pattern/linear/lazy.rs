@@ -82,7 +82,7 @@ impl Lazy {
     }
 }
 
-/// The end of the first match, or if `any` will do, the place where one is known to end.
+/// The end of the first match. With `any`, the first place at which some match is known to end.
 // The DFA reports a match one byte late.
 fn end(dfa: &DFA, tables: &mut Cache, search: &Search<'_>, any: bool) -> Result<Option<usize>> {
     let text = search.text.as_bytes();

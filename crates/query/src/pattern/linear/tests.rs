@@ -35,7 +35,7 @@ fn letters(from: &[u8], count: usize) -> String {
     (0..count).map(|_| char::from(from[random.usize(..from.len())])).collect()
 }
 
-/// Compares what runs long searches with the crate, from one place of a text on.
+/// Compares the automata for long searches with the crate, beginning at one place of a text.
 fn compare(long: &Long, regex: &Regex, text: &str, start: usize, part: usize) -> Result<(), TestCaseError> {
     let (interrupt, _) = stopped_after(usize::MAX);
     let search = Search { text, start, part, interrupt: Some(&interrupt) };
@@ -217,7 +217,8 @@ fn a_long_search_ends_when_its_query_must_end() {
     assert_eq!(asked.load(Ordering::Relaxed), 8);
 }
 
-/// The interrupt is asked for short texts, too, if their pattern is large: many of them are one long search.
+/// The interrupt is checked for short texts, too, if the pattern is large: many short searches are as long as one long
+/// search.
 #[test]
 fn the_interrupt_is_asked_by_the_work_and_not_by_the_length() {
     let pattern = "(?:[a-z]{30}[0-9]){100}";

@@ -16,7 +16,7 @@ pub(super) const NOWHERE: usize = usize::MAX;
 /// Units of work for a state: it takes as long as some bytes that are compared.
 const STATE_UNITS: usize = 8;
 
-/// The maximum number of places that a search holds for the threads before a character, and for those behind it: 8
+/// The maximum number of places that a search holds for the threads before a character, and for the threads after it: 8
 /// bytes each.
 pub(super) const PLACES_MAX: usize = 1 << 19;
 
@@ -29,7 +29,7 @@ pub(super) fn slots_at_once(nfa: &NFA) -> usize {
 struct Threads {
     /// In the order of their priority.
     states: Vec<StateID>,
-    /// Where in `states` a state is, if it is there.
+    /// The position of a state in `states`, if it is in the set.
     places: Vec<u32>,
     /// The slots of each state, of those that are wanted.
     slots: Vec<usize>,
@@ -41,7 +41,7 @@ impl Threads {
         Self { states: Vec::new(), places: vec![0; states], slots: vec![NOWHERE; states * width], width }
     }
 
-    /// Adds a state; false if it is there.
+    /// Adds a state; false if the set has it already.
     fn insert(&mut self, state: StateID) -> bool {
         let Some(place) = self.places.get_mut(state.as_usize()) else { return false };
         if self.states.get(*place as usize) == Some(&state) {
@@ -65,7 +65,7 @@ impl Threads {
     }
 }
 
-/// What is left to do in [`Machine::follow`].
+/// A remaining step of [`Machine::follow`].
 enum Step {
     Visit(StateID),
     /// The slot has its value again.
@@ -90,8 +90,8 @@ struct Machine<'s> {
     found: Option<Vec<usize>>,
 }
 
-/// The wanted slots of the first match in a part of a text, or of the match at its beginning. If none are wanted, any
-/// match will do.
+/// The requested slots of the first match in a part of a text, or of the match at its beginning. If no slot is
+/// requested, of any match.
 pub(super) fn search(
     nfa: &NFA,
     text: &str,
@@ -127,7 +127,7 @@ pub(super) fn search(
 }
 
 impl Machine<'_> {
-    /// Starts a thread at a place, unless a match has begun, and moves all threads behind the byte there.
+    /// Starts a thread at a place, unless a match has begun. Then moves all threads past the byte at that place.
     fn step(&mut self, now: &mut Threads, next: &mut Threads, at: usize) {
         // A match begins between two characters.
         if self.found.is_none() && (at == self.span.start || !self.is_anchored) && self.text.is_char_boundary(at) {

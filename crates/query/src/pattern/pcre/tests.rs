@@ -212,7 +212,7 @@ fn a_search_that_takes_too_many_steps_is_given_up_by_name() {
     }
 }
 
-/// What PCRE2 says, as MongoDB uses it; nothing if it gives up.
+/// The result of PCRE2 with MongoDB's options; `None` if PCRE2 gives up.
 fn theirs(pattern: &str, options: &str, text: &str) -> Result<Option<bool>, String> {
     let has = |option| options.contains(option);
     let built = pcre2::bytes::RegexBuilder::new()
@@ -354,7 +354,7 @@ proptest! {
     }
 }
 
-/// The pattern as it is searched for by backtracking, whatever `regex` can do.
+/// The pattern, always searched for by backtracking, even if `regex` could search for it.
 fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
     let has = |option| options.contains(option);
     let flags = Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() };
@@ -365,8 +365,8 @@ fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
-    /// Both searches give the same answers to patterns that need no backtracking. The pieces are those
-    /// of which both translations are exact.
+    /// Both searches give the same answers to patterns that need no backtracking. Only pieces that both translations
+    /// render exactly are used.
     #[test]
     fn both_searches_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
@@ -434,7 +434,7 @@ fn the_work_of_a_search_is_bounded_by_the_characters_that_it_reads() {
     }
 }
 
-/// The interrupt is asked while one text is searched, so that a search ends soon.
+/// The interrupt is checked while one text is searched, so that a search ends soon.
 #[test]
 fn a_search_ends_when_its_query_must_end() {
     for (pattern, text, is_long) in long_searches() {

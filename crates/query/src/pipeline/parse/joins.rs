@@ -49,7 +49,8 @@ impl Lookup {
 }
 
 impl MergeInto {
-    /// What changes a document of the collection where a document of the pipeline meets it, if stages do.
+    /// The update by stages that changes a document of the collection when a document of the pipeline matches it; empty
+    /// if the action is not given by stages.
     ///
     /// # Errors
     /// As [`Lookup::stages_for`].
@@ -424,7 +425,7 @@ pub(super) fn merge(name: &'static str, operand: &Value, context: &Context<'_>, 
     Ok(())
 }
 
-/// What `$merge` does where a document is found.
+/// The action of `$merge` where a document is found.
 fn when_matched(name: &'static str, options: &Options<'_>, context: &Context<'_>) -> Result<WhenMatched> {
     let given = options.without_nulls();
     if given.get("let").is_some_and(|given| !matches!(given, Value::Map(_))) {

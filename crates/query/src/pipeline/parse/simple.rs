@@ -1,4 +1,4 @@
-//! Stages that treat each document by itself, or count and order documents.
+//! Stages that process each document alone, or count and order documents.
 
 use super::super::each::{Each, REDACTIONS, Unwind};
 use super::super::error::refuse;
@@ -36,7 +36,7 @@ pub(super) fn path(of: &str, text: &str) -> Result<FieldPath> {
     Ok(path)
 }
 
-/// A whole number from zero on.
+/// A whole number of at least zero.
 fn count_of(name: &str, operand: &Value, code: ErrorCode) -> Result<u64> {
     let whole = if operand.is_number() { operand.as_i64() } else { None };
     match whole.and_then(|n| u64::try_from(n).ok()) {

@@ -24,7 +24,7 @@ fn rows_are_found_by_name_and_by_stage() {
     assert_eq!(find(""), None);
 }
 
-/// What a row says about a stage is what the parser does with it.
+/// The parser supports exactly the stages that their rows mark as supported.
 #[test]
 fn the_parser_supports_what_the_table_says() {
     let parse = |stages: &[Value]| Pipeline::parse(&Value::Array(stages.to_vec()), &Variables::NONE);

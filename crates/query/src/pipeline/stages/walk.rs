@@ -1,15 +1,15 @@
-//! Walks pipelines as they were given, before they are parsed.
+//! Walks pipelines before they are parsed.
 
 use super::{Collections, Pipelines, StageRow, find};
 use alluvium_document::{Map, Value};
 use std::slice;
 
-/// A field of a stage as it was given. A stage that can be parsed has one field.
+/// A field of an unparsed stage. A stage that can be parsed has one field.
 #[derive(Debug, Clone, Copy)]
 pub struct RawStage<'a> {
     /// The name; empty if it is no text.
     pub name: &'a str,
-    /// What is known of a stage of that name.
+    /// The row of a stage of that name.
     pub row: Option<&'static StageRow>,
     /// The operand.
     pub operand: &'a Value,
@@ -31,15 +31,15 @@ pub struct RawStage<'a> {
 
 /// The stages of a pipeline and of those within it: each stage, then the pipelines in its operand.
 ///
-/// Any value may be walked: what is no stage is left out, and what may be one is not. Memory grows with the number of
-/// pipelines, and the stack does not, however deep they are.
+/// Any value may be walked: values that cannot be a stage are skipped, and values that may be one are visited. Memory
+/// grows with the number of pipelines, and the stack does not, however deep they are.
 #[derive(Debug)]
 pub struct Walk<'a> {
     /// The pipelines to be walked, the next one last.
     rest: Vec<Level<'a>>,
 }
 
-/// What is left of a pipeline.
+/// The rest of a pipeline.
 #[derive(Debug)]
 struct Level<'a> {
     stages: slice::Iter<'a, Value>,
@@ -144,7 +144,7 @@ pub fn parts(stage: &Value) -> Option<(&str, &Value)> {
     Some((name.as_str()?, operand))
 }
 
-/// What is known of the stage that a pipeline begins with.
+/// The row of the first stage of a pipeline.
 pub fn first(stages: &[Value]) -> Option<&'static StageRow> {
     find(parts(stages.first()?)?.0)
 }

@@ -3,8 +3,8 @@
 use crate::number::decimal;
 use alluvium_document::{Decimal, Value};
 
-/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs that are not finite do not
-/// count as pairs, and decide the result if there are at least two others.
+/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs with an infinity or NaN are
+/// not counted; but with at least two finite pairs, they determine the result.
 pub(super) fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
     let double = |value: &Value| value.as_f64().unwrap_or_default();
     let (mut special, mut is_decimal) = (0.0, false);

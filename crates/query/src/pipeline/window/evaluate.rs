@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, PipelineError>;
 pub struct Partition {
     stage: Arc<WindowFields>,
     records: Vec<Record>,
-    /// What each function knows.
+    /// The state of each function.
     columns: Vec<Column>,
     /// The values that the documents are in the order of, if a function needs them.
     order: Vec<Value>,
@@ -31,7 +31,7 @@ pub struct Partition {
     bytes: usize,
 }
 
-/// What a function knows of the partition.
+/// The state of a function over the partition.
 enum Column {
     /// A window, with the positions of the documents in it, and the memory of the state.
     Accumulated {
@@ -70,7 +70,7 @@ struct Growing<'c> {
     last: &'c mut Option<Value>,
 }
 
-/// Documents that are added to windows before the caller is asked whether to stop.
+/// The number of documents that are added to windows between two checks of the caller.
 const STEPS: u32 = 1024;
 
 /// The memory is reported after it has grown by this many bytes.
@@ -89,7 +89,7 @@ impl<'c> Meter<'c> {
         Self { caller, held, reported: 0, steps: 0 }
     }
 
-    /// To be called for each document that is added to a window.
+    /// Call this for each document that is added to a window.
     fn step(&mut self) -> Result<()> {
         self.steps += 1;
         if self.steps < STEPS {
@@ -169,7 +169,7 @@ impl Partition {
         Ok(Some(Record::Map(map)))
     }
 
-    /// What a function knows before the first document.
+    /// The state of a function before the first document.
     fn column(&mut self, function: &Function, meter: &mut Meter<'_>) -> Result<Column> {
         Ok(match function {
             Function::Accumulated(accumulator, window) => {

@@ -91,7 +91,7 @@ fn branches_do_not_copy_long_lists() {
     }
 }
 
-/// As many indexes as there may be, all of which serve all branches.
+/// The maximum number of indexes, all of which serve all branches.
 #[test]
 fn indexes_do_not_multiply_with_branches() {
     let names = |n: i32| [("f".to_owned(), 1), (format!("g{n}"), 1)].into_iter().collect::<Map>();
@@ -118,7 +118,7 @@ fn indexes_do_not_multiply_with_branches() {
     }
 }
 
-/// Of conditions on one path some give bounds, and none is forgotten.
+/// Some of the conditions on one path give bounds, and all are still tested.
 #[test]
 fn conditions_that_give_no_bounds_are_asked_of_documents() {
     let ranges = list(1000, |n| Map::from([("f", Map::from([("$ne", n)]))]));

@@ -1,4 +1,4 @@
-//! Sets of values are what their members say.
+//! Sets of values agree with the membership of each value.
 
 use alluvium_document::arbitrary::value;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ proptest! {
         }
     }
 
-    /// Values of one type, and no others but NaN, lie between the ends of the type.
+    /// All values of a type are between its ends, and no other values except NaN.
     #[test]
     fn brackets_hold_the_types_that_compare(a in value(), b in value()) {
         let (low, high) = bracket(&a);

@@ -141,7 +141,7 @@ fn what_another_build_may_answer_otherwise_is_no_delta() {
     assert!(error.to_string().contains("regular expression"), "{error}");
 }
 
-/// However many branches a condition has, and whatever is in them, what is written is read again.
+/// A condition with any number of branches of any content is read back as it was written.
 #[test]
 fn conditions_of_many_branches_are_read_as_they_were_written() {
     let or = |name: &str, branches: usize| {

@@ -88,7 +88,7 @@ fn beside(keyword: &str) -> &'static [&'static str] {
     }
 }
 
-/// What is said of a broken rule.
+/// The description of a broken rule.
 fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value: &Value) -> Map {
     let mut details = Map::from([("operatorName", keyword)]);
     match keyword {
@@ -131,7 +131,7 @@ fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value
     details
 }
 
-/// What is wrong with a value by itself.
+/// The reason why a value fails a keyword that concerns values alone.
 fn of_values(keyword: &str) -> &'static str {
     match keyword {
         "type" | "bsonType" => "type did not match",
@@ -215,7 +215,7 @@ fn is_match(pattern: &str, name: &str) -> bool {
     Patterns::default().compile(pattern, "").is_ok_and(|pattern| pattern.is_match(name).unwrap_or(false))
 }
 
-/// What is wrong with a field; `None` if nothing is.
+/// The fault of a field; `None` if it has none.
 fn property(name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> Option<Value> {
     let rules = broken(schema, value);
     if rules.is_empty() {
@@ -245,7 +245,7 @@ fn items(operand: &Value, value: &Value, details: &mut Map) {
     }
 }
 
-/// What is wrong with the first of `elements` that does not obey a schema.
+/// The fault of the first of `elements` that does not obey a schema.
 fn first_item(schema: &Map, elements: &[Value], from: usize, details: &mut Map) {
     let wrong = elements.iter().map(|element| broken(schema, element)).enumerate();
     for (at, rules) in wrong.filter(|(_, rules)| !rules.is_empty()).take(1) {
@@ -298,7 +298,7 @@ fn dependency(name: &str, needed: &Value, value: &Value) -> Option<Value> {
     Some(Value::Map(failing))
 }
 
-/// Those of several schemas that a value does not obey.
+/// The schemas that a value does not obey, of several.
 fn not_satisfied(schemas: &Value, value: &Value) -> Value {
     let each = elements(schemas).iter().enumerate().filter_map(|(at, schema)| {
         let rules = broken(schema.as_map()?, value);

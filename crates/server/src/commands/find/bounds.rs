@@ -38,7 +38,7 @@ pub(super) fn hinted(collection: &Collection, body: &Map) -> CommandResult<Optio
 pub(super) struct Range {
     /// The keys of the index.
     pub keys: Map,
-    /// What documents of the range match.
+    /// The filter that documents of the range match.
     pub filter: Map,
 }
 
@@ -46,8 +46,8 @@ impl Range {
     /// The range of a command; `None` if it has none.
     ///
     /// # Errors
-    /// Error 51173 without a hint, 51174 for other fields than those of the index, 51175 if `min` is not before `max`,
-    /// 51176 for fields that differ.
+    /// Error 51173 without a hint, 51174 if the fields are not those of the index, 51175 if `min` is not before `max`,
+    /// 51176 if the fields of `min` and `max` differ.
     pub(super) fn of(body: &Map, hinted: Option<&Map>) -> CommandResult<Option<Self>> {
         let bound = |name: &str| body.document(name).filter(|bound| !bound.is_empty());
         let (min, max) = (bound("min"), bound("max"));
@@ -87,7 +87,7 @@ impl Range {
     }
 }
 
-/// A filter for the documents from a lower bound on and before an upper one.
+/// A filter for the documents at or after a lower bound and before an upper bound.
 pub(in crate::commands) fn between(keys: &Map, min: Option<&Map>, max: Option<&Map>) -> Map {
     let lower = min.map(|min| from(keys, min, 0));
     let upper = max.map(|max| operator("$not", vec![from(keys, max, 0)]));
@@ -113,7 +113,8 @@ fn operator(name: &str, arguments: Vec<Value>) -> Value {
     Value::Map(Map::from([(name, Value::Array(arguments))]))
 }
 
-/// An expression that is true of documents whose key is a bound or after it, from a part of the key on.
+/// An expression that is true for documents whose key is at or after a bound. Compares only the parts of the key from
+/// one part onwards.
 fn from(keys: &Map, bound: &Map, part: usize) -> Value {
     let (Some((name, order)), Some((_, value))) = (keys.entries.get(part), bound.entries.get(part)) else {
         return Value::Bool(true);

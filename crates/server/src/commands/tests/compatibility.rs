@@ -54,7 +54,7 @@ const DOCUMENTED: &[(&str, &str)] = &[
     ("Search", "createSearchIndexes dropSearchIndex updateSearchIndex"),
 ];
 
-/// What commands of the registry lack: options that are refused by name, or have no effect.
+/// The gaps of commands in the registry: options that are refused by name, or have no effect.
 const PARTLY: &[(&str, &str)] = &[
     ("abortTransaction", "refused by name: there are no transactions yet"),
     ("aggregate", "`readOnce`, `querySettings` and `exchange` have no effect"),
@@ -100,7 +100,7 @@ const PARTLY: &[(&str, &str)] = &[
     ("validate", "`repair` checks only: damage is repaired by `alluvium repair`, of a database that is closed"),
 ];
 
-/// Why documented commands are not there; the others are not there yet.
+/// Documented commands that are missing for a reason. All other missing ones are not written yet.
 const WHY_NOT: &[(&str, &str)] = &[
     ("appendOplogNote", "there is no operation log"),
     ("applyOps", "there is no operation log"),

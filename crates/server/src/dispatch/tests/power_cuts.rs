@@ -1,5 +1,5 @@
-//! What a command answered to a client that asked for the disk survives a power cut right after the reply: every command that
-//! writes, by the registry.
+//! The effects of a command survive a power cut right after its reply if the client asked for durability. Tested for
+//! every command in the registry that writes.
 
 use super::*;
 use crate::host::SetName;
@@ -12,7 +12,7 @@ struct Case {
     before: Vec<(&'static str, Map)>,
     db: &'static str,
     body: Map,
-    /// What was before is on the disk.
+    /// Earlier writes are on the disk.
     synced: bool,
     /// The reply is an error.
     fails: bool,
@@ -87,7 +87,7 @@ fn aggregate(stage: Map) -> Map {
 }
 
 // long: a table of commands
-/// What is tried of a command that writes; nothing of one that stores nothing, for the reason that its line says.
+/// The requests that are tried for a command that writes; none for one that stores nothing, for the reason in its line.
 fn cases(name: &str) -> Vec<Case> {
     let privilege = || doc! {"resource": {"db": "zoo", "collection": ""}, "actions": ["insert"]};
     let zoo = |body: Map| Case::new("zoo", body);

@@ -70,7 +70,8 @@ fn a_cursor_needs_its_rights_at_each_reading() {
     assert_eq!(code(&reply_to(&shared, more)), Some(13));
 }
 
-/// While `createUser` waits for another change of users, all that lists it is asked.
+/// While `createUser` waits for another change of users, every command that lists operations is
+/// run.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "threads of the system")]
 fn a_password_is_shown_nowhere() {

@@ -1,4 +1,4 @@
-//! What the administration of users and roles needs.
+//! The privileges for the administration of users and roles.
 //!
 //! A user who grants a role, or a privilege, needs the action `grantRole` on its database: then users cannot raise
 //! their own rights beyond those that they may give to others.

@@ -1,4 +1,4 @@
-//! What pipelines need.
+//! The privileges that pipelines need.
 
 use super::{Needs, Subject};
 use crate::error::CommandResult;
@@ -8,14 +8,14 @@ use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_query::pipeline::stages::{self, RawStage, StageName};
 
-/// What a user needs for a stage, beside reading the collection that the pipeline is over.
+/// The privileges that a user needs for a stage, besides reading the pipeline's collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
     /// Nothing.
     Input,
     /// Actions on each collection that its operand names. The pipelines in it need what their stages need.
     Named(&'static [Action]),
-    /// Actions on the collection or database that the pipeline is over, of which it reads figures, and no documents.
+    /// Actions on the pipeline's collection or database. The stage reads figures of it and no documents.
     Figures(&'static [Action]),
     /// An action on the server.
     Server(Action),
@@ -27,7 +27,7 @@ pub(crate) enum Rights {
     Everything,
 }
 
-/// What a user needs for a stage. An unknown one needs [`Rights::Everything`].
+/// The privileges that a user needs for a stage. An unknown one needs [`Rights::Everything`].
 pub(crate) fn rights(stage: StageName) -> Rights {
     match stage {
         StageName::AddFields
@@ -89,8 +89,8 @@ pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(needs)
 }
 
-/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage with
-/// several fields is refused later; each is looked at all the same.
+/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage
+/// with several fields is refused later; here, each of its fields is examined.
 pub(super) fn add<'a>(db: &'a str, collection: Option<&'a str>, stages: &'a [Value], needs: &mut Needs<'a>) {
     for stage in stages::walk(collection, stages) {
         add_stage(db, &stage, needs);

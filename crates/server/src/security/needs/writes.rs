@@ -1,4 +1,4 @@
-//! What writes, and changes of collections, need.
+//! The privileges for writes and for changes of collections.
 
 use super::{Needs, Subject, any_flag, on_argument, on_namespace, pipeline};
 use crate::error::CommandResult;

@@ -34,7 +34,7 @@ pub(super) fn index_of(key: &[u8]) -> Option<u32> {
 }
 
 /// The result of a read, or the reason why the file cannot be read, which does not end a salvage.
-/// Other errors do, also those that say nothing about the file.
+/// Other errors do, including those that are not evidence about the file.
 pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
     match found {
         Ok(found) => Ok(Ok(found)),

@@ -251,8 +251,8 @@ fn known_version(
     Ok(Err(outdated))
 }
 
-/// The last version of the manifest, also where its header is damaged, whose content is known
-/// otherwise. With it, the manifest whose last edit is torn and was left out.
+/// The last version of the manifest, even if its header is damaged: the content of the header is
+/// known from elsewhere. With it, the manifest whose last edit is torn and was left out.
 fn last_version(
     env: &Env,
     dir: &Path,

@@ -28,8 +28,8 @@ struct TreeSpan {
     last: u32,
 }
 
-/// Whole blocks, each of which begins where the previous one ends. If there are several, all are of
-/// one tree.
+/// Whole blocks, each of which begins where the previous one ends. Several blocks all belong to one
+/// tree.
 struct Span {
     trees: TreeSpan,
     offset: u64,

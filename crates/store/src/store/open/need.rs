@@ -1,4 +1,4 @@
-//! What an opening needs that failed for want of memory or of space on the disk.
+//! The need of an opening that failed because memory or disk space ran out.
 
 use crate::error::{Error, Result};
 use crate::files::{LOG_DIR, partition_dir};

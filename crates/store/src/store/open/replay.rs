@@ -25,8 +25,8 @@ pub(super) struct Replayed {
     pub report: OpenReport,
     /// The last number found in log and files.
     pub last: Seq,
-    /// The highest id of a tree in an operation or in files, also of one whose creation was lost to
-    /// damage.
+    /// The highest id of a tree in an operation or in files, including a tree whose creation was
+    /// lost to damage.
     pub highest_tree: u32,
     /// There was damage, and it was accepted.
     pub damaged: bool,
@@ -93,7 +93,7 @@ struct Reading<'a> {
     wal_options: &'a alluvium_wal::Options,
     /// The number up to which each partition was flushed when it was opened.
     flushed: Vec<Seq>,
-    /// The highest number in files when they were opened, also in those that no flush wrote.
+    /// The highest number in files when they were opened, including files that no flush wrote.
     highest: Seq,
     highest_tree: u32,
     /// Below this the log was released, by the newest note.
@@ -109,8 +109,8 @@ impl Reading<'_> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
-    /// Checks a note of how far partitions are flushed, and of the number from which the log is
-    /// needed.
+    /// Checks a note of the numbers up to which partitions are flushed, and of the number from
+    /// which the log is needed.
     fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
@@ -149,7 +149,7 @@ impl Reading<'_> {
         self.flush_if_large(record.last_seq)
     }
 
-    /// Keeps recovery within the budget, also if it was larger when the log was written.
+    /// Keeps recovery within the budget, even if the budget was larger when the log was written.
     fn flush_if_large(&self, last: Seq) -> alluvium_env::Result<()> {
         let charged = |p: &Arc<Partition>| p.active().charged_bytes();
         let raw = |p: &Arc<Partition>| p.active().raw_bytes();

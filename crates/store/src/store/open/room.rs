@@ -1,6 +1,6 @@
 //! Space for an opening on a full disk: what a killed process had reserved at the end of the log.
 //!
-//! A segment is as long as it may become. Of a log that was closed, the rest is freed; of a process
+//! A segment is as long as it may become. The unused rest of a closed log is freed; of a process
 //! that was killed, recovery frees it, but only after it has written manifests and a segment.
 
 use super::open_once;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Frees the unused end of the log; false if it has no such end, or is not known to be whole.
 ///
 /// The database is recovered in memory first ([`Options::read_only`]): an opening that is refused
-/// for damage changes nothing. That frees the end of the log, too, in memory.
+/// for damage changes nothing. In memory, that frees the end of the log, too.
 pub(super) fn make(env: &Env, path: &Path, options: &Options) -> Result<bool> {
     let reader = open_once(env.clone(), path, Options { read_only: true, ..options.clone() })?;
     let dir = path.join(LOG_DIR);

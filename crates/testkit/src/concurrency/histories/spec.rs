@@ -63,7 +63,7 @@ impl Act {
 }
 
 impl Act {
-    /// The documents that the call reads or changes: one bit for each index, of which there are 64.
+    /// The documents that the call reads or changes: one bit for each of the 64 indexes.
     pub fn documents(&self) -> u64 {
         match self {
             Self::Write(writes) => writes.iter().fold(0, |all, (at, _)| all | 1 << at),

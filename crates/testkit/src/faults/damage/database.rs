@@ -81,7 +81,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
 }
 
 /// A database with the content of fixtures: all types, indexes of all kinds, tombstones, deltas,
-/// ranges, many values under a key, a dropped collection; if closed, dictionaries, too.
+/// ranges, many values under a key, a dropped collection; and, if it is closed, dictionaries.
 ///
 /// # Panics
 /// If it cannot be created.

@@ -42,7 +42,7 @@ pub struct Version {
     pub kind: Kind,
     /// Its location; in a sorted file, if it is in one.
     pub unit: Unit,
-    /// The same version in the log, beside the one in a sorted file.
+    /// Copies of the version in the log, if `unit` is in a sorted file.
     pub again: Vec<Unit>,
 }
 
@@ -122,7 +122,8 @@ impl Places {
         }
     }
 
-    /// What is in files may be in the log, too. A folded value is not the delta of the same number.
+    /// Operations in files may also be in the log. A folded value is not the delta of the same
+    /// number.
     fn finish(&mut self) {
         for versions in self.versions.values_mut() {
             let (mut filed, logged): (Vec<_>, Vec<_>) =

@@ -12,7 +12,7 @@ const NAME: &str = "main.a";
 /// The way in which documents are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// By a load, which is several batches, so that no power cut may occur during it.
+    /// By a load. It is several batches, so the power is not cut during it.
     Load,
     /// By one batch.
     Insert,

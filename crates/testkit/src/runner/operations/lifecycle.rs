@@ -19,8 +19,8 @@ pub(crate) fn reopen(session: &mut Session) {
     }
 }
 
-/// Opens the database in the state after a kill for reading only, where nothing can be written: all
-/// is there.
+/// Opens the database, in the state after a kill, for reading only on a disk that refuses writes.
+/// Nothing is missing.
 pub(crate) fn read_only(session: &mut Session) {
     session.note("open for reading only".to_owned());
     let killed = session.world.killed();

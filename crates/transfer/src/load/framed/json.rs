@@ -55,7 +55,7 @@ pub(crate) struct JsonFraming {
     /// The beginning of the unfinished record.
     start: usize,
     cuts: Vec<Cut>,
-    /// The end of the last whole record, also after its bytes are cut off.
+    /// The end of the last whole record, even after its bytes are cut off.
     end: usize,
     /// The first byte scanned is the first byte of the input.
     fresh: bool,
@@ -75,7 +75,7 @@ impl JsonFraming {
         Self { outer, state, depth: 0, naming: false, start: 0, cuts: Vec::new(), end: 0, fresh, is_inner: false }
     }
 
-    /// For an array within a larger text, which is not read behind the array.
+    /// For an array within a larger text. The text after the array is not read.
     pub fn inner(fresh: bool) -> Self {
         Self { is_inner: true, ..Self::new(Outer::Array, fresh) }
     }

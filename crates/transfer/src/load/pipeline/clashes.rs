@@ -57,8 +57,8 @@ impl Parsed<'_> {
 }
 
 impl Load<'_> {
-    /// Excludes documents that exist already, documents whose unique key is taken if the load skips
-    /// bad records, and all documents from the first one on that ends the load.
+    /// Excludes documents that exist already; documents whose unique key is taken, if the load
+    /// skips bad records; and the first document that ends the load, with all documents after it.
     pub(super) fn exclude(
         &self,
         target: &CollectionTarget<'_>,

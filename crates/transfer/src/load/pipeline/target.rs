@@ -97,7 +97,7 @@ impl<'a> CollectionTarget<'a> {
         self.engine.store()
     }
 
-    /// Records how far the load came, and whether the whole input is loaded.
+    /// Records the progress of the load, and whether the whole input is loaded.
     pub fn mark_end(&self, mark: Mark, is_done: bool, generated: bool, durability: Durability) -> Result<()> {
         let mark = Mark { finished: is_done, ..mark };
         let mut batch = self.store().batch();

@@ -1,4 +1,4 @@
-//! What whole lines are like.
+//! Properties of whole lines.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ const FIELDS: &str = "all_awardings associated_award author author_created_utc a
     no_follow parent_id permalink quarantined removal_reason retrieved_on score send_replies steward_reports stickied \
     subreddit subreddit_id subreddit_name_prefixed subreddit_type total_awards_received";
 
-/// The fields that a deleted author leaves no trace in.
+/// The fields that are absent or null for a deleted author.
 const OF_AUTHOR: [&str; 5] =
     ["author_created_utc", "author_flair_richtext", "author_flair_type", "author_fullname", "author_patreon_flair"];
 

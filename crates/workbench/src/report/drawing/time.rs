@@ -109,7 +109,8 @@ fn samples(list: &Value, x: &str, y: &str) -> Option<Vec<(f64, f64)>> {
     (!points.is_empty()).then_some(points)
 }
 
-/// A last sample is of less than a whole interval if it follows after less than this share of one.
+/// The last sample covers only a part of an interval if it follows the previous one after less than this share of an
+/// interval.
 const WHOLE: f64 = 0.9;
 
 /// Removes a last sample that counts a part of an interval: as a rate it would be drawn as a fall.

@@ -88,7 +88,7 @@ pub(super) fn points<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series:
     Ok(())
 }
 
-/// Marks at a few of the points of a long line, at other places than those of the other lines.
+/// Marks at a few points of a long line, at places where the other lines have none.
 pub(super) fn few_points<'a>(
     area: &Area<'a>,
     place: &Place<'_>,

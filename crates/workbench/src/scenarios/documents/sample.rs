@@ -11,14 +11,14 @@ use std::ops::Bound;
 const WHOLE_MAX: u64 = 1 << 20;
 /// The number of `_id`s that are drawn from a larger one.
 const DRAWN: u64 = 1 << 20;
-/// The range of all `_id`s is halved this number of times, or until a part has few documents.
+/// The maximum number of times that the range of all `_id`s is halved. A part with few documents is not halved.
 const HALVINGS: u32 = 12;
 /// A part of fewer documents, by the estimate, is not halved.
 const PART_MIN: u64 = 256;
 /// The most estimates that are made to halve a part.
 const ESTIMATES_MAX: u32 = 16;
-/// A draw takes one of this number of documents that follow a random place, so that documents
-/// after a gap are not drawn much more often than others.
+/// The number of documents after a random place from which a draw picks one. With several, a
+/// document after a gap is not drawn much more often than others.
 const FOLLOWING: u64 = 16;
 
 /// A random sample of a collection's `_id`s: all of them if there are about [`WHOLE_MAX`] or fewer,

@@ -9,7 +9,7 @@ use alluvium_env::{Clock, Env};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// What the threads have done together.
+/// The work that all threads have done together.
 pub(super) struct Done {
     pub documents: u64,
     /// Processor time of the harness.

@@ -10,19 +10,19 @@ use std::io;
 const DOCUMENTS: &str = "documents";
 /// The collection of the documents that are inserted one by one.
 const SINGLE: &str = "single";
-/// In the place of an `_id`, until it is known. No other eight bytes of a request are these.
+/// Replaces an `_id` until it is known. These eight bytes occur nowhere else in a request.
 const ID: i64 = 0x5a1d_c3f7_90b2_e64d;
-/// In the place of the number of a retryable write.
+/// Replaces the number of a retryable write until it is known.
 const NUMBER: i64 = 0x2e97_b40c_d6f1_835b;
 
 /// A request of one session.
 pub(super) struct Request {
     bytes: Vec<u8>,
-    /// Where an `_id` is: the second one is the next number, and so on.
+    /// The offsets of the `_id`s. These are consecutive numbers.
     ids: Vec<usize>,
-    /// Where the number of the write is.
+    /// The offsets of the number of the write.
     numbers: Vec<usize>,
-    /// What the reply has, besides success.
+    /// The expected content of the reply, besides success.
     expected: Expected,
     id: i64,
 }
@@ -68,7 +68,7 @@ impl Request {
         }
     }
 
-    /// An `insert` of this number of documents.
+    /// An `insert` of `count` documents.
     ///
     /// # Errors
     /// As [`Request::new`].
@@ -114,7 +114,7 @@ impl Request {
     /// Checks the reply to the message that was filled last.
     ///
     /// # Errors
-    /// A reply that is not that of success, or has not what was asked for.
+    /// A reply that reports a failure, or lacks the requested result.
     pub fn check(&self, reply: &[u8]) -> io::Result<()> {
         let has = |field: &[u8]| reply.windows(field.len()).any(|window| window == field);
         let is_expected = match self.expected {

@@ -29,7 +29,7 @@ pub(super) fn noted(name: &str, head: &[u8], skip_lines: u64) -> u8 {
     found
 }
 
-/// What follows the first line.
+/// The bytes after the first line.
 fn after_line(head: &[u8]) -> &[u8] {
     let end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
     head.get(end..).unwrap_or(&[])

@@ -135,8 +135,8 @@ struct Moment {
     lengths: BTreeSet<usize>,
 }
 
-/// Every sector of a crashed file was there at some moment, and so was its length but for a
-/// sector's end in an extending write.
+/// Every sector of a crashed file is one that the file had at some time. So is its length, except
+/// that an extending write may be cut at the end of a sector.
 #[test]
 fn random_histories_leave_only_what_was_there() {
     for seed in 0..400 {

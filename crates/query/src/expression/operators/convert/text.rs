@@ -30,7 +30,7 @@ pub(super) fn text(value: &Value) -> Result<String, ExpressionError> {
 }
 
 /// The value as operators on text take it: a double with 6 digits, a timestamp without its year, the text of code.
-/// `None` if the value is of another type.
+/// `None` for any other type.
 pub(in crate::expression::operators) fn short_text(value: &Value) -> Result<Option<String>, ExpressionError> {
     Ok(Some(match value {
         Value::String(text) | Value::Symbol(text) => text.to_string(),

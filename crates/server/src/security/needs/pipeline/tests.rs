@@ -73,7 +73,7 @@ fn pipelines_in_stages_need_what_their_stages_need() {
     assert!(needs(&stages).contains(&users));
 }
 
-/// What is over the collection of an inner pipeline needs actions there.
+/// A stage over the collection of an inner pipeline needs actions on that collection.
 #[test]
 fn figures_are_those_of_the_nearest_collection() {
     let figures = || one("$collStats", Map::new());
