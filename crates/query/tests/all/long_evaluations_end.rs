@@ -17,10 +17,18 @@ fn stopped_after(calls: usize) -> Variables {
 }
 
 fn interrupt_after(calls: usize) -> Interrupt {
-    let counter = Arc::new(AtomicUsize::new(0));
-    Interrupt::new(move || match counter.fetch_add(1, Ordering::Relaxed) {
-        call if call < calls => Ok(()),
-        _ => Err(Interruption { code: ErrorCode::Interrupted, message: "stopped".to_owned() }),
+    counting_down(&Arc::new(AtomicUsize::new(calls)))
+}
+
+/// An interrupt that fails when no call is left.
+fn counting_down(left: &Arc<AtomicUsize>) -> Interrupt {
+    let left = left.clone();
+    Interrupt::new(move || match left.load(Ordering::Relaxed).checked_sub(1) {
+        Some(less) => {
+            left.store(less, Ordering::Relaxed);
+            Ok(())
+        }
+        None => Err(Interruption { code: ErrorCode::Interrupted, message: "stopped".to_owned() }),
     })
 }
 
@@ -85,7 +93,11 @@ fn filters_end() {
         ("t", map([("$elemMatch", map([("$regex", "(?=a*b)a".into())]))])),
     ] {
         let filter = Map::from([(field, condition)]);
-        let result = Filter::parse_in(&filter, &stopped_after(5)).unwrap().matches_map(&document);
+        // Its parser asks, too.
+        let left = Arc::new(AtomicUsize::new(usize::MAX));
+        let filter = Filter::parse_in(&filter, &Variables::NONE.interrupted_by(counting_down(&left))).unwrap();
+        left.store(5, Ordering::Relaxed);
+        let result = filter.matches_map(&document);
         assert_eq!(result.as_ref().err().map(FilterError::code), Some(ErrorCode::Interrupted), "{field}: {result:?}");
     }
 }
@@ -138,7 +150,7 @@ fn schemas_end() {
     for (field, schema) in [
         ("n", map([("items", number())])),
         ("n", map([("uniqueItems", Value::Bool(true))])),
-        ("n", map([("enum", Value::Array(vec![numbers(300_000); 10]))])),
+        ("n", map([("enum", Value::Array(vec![numbers(30_000); 10]))])),
         ("n", map([("not", map([("anyOf", Value::Array(vec![map([("items", number())]); 3]))]))])),
         ("m", map([("required", Value::Array(names(20_000)))])),
         ("m", map([("properties", named())])),
@@ -150,11 +162,27 @@ fn schemas_end() {
         assert_eq!(result.as_ref().err().map(FilterError::code), Some(ErrorCode::Interrupted), "{field}: {result:?}");
         let validator = Validator::new(rules, ValidationLevel::Strict, ValidationAction::Error).unwrap();
         let document = Document::from_map(&document).unwrap();
-        assert_eq!(validator.refusal(&document, None), Ok(None));
+        validator.refusal(&document, None).unwrap();
         assert!(validator.may_take_long(&document));
         let result = validator.interrupted_by(&interrupt_after(20)).refusal(&document, None);
         assert_eq!(result.as_ref().err().map(FilterError::code), Some(ErrorCode::Interrupted), "{field}: {result:?}");
     }
+}
+
+/// The check of a document ends soon, but not to say why it is refused.
+#[test]
+fn reasons_of_validators_end() {
+    let mut elements = vec![Value::Int32(1); 20_000];
+    elements.push(Value::from("no number"));
+    let document = Document::from_map(&Map::from([("_id", Value::Int32(1)), ("n", Value::Array(elements))])).unwrap();
+    let items = map([("items", map([("bsonType", Value::from("int"))]))]);
+    let rules = Map::from([("$jsonSchema", map([("properties", map([("n", items)]))]))]);
+    let validator = Validator::new(rules.clone(), ValidationLevel::Strict, ValidationAction::Error).unwrap();
+    assert!(validator.refusal(&document, None).unwrap().is_some());
+    let filter = Filter::parse_in(&rules, &stopped_after(100)).unwrap();
+    assert_eq!(filter.matches(&document), Ok(false));
+    let result = validator.interrupted_by(&interrupt_after(100)).refusal(&document, None);
+    assert_eq!(result.as_ref().err().map(FilterError::code), Some(ErrorCode::Interrupted), "{result:?}");
 }
 
 /// Parsing of long commands.
