@@ -5,12 +5,18 @@ use crate::scan::Scan;
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
+use alluvium_collections::find::interrupt;
+use alluvium_collections::limits::Limits;
 use alluvium_collections::read::from_document;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
+
 use alluvium_store::{Durability, TreeStats};
 use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 mod by_filter;
 mod capped;
@@ -204,6 +210,25 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn without_validation(mut self) -> Self {
         self.target.validates = false;
+        self
+    }
+
+    /// A handle on the same collection whose writes end while the collection's validator checks a document, once the flag
+    /// is set or the time is over. A time of zero is no limit. Writes by filter have limits of their own.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # use std::{sync::Arc, time::Duration};
+    /// let pets = db.collection("pets").with_limits(Arc::default(), Duration::from_secs(5));
+    /// pets.insert_one(r#"{"_id": "rex", "age": 3}"#)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn with_limits(mut self, stop: Arc<AtomicBool>, max_time: Duration) -> Self {
+        let mut limits = Limits::default();
+        limits.stop = Some(stop);
+        limits.set_max_time(max_time);
+        self.target.interrupt = interrupt(&limits, &self.target.engine.env);
         self
     }
 

@@ -3,7 +3,7 @@
 use crate::target::Target;
 use alluvium_collections::by_filter::{Action, FilterWrite};
 use alluvium_collections::error::Result;
-use alluvium_collections::find::{FindRequest, Hint, Query};
+use alluvium_collections::find::{FindRequest, Hint, Query, interrupt};
 use alluvium_collections::results::ReturnDocument;
 use alluvium_document::{InputError, IntoDocument, Map, Value};
 use alluvium_query::ErrorCode;
@@ -67,11 +67,12 @@ impl FilterRequest {
     }
 
     pub fn job<T>(
-        self,
+        mut self,
         which: Option<ReturnDocument>,
         run: impl FnOnce(&mut FilterWrite<'_>) -> Result<T>,
     ) -> Result<(T, Query)> {
         let (filters, moment) = (self.array_filters?, self.target.moment(&self.request)?);
+        self.target.interrupt = interrupt(&self.request.limits, &self.target.engine.env);
         let mut action = match self.change.transpose()? {
             None => Action::Delete,
             Some(Value::Map(map)) if self.replaces => {

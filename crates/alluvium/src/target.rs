@@ -8,7 +8,7 @@ use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::write::{Record, Writer};
-use alluvium_query::expression::Variables;
+use alluvium_query::expression::{Interrupt, Variables};
 use alluvium_store::Durability;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Target {
     pub durability: Durability,
     /// False if documents are written that the collection's validator would refuse.
     pub validates: bool,
+    /// Ends long checks of a document by the validator.
+    pub interrupt: Option<Interrupt>,
     record: Option<Arc<Recorded>>,
 }
 
@@ -32,7 +34,7 @@ struct Recorded {
 impl Target {
     pub fn new(engine: &EngineHandle, name: std::result::Result<FullName, InvalidName>) -> Self {
         let durability = engine.store().options().durability;
-        Self { engine: engine.clone(), name, durability, validates: true, record: None }
+        Self { engine: engine.clone(), name, durability, validates: true, interrupt: None, record: None }
     }
 
     /// The same collection; its writes also store this record.
@@ -56,6 +58,7 @@ impl Target {
             name: self.name()?,
             durability: self.durability,
             validates: self.validates,
+            interrupt: self.interrupt.as_ref(),
             record,
         })
     }

@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
                 Some(group) => group,
                 None => {
                     let state = engine.catalog.find_or_create(collection)?;
-                    plan.groups.push(Named { name: collection, state, validates: true });
+                    plan.groups.push(Named { name: collection, state, validates: true, interrupt: None });
                     plan.groups.len() - 1
                 }
             };

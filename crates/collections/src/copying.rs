@@ -34,7 +34,7 @@ pub fn copy_to_capped(
     request.limits = limits;
     let query = Query::new(request, moment_of(engine, from))?;
     let mut documents = Execution::new(CollectionView::open(engine, from, None)?, query, false)?;
-    filling.insert_all(durability, true, || {
+    filling.insert_all(durability, true, None, || {
         documents.next_raw()?.map(|document| document.to_map()).transpose().map_err(Error::from)
     })?;
     filling.name(to, durability)

@@ -34,6 +34,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
                 name: &name,
                 durability: engine.store().options().durability,
                 validates: true,
+                interrupt: None,
                 record: None,
             },
             index: &index,

@@ -8,6 +8,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::write::Writer;
 use alluvium_document::{Map, bson};
+use alluvium_query::expression::Interrupt;
 use alluvium_store::Durability;
 
 /// The most documents of one write.
@@ -37,9 +38,10 @@ impl<'e> Filling<'e> {
         &self,
         durability: Durability,
         validates: bool,
+        interrupt: Option<&Interrupt>,
         mut next: impl FnMut() -> Result<Option<Map>>,
     ) -> Result<()> {
-        let writer = Writer { engine: self.engine, name: &self.name, durability, validates, record: None };
+        let writer = Writer { engine: self.engine, name: &self.name, durability, validates, interrupt, record: None };
         let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
         loop {
             let document = next()?;

@@ -20,7 +20,7 @@ pub(crate) use planning::Planned;
 pub(crate) use points::{Points, plan_points};
 pub(crate) use query::IndexHint;
 pub use query::Query;
-pub use request::{FindRequest, Hint, limited, moment, moment_of};
+pub use request::{FindRequest, Hint, interrupt, limited, moment, moment_of};
 pub(crate) use request::{collated, known_variables};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.

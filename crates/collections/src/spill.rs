@@ -1,10 +1,12 @@
-//! Sorts pairs that exceed memory in files. The files leave the disk reserve free for writes.
+//! Sorts pairs that exceed memory in files, and keeps sets of keys there. The files leave the disk reserve free for
+//! writes.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::space;
 use alluvium_exec::Limits;
-use alluvium_readonly::sorter::{Sorted, Sorter};
+use alluvium_readonly::sorter::{KeySet, Sorted, Sorter};
+use std::path::PathBuf;
 
 /// Takes pairs of keys and values, and returns them in the order of their keys.
 pub(crate) struct Spill {
@@ -23,10 +25,42 @@ pub(crate) struct Spilled {
 impl Spill {
     /// Keeps about `memory_bytes` in memory. Errors name the `purpose`.
     pub fn new(engine: &EngineHandle, purpose: &'static str, memory_bytes: usize) -> Self {
-        let folder = format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64());
-        let (env, dir) = (engine.store().sorted_env(), engine.store().path().join(folder));
-        let sorter = Sorter::new(env, dir, memory_bytes);
+        let sorter = Sorter::new(engine.store().sorted_env(), new_folder(engine), memory_bytes);
         Self { engine: engine.clone(), sorter, purpose }
+    }
+}
+
+/// A folder that does not exist yet. It is removed when the database is opened, if it is left over.
+fn new_folder(engine: &EngineHandle) -> PathBuf {
+    engine.store().path().join(format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64()))
+}
+
+/// A set of keys in files.
+pub(crate) struct SpilledKeys {
+    engine: EngineHandle,
+    set: KeySet,
+    purpose: &'static str,
+}
+
+impl SpilledKeys {
+    /// Errors name the `purpose`.
+    pub fn new(engine: &EngineHandle, purpose: &'static str) -> Self {
+        let set = KeySet::new(engine.store().sorted_env(), new_folder(engine));
+        Self { engine: engine.clone(), set, purpose }
+    }
+}
+
+impl alluvium_exec::KeySet for SpilledKeys {
+    type Error = Error;
+
+    fn add(&mut self, limits: &Limits, keys: &[Vec<u8>]) -> Result<()> {
+        let (engine, purpose) = (&self.engine, self.purpose);
+        self.set.add(keys, |needed| check_space(engine, limits, purpose, needed))
+    }
+
+    fn contains(&mut self, limits: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        let (engine, purpose) = (&self.engine, self.purpose);
+        self.set.contains(keys, |needed| check_space(engine, limits, purpose, needed))
     }
 }
 

@@ -69,6 +69,7 @@ impl Collection {
             name: &self.name,
             durability: Durability::Periodic,
             validates: true,
+            interrupt: None,
             record: None,
         }
     }

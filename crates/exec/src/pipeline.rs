@@ -13,6 +13,7 @@
 //! | `bucket` | `$bucketAuto` |
 //! | `window` | `$setWindowFields`, `$densify` |
 //! | `lookup`, `graph` | stages that read other collections |
+//! | `search`, `known` | what a `$graphLookup` reaches from one document; the keys that it has seen |
 //! | `equality` | what these share |
 //! | `batches` | `$lookup` by an index: many documents at a time |
 //!
@@ -28,10 +29,12 @@ mod gather;
 mod graph;
 mod group;
 mod host;
+mod known;
 mod lookup;
 mod ordered;
 mod parallel;
 mod run;
+mod search;
 mod sort;
 mod stream;
 #[cfg(test)]

@@ -300,6 +300,24 @@ pub trait Sorted {
     fn next_value(&mut self, limits: &Limits) -> Result<Option<&[u8]>, Self::Error>;
 }
 
+/// A set of keys that exceeds memory.
+pub trait KeySet {
+    /// The error of all operations.
+    type Error;
+
+    /// Adds keys in ascending order, none of which is in the set. Checks the limits now and then.
+    ///
+    /// # Errors
+    /// There is no space; I/O errors; [`Interrupted`]. No key may be added then.
+    fn add(&mut self, limits: &Limits, keys: &[Vec<u8>]) -> Result<(), Self::Error>;
+
+    /// For each of these keys, in ascending order, whether it is in the set. Checks the limits now and then.
+    ///
+    /// # Errors
+    /// Damage; I/O errors; [`Interrupted`].
+    fn contains(&mut self, limits: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>, Self::Error>;
+}
+
 /// True if a document matches.
 ///
 /// # Errors

@@ -59,9 +59,10 @@ pub(crate) mod types;
 
 use crate::collation::Collation;
 use crate::expression::Variables;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Interruption};
 pub use crate::pattern::MATCH_STEPS_MAX;
 use crate::pattern::Patterns;
+use crate::work::Work;
 pub use error::{FilterError, MatchError};
 use node::Decoded;
 pub use position::Selection;
@@ -193,9 +194,15 @@ impl Filter {
     }
 
     /// A filter with these conditions.
-    pub(crate) fn of(mut clauses: Vec<Clause>) -> Self {
-        let written = print::sort(&mut clauses);
-        Self { clauses, demands: Demands::default(), written }
+    pub(crate) fn of(clauses: Vec<Clause>) -> Self {
+        // Nothing interrupts it.
+        Self::of_counted(clauses, &mut Work::default()).unwrap_or_default()
+    }
+
+    /// As [`Filter::of`], for many conditions.
+    pub(crate) fn of_counted(mut clauses: Vec<Clause>, work: &mut Work<'_>) -> Result<Self, Interruption> {
+        let written = print::sort(&mut clauses, work)?;
+        Ok(Self { clauses, demands: Demands::default(), written })
     }
 
     /// True if the document matches. Only the fields that the conditions refer to are decoded.

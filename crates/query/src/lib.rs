@@ -34,6 +34,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod projection;
 pub mod sort;
+mod sorting;
 mod suggest;
 pub mod update;
 pub mod validator;

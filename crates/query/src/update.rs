@@ -40,6 +40,8 @@ use crate::collation::Collation;
 use crate::expression::Variables;
 use crate::interrupt::Interrupt;
 use crate::pattern::Patterns;
+use crate::sorting;
+use crate::work::Work;
 
 mod action;
 mod array;
@@ -96,6 +98,8 @@ pub struct Update {
     changes: Vec<Change>,
     /// Sorted by name; each is used.
     filters: Vec<ArrayFilter>,
+    /// Ends long changes of one document.
+    interrupt: Option<Interrupt>,
 }
 
 /// The change of the value at one path.
@@ -171,9 +175,10 @@ impl Update {
     fn parse_by(update: &Map, array_filters: &[Value], interrupt: Option<&Interrupt>) -> Result<Self, UpdateError> {
         // All conditions of the update share one budget for patterns.
         let patterns = Patterns::interrupted_by(interrupt);
-        let mut changes = parse::changes(update, &patterns)?;
-        changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
-        let mut update = Self { changes, filters: Vec::new() };
+        let changes = parse::changes(update, &patterns)?;
+        let by_path = |a: &Change, b: &Change| order::compare_paths(&a.path, &b.path);
+        let changes = sorting::sorted(changes, by_path, &mut Work::asking(interrupt))?;
+        let mut update = Self { changes, filters: Vec::new(), interrupt: interrupt.cloned() };
         update.take_filters(array_filters, &patterns)?;
         update.check_conflicts()?;
         Ok(update)
@@ -253,11 +258,14 @@ impl Update {
             None => Ok(()),
         };
         let (mut changed, mut growth) = (false, 0usize);
+        let mut work = Work::asking(self.interrupt.as_ref());
         let mut make = |document: &mut F, change: &Change, positions: &[usize]| {
+            let added = change.action.growth_max(&change.path);
+            work.add(added.min(MAX_DOCUMENT_BYTES))?;
             changed |= walk::change(document, change, positions, context)?;
             // Many changes, each within the limits, must not exhaust the memory before the size is
             // checked.
-            growth = growth.saturating_add(change.action.growth_max(&change.path));
+            growth = growth.saturating_add(added);
             if growth > MAX_DOCUMENT_BYTES {
                 check_size(document)?;
                 growth = 0;
@@ -327,7 +335,7 @@ impl Update {
         }
         let mut paths: Vec<&FieldPath> = self.paths().collect();
         // In this order, a path is directly followed by those that lead into it.
-        paths.sort_by(|a, b| order::compare_paths(a, b));
+        sorting::sort_by(&mut paths, |a, b| order::compare_paths(a, b), &mut Work::asking(self.interrupt.as_ref()))?;
         match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
             None => Self::check_places(&paths),
             Some(pair) => Err(UpdateError::ConflictingUpdateOperators(format!(

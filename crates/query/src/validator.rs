@@ -4,7 +4,7 @@ mod details;
 
 use crate::code::ErrorCode;
 use crate::collation::Collation;
-use crate::expression::{Memory, Variables};
+use crate::expression::{ExpressionError, Interrupt, Memory, Variables};
 use crate::filter::{Filter, FilterError, MatchError};
 use alluvium_document::{Document, Map, Value};
 
@@ -31,6 +31,12 @@ pub enum ValidationAction {
     /// The write is an error, and the log has a warning.
     ErrorAndLog,
 }
+
+/// A document whose row has fewer bytes is checked soon.
+const LARGE_BYTES: usize = 64 << 10;
+
+/// What does not mean that a document is wrong.
+const ENDS: [ErrorCode; 3] = [ErrorCode::ExceededMemoryLimit, ErrorCode::Interrupted, ErrorCode::MaxTimeMSExpired];
 
 /// A filter that the documents of a collection must match.
 ///
@@ -75,6 +81,23 @@ impl Validator {
             self.filter = filter;
         }
         self
+    }
+
+    /// The same validator for one write, which this interrupt ends.
+    #[must_use]
+    pub fn interrupted_by(&self, interrupt: &Interrupt) -> Self {
+        let mut own = self.clone();
+        own.variables = own.variables.interrupted_by(interrupt.clone());
+        // It was parsed before.
+        if let Ok(filter) = Filter::parse_in(&own.rules, &own.variables) {
+            own.filter = filter;
+        }
+        own
+    }
+
+    /// True if the check of the document may take long: it is a large one, or an expression may do anything.
+    pub fn may_take_long(&self, document: &Document) -> bool {
+        document.row_len() >= LARGE_BYTES || self.filter.has_expression()
     }
 
     /// The rules as given: a filter.
@@ -145,7 +168,7 @@ impl Validator {
     /// MongoDB's error 121 has, with the `_id` of the document. `None` if it may be written.
     ///
     /// # Errors
-    /// The document or `before` is damaged.
+    /// The document or `before` is damaged; memory lacks; the write must end.
     pub fn refusal(&self, document: &Document, before: Option<&Document>) -> Result<Option<Map>, FilterError> {
         if !self.is_active() || self.allows(document)? {
             return Ok(None);
@@ -160,13 +183,18 @@ impl Validator {
         let mut refusal = Map::from([("failingDocumentId", document.id().clone())]);
         let checked = details::Checked { fields: &map, variables: &self.variables };
         refusal.push("details", details::of(&self.rules, checked));
+        // Details that were interrupted are not those of the document.
+        if let Some(interrupt) = self.variables.interrupt() {
+            interrupt.check().map_err(ExpressionError::from)?;
+        }
         Ok(Some(refusal))
     }
 
-    /// True if the document matches the rules. Where an expression has no result, it does not, unless memory lacks.
+    /// True if the document matches the rules. Where an expression has no result, it does not, unless memory lacks or the
+    /// write must end.
     fn allows(&self, document: &Document) -> Result<bool, FilterError> {
         match self.filter.matches(document) {
-            Err(MatchError::Filter(error)) if error.code() == ErrorCode::ExceededMemoryLimit => Err(error),
+            Err(MatchError::Filter(error)) if ENDS.contains(&error.code()) => Err(error),
             matched => Ok(matched.unwrap_or(false)),
         }
     }

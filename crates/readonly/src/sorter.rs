@@ -5,8 +5,11 @@
 //! the runs hold their places. So are the tails of long keys, which are read where their beginnings
 //! are equal. So the memory of a merge depends on the number of runs alone.
 
+mod keys;
 mod stored;
 mod ties;
+
+pub use keys::KeySet;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};

@@ -158,6 +158,7 @@ impl Call<'_> {
         if self.body.flag("bypassDocumentValidation") {
             collection = collection.without_validation();
         }
+        collection = collection.with_limits(Arc::clone(&self.stop), self.max_time());
         match self.write_concern.durability() {
             Some(durability) => collection.with_durability(durability),
             None => collection,

@@ -5,6 +5,9 @@ use alluvium::load::{Format, Input, OnBad};
 use alluvium::{Collection, Database, Error, ValidationAction, ValidationLevel};
 use alluvium_env::Env;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const RULES: &str = r#"{"$jsonSchema":{"required":["n"],"properties":{"n":{"bsonType":["int","long"],"minimum":0}}}}"#;
 
@@ -117,6 +120,26 @@ fn levels_and_actions() {
     c.insert_one(r#"{"_id":4}"#).unwrap();
     assert!(c.set_validator(r#"{"a":{"$gtt":1}}"#).run().is_err());
     assert_eq!(c.validator().unwrap().unwrap().level(), ValidationLevel::Off);
+}
+
+/// A check may take long: then the limits of the write end it, and the document is not called wrong.
+#[test]
+fn checks_end_with_their_write() {
+    let (_db, c) = validated(&Env::in_memory(1));
+    c.insert_one(r#"{"_id":1,"n":1}"#).unwrap();
+    let stopped = || c.clone().with_limits(Arc::new(AtomicBool::new(true)), Duration::ZERO);
+    let code = |result: Result<(), Error>| result.err().and_then(|error| error.code()).map(|(code, _)| code);
+    // Soon checked: nothing asks.
+    stopped().insert_one(r#"{"_id":2,"n":1}"#).unwrap();
+    let many = format!(r#"{{"_id":3,"n":1,"all":[{}0]}}"#, "0,".repeat(100_000));
+    c.set_validator(r#"{"$jsonSchema":{"properties":{"all":{"items":{"bsonType":"int"}}}}}"#).run().unwrap();
+    assert_eq!(code(stopped().insert_one(&many).map(drop)), Some(11601));
+    assert_eq!(code(stopped().insert_many([&many, &many]).map(drop)), Some(11601));
+    assert_eq!(code(stopped().put(3, &many[..]).map(drop)), Some(11601));
+    c.insert_one(&many).unwrap();
+    c.set_validator(r#"{"$expr":{"$gt":[{"$size":{"$range":[0,1000000]}},5]}}"#).run().unwrap();
+    assert_eq!(code(stopped().insert_one(r#"{"_id":4,"n":1}"#).map(drop)), Some(11601));
+    c.clone().with_limits(Arc::default(), Duration::ZERO).insert_one(r#"{"_id":4,"n":1}"#).unwrap();
 }
 
 #[test]

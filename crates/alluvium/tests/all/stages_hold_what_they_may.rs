@@ -134,6 +134,44 @@ fn sequences_continue_in_files() {
     }
 }
 
+/// The collection is a graph: each document leads to two others by its group.
+#[test]
+fn graphs_continue_in_files() {
+    let lookup = r#"{"$graphLookup":{"from":"c","startWith":17,"connectFromField":"n","connectToField":"group","as":"all",
+        "depthField":"depth"}}"#;
+    let first = r#"{"$match":{"_id":0}},{"$project":{"_id":1}}"#;
+    let reached = |gather_bytes: usize, after: &str, files: bool| {
+        run(&database(gather_bytes), &format!("[{first},{lookup}{after}]"), files)
+    };
+    let unwound = r#",{"$unwind":"$all"},{"$replaceWith":"$all"},{"$sort":{"_id":1}}"#;
+    let in_memory = reached(100 << 20, unwound, true).unwrap();
+    assert!(in_memory.len() > 1000, "{}", in_memory.len());
+    let count = r#",{"$unwind":"$all"},{"$group":{"_id":"$all.depth","n":{"$sum":1}}},{"$sort":{"_id":1}}"#;
+    let counted = reached(100 << 20, count, true).unwrap();
+    for gather_bytes in [1000, 20_000, 300_000] {
+        assert_eq!(reached(gather_bytes, unwound, true).unwrap(), in_memory, "{gather_bytes}");
+        assert_eq!(code(reached(gather_bytes, unwound, false)), Some(292), "{gather_bytes}");
+        assert_eq!(reached(gather_bytes, count, true).unwrap(), counted, "{gather_bytes}");
+    }
+    let explained = database(20_000).collection("c").aggregate(format!("[{first},{lookup}{count}]")).explain().unwrap();
+    assert_eq!(explained.stages.iter().find(|stage| stage.spilled).map(|stage| stage.name), Some("$graphLookup"));
+    // No folder is left.
+    let env = Env::in_memory(1);
+    let tuning = Tuning { gather_bytes: Some(1000), ..Tuning::default() };
+    let db = Database::builder().env(env.clone()).options(Options { tuning, ..Options::default() });
+    let db = db.open(Path::new("db")).unwrap();
+    db.collection("c").insert_many((0..500).map(|n| format!(r#"{{"_id":{n},"group":{n},"n":{}}}"#, n + 1))).unwrap();
+    let mut found = db.collection("c").aggregate(format!("[{first},{lookup},{{\"$unwind\":\"$all\"}}]")).run().unwrap();
+    assert!((0..400).all(|_| found.next().is_some_and(|document| document.is_ok())));
+    let folders = || {
+        let entries = env.fs.list(Path::new("db")).unwrap();
+        entries.iter().filter(|entry| entry.name.starts_with(alluvium_store::SORT_PREFIX)).count()
+    };
+    assert!(folders() > 0);
+    drop(found);
+    assert_eq!(folders(), 0);
+}
+
 #[test]
 fn samples_continue_in_files() {
     let sample = |gather_bytes: usize, size: usize, files: bool| {

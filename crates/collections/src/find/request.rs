@@ -135,12 +135,20 @@ pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
 
 /// The moment of a query with these limits: they also end the evaluation of an expression that visits many elements.
 pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
+    match interrupt(limits, env) {
+        Some(interrupt) => moment.interrupted_by(interrupt),
+        None => moment,
+    }
+}
+
+/// What ends evaluations by these limits; `None` if there are none.
+pub fn interrupt(limits: &Limits, env: &Env) -> Option<Interrupt> {
     if limits.stop.is_none() && limits.max_time.is_none() {
-        return moment;
+        return None;
     }
     let (mut limits, env) = (limits.clone(), env.clone());
     limits.begin(&env);
-    let interrupt = Interrupt::new(move || match limits.check(&env) {
+    Some(Interrupt::new(move || match limits.check(&env) {
         Ok(()) => Ok(()),
         Err(Interrupted::Stopped) => {
             Err(Interruption { code: ErrorCode::Interrupted, message: "the query was stopped".to_owned() })
@@ -149,8 +157,7 @@ pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
             let message = format!("the query exceeded its time limit of {limit_ms} ms");
             Err(Interruption { code: ErrorCode::MaxTimeMSExpired, message })
         }
-    });
-    moment.interrupted_by(interrupt)
+    }))
 }
 
 /// The collation of a request, in place of that of the moment, which is the collection's. The only place where a

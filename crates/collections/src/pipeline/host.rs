@@ -9,7 +9,7 @@ use crate::find::{Execution, IndexHint, Query};
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::source::{LocalAccount, LocalDocuments, LocalSource};
-use crate::spill::Spill;
+use crate::spill::{Spill, SpilledKeys};
 use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
@@ -107,7 +107,7 @@ impl LocalHost {
         hint: Option<IndexHint>,
         timed: bool,
     ) -> Result<(Option<Head>, PipelineExecution<Self>)> {
-        let (name, mut stages) = resolved(&self.engine, name, stages, self.collation.as_ref())?;
+        let (name, mut stages) = resolved(&self.engine, name, stages, self.collation.as_ref(), &self.settings.limits)?;
         let host = self.around(&stages);
         if host.stages_around > MAX_STAGES {
             let message =
@@ -147,6 +147,7 @@ impl Host for LocalHost {
     type Error = Error;
     type Account = LocalAccount;
     type Sorter = Spill;
+    type KeySet = SpilledKeys;
 
     fn env(&self) -> &Env {
         &self.engine.env
@@ -158,6 +159,10 @@ impl Host for LocalHost {
 
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Spill {
         Spill::new(&self.engine, purpose, memory_bytes)
+    }
+
+    fn key_set(&self, purpose: &'static str) -> SpilledKeys {
+        SpilledKeys::new(&self.engine, purpose)
     }
 
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {

@@ -106,6 +106,7 @@ impl Host for ReadOnlyHost {
     type Error = Error;
     type Account = LocalAccount;
     type Sorter = NoFiles;
+    type KeySet = NoFiles;
 
     fn env(&self) -> &Env {
         self.store.pairs().env()
@@ -116,6 +117,10 @@ impl Host for ReadOnlyHost {
     }
 
     fn sorter(&self, purpose: &'static str, _: usize) -> NoFiles {
+        NoFiles { purpose, limit: stage_bytes_max(&self.store) }
+    }
+
+    fn key_set(&self, purpose: &'static str) -> NoFiles {
         NoFiles { purpose, limit: stage_bytes_max(&self.store) }
     }
 

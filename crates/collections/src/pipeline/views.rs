@@ -3,10 +3,11 @@
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::moment;
+use crate::find::{limited, moment};
 use crate::names::FullName;
 use crate::options::View;
 use alluvium_document::Value;
+use alluvium_exec::Limits;
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{Pipeline, Stage, Statistics};
@@ -30,15 +31,16 @@ pub fn change_view(engine: &EngineHandle, name: &FullName, view: View) -> Result
 }
 
 fn check(engine: &EngineHandle, view: &View) -> Result<()> {
-    if !parsed(engine, &view.pipeline, view.collation.as_ref())?.is_for_views() {
+    if !parsed(engine, &view.pipeline, view.collation.as_ref(), &Limits::default())?.is_for_views() {
         let message = "the pipeline of a view cannot have $out, $merge, $collStats or $indexStats";
         return refuse(ErrorCode::OptionNotSupportedOnView, message.to_owned());
     }
     Ok(())
 }
 
-fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>) -> Result<Pipeline> {
-    let moment = moment(&engine.env, engine.memory()).collated(collation.cloned());
+/// The limits end the parser, too, and what it parses.
+fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>, limits: &Limits) -> Result<Pipeline> {
+    let moment = limited(moment(&engine.env, engine.memory()), limits, &engine.env).collated(collation.cloned());
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
@@ -48,6 +50,7 @@ pub(super) fn resolved(
     name: &FullName,
     stages: Vec<Stage>,
     collation: Option<&Collation>,
+    limits: &Limits,
 ) -> Result<(FullName, Vec<Stage>)> {
     let Some(view) = engine.catalog.view(name) else { return Ok((name.clone(), stages)) };
     match stages.first() {
@@ -69,5 +72,5 @@ pub(super) fn resolved(
         return refuse(ErrorCode::OptionNotSupportedOnView, message);
     }
     let (name, before) = engine.catalog.under(name)?;
-    Ok((name, parsed(engine, &before, collation)?.then(stages).into_stages()))
+    Ok((name, parsed(engine, &before, collation, limits)?.then(stages).into_stages()))
 }

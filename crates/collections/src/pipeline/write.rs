@@ -5,7 +5,7 @@ use crate::catalog::Incarnation;
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filling::{BATCH, BATCH_BYTES, Filling};
-use crate::find::{Execution, FindRequest, Query, limited, moment};
+use crate::find::{Execution, FindRequest, Query, interrupt, limited, moment};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
@@ -65,7 +65,8 @@ fn replaced(to: &Destination<'_>, target: &FullName, next: Next<'_>) -> Result<(
         let definition = (*index.definition).clone();
         indexes::declare_as(engine, &filling.name, definition)?.build(engine, &filling.name, &Limits::default())?;
     }
-    filling.insert_all(to.durability, to.validates, || {
+    let interrupt = interrupt(to.limits, &engine.env);
+    filling.insert_all(to.durability, to.validates, interrupt.as_ref(), || {
         Ok(next()?.map(|record| record.into_map().map_err(PipelineError::from)).transpose()?)
     })?;
     let former = former.map(|(set, state)| Incarnation::of(&state, &set));
@@ -81,7 +82,9 @@ pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> 
         require_unique(to, &name, merge)?;
     }
     let (durability, validates) = (to.durability, to.validates);
-    let writer = Writer { engine: to.engine, name: &name, durability, validates, record: None };
+    let interrupt = interrupt(to.limits, &to.engine.env);
+    let interrupt = interrupt.as_ref();
+    let writer = Writer { engine: to.engine, name: &name, durability, validates, interrupt, record: None };
     let (mut first_error, mut count, mut bytes) = (None, 0, 0);
     loop {
         let record = match next() {

@@ -20,9 +20,11 @@ use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_env::sync::atomic::{Ordering, fence};
+use alluvium_query::expression::Interrupt;
 use alluvium_query::validator::{ValidationAction, Validator};
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A buffer for rows that is larger than this many bytes is not kept.
@@ -35,6 +37,8 @@ pub struct Named<'a> {
     pub state: Arc<CollectionState>,
     /// False if documents are written that the collection's validator would refuse.
     pub validates: bool,
+    /// Ends long checks by the validator.
+    pub interrupt: Option<&'a Interrupt>,
 }
 
 /// A document to be locked: its collection (a place in the write's list), its key, and how.
@@ -58,6 +62,9 @@ struct Group<'a> {
     state: Arc<CollectionState>,
     entries: Entries<'a>,
     validates: bool,
+    interrupt: Option<&'a Interrupt>,
+    /// The validator with that, once a check may take long.
+    interrupted: OnceCell<Validator>,
     shapes: Vec<Arc<Shape>>,
     /// The first of `shapes` whose definitions are in the batch.
     shapes_put: usize,
@@ -544,9 +551,20 @@ impl Locked<'_> {
 
 impl<'a> Group<'a> {
     fn new(named: &Named<'a>) -> Self {
-        let Named { name, state, validates } = named.clone();
+        let Named { name, state, validates, interrupt } = named.clone();
         let entries = Entries::new(state.indexes(), name);
-        Self { name, state, entries, validates, shapes: Vec::new(), shapes_put: 0, removed: 0, uncertain: 0 }
+        Self {
+            name,
+            state,
+            entries,
+            validates,
+            interrupt,
+            interrupted: OnceCell::new(),
+            shapes: Vec::new(),
+            shapes_put: 0,
+            removed: 0,
+            uncertain: 0,
+        }
     }
 
     /// The validator of the documents that are written.
@@ -583,6 +601,12 @@ impl<'a> Group<'a> {
     #[cold]
     fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
         let Some(validator) = self.validator() else { return Ok(()) };
+        let validator = match self.interrupt {
+            Some(interrupt) if validator.may_take_long(document) => {
+                self.interrupted.get_or_init(|| validator.interrupted_by(interrupt))
+            }
+            _ => validator,
+        };
         let Some(details) = validator.refusal(document, before)? else { return Ok(()) };
         let (collection, id) = (self.name.to_string(), id_text(document.id()));
         let refused = Error::Validation { collection, id, details: Box::new(details) };

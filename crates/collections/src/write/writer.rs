@@ -8,6 +8,7 @@ use crate::names::FullName;
 use crate::results::{WriteRecord, Written};
 use crate::state::CollectionState;
 use alluvium_document::Value;
+use alluvium_query::expression::Interrupt;
 use alluvium_store::{Durability, LockMode};
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Writer<'a> {
     pub durability: Durability,
     /// False if documents are written that the collection's validator would refuse.
     pub validates: bool,
+    /// Ends long checks of a document by the validator.
+    pub interrupt: Option<&'a Interrupt>,
     /// The record of each write, and its collection.
     pub record: Option<Record<'a>>,
 }
@@ -64,7 +67,7 @@ impl<'a> Writer<'a> {
         state: Arc<CollectionState>,
         encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<T> {
-        let group = Named { name: self.name, state, validates: self.validates };
+        let group = Named { name: self.name, state, validates: self.validates, interrupt: self.interrupt };
         match self.record_group()? {
             None => execute(self.engine.store(), &[group], self.durability, None, encode),
             Some(record) => execute(self.engine.store(), &[group, record], self.durability, None, encode),
@@ -74,7 +77,8 @@ impl<'a> Writer<'a> {
     /// The collection of the record, which is created if it does not exist.
     fn record_group(&self) -> Result<Option<Named<'a>>> {
         let Some(Record { name, .. }) = self.record else { return Ok(None) };
-        Ok(Some(Named { name, state: self.engine.catalog.find_or_create(name)?, validates: false }))
+        let state = self.engine.catalog.find_or_create(name)?;
+        Ok(Some(Named { name, state, validates: false, interrupt: None }))
     }
 
     /// Adds the record of a write with this result to its batch.
@@ -121,7 +125,8 @@ impl<'a> Writer<'a> {
         retry(self.engine, || {
             let Some(state) = self.existing()? else { return Ok(None) };
             let reads = Reads { locks, reserve_bytes: state.change_size.reserve() };
-            let group = Named { name: self.name, state: state.clone(), validates: self.validates };
+            let (name, validates, interrupt) = (self.name, self.validates, self.interrupt);
+            let group = Named { name, state: state.clone(), validates, interrupt };
             let (store, durability) = (self.engine.store(), self.durability);
             match self.record_group()? {
                 None => execute(store, &[group], durability, Some(reads), |txn| encode(&state, txn)),

@@ -78,7 +78,7 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
             Box::new(Facets::new(input, facets, at, |input, stages| stages_over(input, stages, false)))
         }
         Stage::Lookup(lookup) => Box::new(Lookups::new(input, lookup, at)),
-        Stage::GraphLookup(lookup) => Box::new(Graph::new(input, lookup)),
+        Stage::GraphLookup(lookup) => Box::new(Graph::new(input, lookup, at)),
         Stage::Union(union) => Box::new(Union::new(input, union)),
         Stage::Sample(n) => Box::new(Sorting::sample(input, n, at)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),

@@ -1,103 +1,108 @@
-//! `$graphLookup`: each document with an array of those that are reached from it.
+//! `$graphLookup`: each document with an array of those that are reached from it, or a document for each of them.
 
-use super::equality::equals_one;
+use super::equality::BYTES_MAX;
 use super::gather::Held;
 use super::host::Host;
 use super::run::Run;
+use super::search::{NAME, Search};
 use super::stream::Stream;
-use alluvium_document::{Map, Value, key};
-use alluvium_query::collation::Collation;
-use alluvium_query::filter::Filter;
-use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage};
-use hashbrown::HashSet;
+use alluvium_document::{Map, Value, bson};
+use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Unwind, Unwound};
 use std::sync::Arc;
 
-/// `$graphLookup`, breadth first: each step looks for all values that the step before it found.
-pub(super) struct Graph<H> {
+/// `$graphLookup`.
+pub(super) struct Graph<H: Host> {
     input: Box<dyn Stream<H>>,
     lookup: Arc<GraphLookup>,
+    /// Its report.
+    at: Option<usize>,
+    /// The document whose array is unwound.
+    unwinding: Option<Unwinding<H>>,
+    /// The memory of the last array.
+    held: Option<Held<H>>,
+}
+
+/// A document of which one is made for each that is reached from it. There is no array.
+struct Unwinding<H: Host> {
+    search: Search<H>,
+    /// The document, with null in place of the array.
+    map: Map,
+    /// The number of documents that were made.
+    count: u64,
+    /// The memory of the document.
+    _held: Option<Held<H>>,
 }
 
 impl<H: Host> Graph<H> {
-    pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<GraphLookup>) -> Self {
-        Self { input, lookup }
+    /// If the stage has a report, `at` is the position of that.
+    pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<GraphLookup>, at: Option<usize>) -> Self {
+        Self { input, lookup, at, unwinding: None, held: None }
     }
 
-    fn reached(&self, run: &mut Run<H>, held: &mut Held<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
-        let lookup = &self.lookup;
-        let start = lookup.start.evaluate(&mut record.scope()).map_err(PipelineError::from)?;
-        let mut next: Vec<Value> = match start {
-            Some(Value::Array(values)) => values,
-            Some(value) => vec![value],
-            None => return Ok(Vec::new()),
-        };
-        let (mut looked_for, mut seen) = (HashSet::new(), HashSet::new());
-        let (mut reached, mut depth) = (Vec::new(), 0u64);
-        let (mut bytes, mut step_bytes) = (0, 0);
-        while lookup.max_depth.is_none_or(|most| depth <= most) {
-            let collation = lookup.collation.as_ref();
-            next.retain(|value| {
-                let key = key_of(value, collation);
-                let added = key.len() + KEY_BYTES;
-                let is_new = looked_for.insert(key);
-                bytes += if is_new { added } else { 0 };
-                is_new
-            });
-            held.set(bytes + std::mem::take(&mut step_bytes))?;
-            let found = std::mem::take(&mut next);
-            let Some(filter) = equals_one(&lookup.connect_to, found, collation)? else { break };
-            // A missing value is not null here.
-            let exists = Filter::parse(&Map::from([(lookup.connect_to.as_str(), Map::from([("$exists", true)]))]));
-            let exists = exists.map_err(PipelineError::from)?;
-            let stages = vec![Stage::Match(filter.and(exists).and(lookup.restrict.clone()))];
-            let mut found = run.host.open(Some(&lookup.from), stages, &run.settings.limits)?;
-            while let Some(other) = found.next_record()? {
-                run.tick()?;
-                let id = other.field("_id").map_err(PipelineError::from)?.unwrap_or_default();
-                let key = key_of(&id, None);
-                bytes += key.len() + KEY_BYTES;
-                if !seen.insert(key) {
-                    continue;
-                }
-                let found_next = other.values_at(&lookup.connect_from)?;
-                // As values, and in a filter.
-                step_bytes += 2 * found_next.iter().map(Value::memory).sum::<usize>();
-                next.extend(found_next);
-                let mut map: Map = other.into_map().map_err(PipelineError::from)?;
-                if let Some(field) = &lookup.depth {
-                    field.set_in(&mut map, Value::Int64(i64::try_from(depth).unwrap_or(i64::MAX)));
-                }
-                let value = Value::Map(map);
-                bytes += value.memory();
-                held.set(bytes + step_bytes)?;
-                reached.push(value);
+    /// All documents that are reached from one.
+    fn reached(&mut self, run: &mut Run<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
+        let mut search = Search::new(run, &self.lookup, self.at, record)?;
+        let held = self.held.insert(Held::in_memory(run, NAME));
+        let (mut reached, mut bytes, mut memory) = (Vec::new(), 0, 0);
+        while let Some(value) = search.next(run)? {
+            bytes += bson::bson_size(&value);
+            if bytes > BYTES_MAX {
+                return Err(PipelineError::too_large(NAME).into());
             }
-            depth += 1;
+            memory += value.memory();
+            held.set(memory)?;
+            reached.push(value);
         }
         Ok(reached)
     }
-}
 
-/// The memory of a key in a set beside its bytes.
-const KEY_BYTES: usize = 64;
-
-fn key_of(value: &Value, collation: Option<&Collation>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    match collation {
-        None => key::encode(value, &mut bytes),
-        Some(collation) => collation.encode_key(value, &mut bytes),
+    /// The next document of those that the stage makes of the documents before it.
+    fn next_unwound(&mut self, run: &mut Run<H>, unwind: &Unwind) -> Result<Option<Record>, H::Error> {
+        loop {
+            run.tick()?;
+            if let Some(Unwinding { search, map, count, .. }) = &mut self.unwinding {
+                if let Some(value) = search.next(run)? {
+                    let record = Record::Map(unwind.with_element(map, &value, *count));
+                    *count += 1;
+                    return Ok(Some(record));
+                }
+                let nothing_reached = (*count == 0).then(|| std::mem::take(map));
+                self.unwinding = None;
+                let alone = nothing_reached.map(|map| self.empty(unwind, map)).transpose()?;
+                if let Some(record) = alone.and_then(|mut unwound| unwound.next()) {
+                    return Ok(Some(record));
+                }
+            }
+            let Some(record) = self.input.next(run)? else { return Ok(None) };
+            let held = run.held_if_large(NAME, &record)?;
+            let search = Search::new(run, &self.lookup, self.at, &record)?;
+            let mut map = record.into_map().map_err(PipelineError::from)?;
+            self.lookup.into.set_in(&mut map, Value::Null);
+            self.unwinding = Some(Unwinding { search, map, count: 0, _held: held });
+        }
     }
-    bytes
+
+    /// What is made of a document from which nothing is reached.
+    fn empty(&self, unwind: &Unwind, mut map: Map) -> Result<Unwound, PipelineError> {
+        self.lookup.into.set_in(&mut map, Value::Array(Vec::new()));
+        unwind.apply(Record::Map(map))
+    }
 }
 
 impl<H: Host> Stream<H> for Graph<H> {
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error> {
-        let Some(record) = self.input.next(run)? else { return Ok(None) };
+        let lookup = self.lookup.clone();
+        if let Some(unwind) = &lookup.unwind {
+            return self.next_unwound(run, unwind);
+        }
+        let Some(record) = self.input.next(run)? else {
+            self.held = None;
+            return Ok(None);
+        };
         run.tick()?;
-        let mut held = Held::in_memory(run, "$graphLookup");
-        let reached = self.reached(run, &mut held, &record)?;
+        let reached = self.reached(run, &record)?;
         let mut map = record.into_map().map_err(PipelineError::from)?;
-        self.lookup.into.set_in(&mut map, Value::Array(reached));
+        lookup.into.set_in(&mut map, Value::Array(reached));
         Ok(Some(Record::Map(map)))
     }
 }

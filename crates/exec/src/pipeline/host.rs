@@ -1,7 +1,7 @@
 //! The services of a database that a pipeline needs.
 
 use crate::limits::{Interrupted, Limits};
-use crate::source::{MemoryAccount, Sorter};
+use crate::source::{KeySet, MemoryAccount, Sorter};
 use crate::step::points::Take;
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
@@ -75,6 +75,8 @@ pub trait Host: Clone + Send {
     type Account: MemoryAccount + Send;
     /// Sorts what exceeds memory.
     type Sorter: Sorter<Error = Self::Error, Sorted: Send> + Send;
+    /// Has keys that exceed memory.
+    type KeySet: KeySet<Error = Self::Error> + Send;
 
     /// The environment, for its clock and its random numbers.
     fn env(&self) -> &Env;
@@ -84,6 +86,9 @@ pub trait Host: Clone + Send {
 
     /// A sorter that keeps about `memory_bytes` in memory, for a `purpose` that errors name.
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Self::Sorter;
+
+    /// An empty set of keys, for a `purpose` that errors name.
+    fn key_set(&self, purpose: &'static str) -> Self::KeySet;
 
     /// The documents that stages make of a collection of this name, or, without a name, of documents of
     /// their own. A collection that does not exist is empty.

@@ -1,12 +1,15 @@
+mod graph;
+
 use super::*;
 use crate::limits::{Interrupted, Limits};
-use crate::source::{MemoryAccount, Sorted, Sorter};
+use crate::source::{KeySet, MemoryAccount, Sorted, Sorter};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use alluvium_query::expression::Variables;
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -36,6 +39,10 @@ struct World(Arc<Inner>);
 
 struct Inner {
     env: Env,
+    /// The documents of the collection `graph`.
+    graph: Mutex<Vec<Map>>,
+    /// The keys that are in files.
+    filed_keys: AtomicUsize,
     /// The collections that were opened, in this order.
     opened: Mutex<Vec<String>>,
     /// Documents that were read from the first source.
@@ -52,10 +59,10 @@ struct Inner {
 impl World {
     fn new() -> Self {
         let (reads, stops_at) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-        let [held, held_most] = [0; 2].map(AtomicUsize::new);
+        let [held, held_most, filed_keys] = [0; 3].map(AtomicUsize::new);
         let allowed = AtomicUsize::new(usize::MAX);
-        let (env, opened, stop) = (Env::in_memory(1), Mutex::default(), Arc::default());
-        Self(Arc::new(Inner { env, opened, reads, stops_at, stop, held, held_most, allowed }))
+        let (env, graph, opened, stop) = (Env::in_memory(1), Mutex::default(), Mutex::default(), Arc::default());
+        Self(Arc::new(Inner { env, graph, filed_keys, opened, reads, stops_at, stop, held, held_most, allowed }))
     }
 
     fn reads(&self) -> u64 {
@@ -110,6 +117,14 @@ impl Records<Failure> for Numbers {
         let list = Value::Array((0..3).map(Value::Int32).collect());
         let fields = [("_id", Value::Int32(id)), ("group", Value::Int32(id % 10)), ("list", list)];
         Ok(Some(Record::Map(Map::from(fields))))
+    }
+}
+
+struct Given(std::vec::IntoIter<Map>);
+
+impl Records<Failure> for Given {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        Ok(self.0.next().map(Record::Map))
     }
 }
 
@@ -178,10 +193,32 @@ impl Sorted for Pairs {
     }
 }
 
+struct Keys {
+    world: World,
+    keys: BTreeSet<Vec<u8>>,
+}
+
+impl KeySet for Keys {
+    type Error = Failure;
+
+    fn add(&mut self, _: &Limits, keys: &[Vec<u8>]) -> Result<()> {
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        self.world.0.filed_keys.fetch_add(keys.len(), Ordering::Relaxed);
+        keys.iter().for_each(|key| assert!(self.keys.insert(key.clone()), "the key was added before"));
+        Ok(())
+    }
+
+    fn contains(&mut self, _: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>> {
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        Ok(keys.iter().map(|key| self.keys.contains(*key)).collect())
+    }
+}
+
 impl Host for World {
     type Error = Failure;
     type Account = Account;
     type Sorter = Pairs;
+    type KeySet = Keys;
 
     fn env(&self) -> &Env {
         &self.0.env
@@ -195,8 +232,16 @@ impl Host for World {
         Pairs::default()
     }
 
+    fn key_set(&self, _: &'static str) -> Keys {
+        Keys { world: self.clone(), keys: BTreeSet::new() }
+    }
+
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Failure>>> {
         self.0.opened.lock().push(collection.unwrap_or_default().to_owned());
+        if collection == Some("graph") {
+            let documents = Box::new(Given(self.0.graph.lock().clone().into_iter()));
+            return Ok(Box::new(PipelineExecution::new(self.clone(), documents, stages, self.settings())));
+        }
         let source = Box::new(Numbers { world: None, next: 0, end: 4 });
         Ok(Box::new(PipelineExecution::new(self.clone(), source, stages, self.settings())))
     }

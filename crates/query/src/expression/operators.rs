@@ -21,7 +21,6 @@ pub(super) mod prepared;
 mod real;
 mod regexes;
 mod sets;
-mod sorting;
 mod statistics;
 mod strings;
 

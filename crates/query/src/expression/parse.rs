@@ -30,6 +30,9 @@ type Result<T> = std::result::Result<T, ExpressionError>;
 /// The value of a variable that takes more memory is not copied into each expression that uses it.
 const SHARED_BYTES: usize = 512;
 
+/// The work of parsing a part of an expression.
+const NODE_UNITS: usize = 64;
+
 /// The operators that are not calls of a function, in the order of their names.
 const SPECIAL: [&str; 13] = [
     "$and", "$cond", "$const", "$expr", "$filter", "$ifNull", "$let", "$literal", "$map", "$or", "$rand", "$reduce",
@@ -74,6 +77,7 @@ struct Parser<'p> {
 
 impl Parser<'_> {
     fn node(&mut self, expression: &Value) -> Result<Node> {
+        self.patterns.work(NODE_UNITS)?;
         match expression {
             Value::String(text) => self.text(text),
             Value::Array(elements) => {

@@ -1,6 +1,7 @@
 //! Parses MongoDB's filter documents.
 
 use alluvium_document::bson::document_size;
+use alluvium_document::compare::compare;
 use alluvium_document::{MAX_DEPTH, Map, Value};
 
 use std::collections::BTreeMap;
@@ -12,12 +13,17 @@ use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
-use crate::expression::{Expression, Variables};
+use crate::expression::{Expression, ExpressionError, Variables};
 use crate::pattern::{Pattern, Patterns};
+use crate::sorting;
 use crate::suggest::suggestion;
+use crate::work::Work;
 
 /// With a condition of at least this size, the interrupt is checked for each element.
 const LONG_BYTES: usize = 256;
+
+/// The work of parsing a condition or a value.
+const STEP_UNITS: usize = 64;
 
 /// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 17] = [
@@ -94,6 +100,7 @@ pub(super) enum Level<'v> {
 pub(super) fn filter(map: &Map, level: Level<'_>, patterns: &Patterns) -> Result<Filter> {
     let (mut all, mut demands) = (Conjunction::with_capacity(map.len()), Demands::default());
     for (name, operand) in &map.entries {
+        count_work(patterns, STEP_UNITS)?;
         let name = name.as_str().ok_or_else(|| bad("a filter has a name that is not a string"))?;
         match name {
             "$and" => {
@@ -127,7 +134,14 @@ pub(super) fn filter(map: &Map, level: Level<'_>, patterns: &Patterns) -> Result
             name => field(name, operand, patterns, &mut all, &mut demands)?,
         }
     }
-    Ok(Filter { demands, ..Filter::of(all.into_clauses()) })
+    let mut work = Work::asking(patterns.interrupt());
+    let all = Filter::of_counted(all.into_clauses(), &mut work).map_err(ExpressionError::from)?;
+    Ok(Filter { demands, ..all })
+}
+
+/// Counts work of the parser, which its interrupt may end.
+fn count_work(patterns: &Patterns, units: usize) -> Result<()> {
+    Ok(patterns.work(units).map_err(ExpressionError::from)?)
 }
 
 /// Conditions that must all hold, in MongoDB's order: those of a group, such as `$all` or `$and`,
@@ -393,6 +407,7 @@ fn conditions(field: &str, map: &Map, patterns: &Patterns) -> Result<Vec<Conditi
 fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Vec<Condition>>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
+        count_work(patterns, STEP_UNITS)?;
         let name =
             name.as_str().ok_or_else(|| bad(format!("an operator for '{field}' has a name that is not a string")))?;
         let conditions = match name {
@@ -405,7 +420,10 @@ fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Valu
             },
             "$exists" if !is_true(operand) => vec![Condition::Not(vec![Condition::Test(Test::Exists)])],
             "$regex" => vec![Condition::Test(regex(operand, map, patterns)?)],
-            "$options" if map.contains("$regex") => continue,
+            "$options" if map.contains("$regex") => {
+                count_work(patterns, map.len())?;
+                continue;
+            }
             name => vec![Condition::Test(test(field, name, operand, patterns)?)],
         };
         demands.extend(conditions.iter().filter(|_| name != "$not").filter_map(demanded).cloned());
@@ -472,6 +490,7 @@ fn list_of(field: &str, name: &str, operand: &Value, budget: &Patterns) -> Resul
     };
     let (mut values, mut patterns) = (Vec::with_capacity(list.len()), Vec::new());
     for value in list {
+        count_work(budget, STEP_UNITS)?;
         match value {
             Value::Regex(regex) => patterns.push(budget.compile(&regex.pattern, &regex.options)?),
             Value::Map(map) if is_operators(map) => {
@@ -480,7 +499,8 @@ fn list_of(field: &str, name: &str, operand: &Value, budget: &Patterns) -> Resul
             value => values.push(self::operand(field, name, value)?.value),
         }
     }
-    Ok(In::new(values, patterns))
+    let values = sorting::sorted(values, compare, &mut Work::asking(budget.interrupt()));
+    Ok(In::of_sorted(values.map_err(ExpressionError::from)?, patterns))
 }
 
 /// `$all`: each of the values must be present. An empty list matches nothing.
@@ -497,12 +517,16 @@ fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Conditio
     if elem_matches > 0 && elem_matches < list.len() {
         return Err(bad(format!("$all of '{field}' takes $elemMatch for all of its elements or for none")));
     }
-    let one = |value: &Value| match value {
-        Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map, patterns),
-        Value::Map(map) if is_operators(map) && begins_with_known(map) => {
-            Err(bad(format!("no $ expressions in $all: that of '{field}' takes values, or {{$elemMatch: …}} alone")))
+    let one = |value: &Value| {
+        count_work(patterns, STEP_UNITS)?;
+        match value {
+            Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map, patterns),
+            Value::Map(map) if is_operators(map) && begins_with_known(map) => {
+                let wanted = "it takes values, or {$elemMatch: …} alone";
+                Err(bad(format!("no $ expressions in $all of '{field}': {wanted}")))
+            }
+            value => Ok(vec![Condition::Test(equality(field, value, patterns)?)]),
         }
-        value => Ok(vec![Condition::Test(equality(field, value, patterns)?)]),
     };
     Ok(list.iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

@@ -4,12 +4,15 @@ use alluvium_document::{Map, Value, key};
 
 use super::tree::{Clause, Comparison, Condition, In, Test, Written};
 use super::{ElementFilter, Filter, Form};
+use crate::interrupt::Interruption;
+use crate::sorting;
+use crate::work::Work;
 
 /// Sorts conditions that must all hold, and removes duplicates. Returns their former order, in
-/// which a duplicate counts where it was last.
-pub(super) fn sort(clauses: &mut Vec<Clause>) -> Written {
+/// which a duplicate counts where it was last. Nothing is left of them after an interruption.
+pub(super) fn sort(clauses: &mut Vec<Clause>, work: &mut Work<'_>) -> Result<Written, Interruption> {
     if clauses.len() < 2 {
-        return Written::default();
+        return Ok(Written::default());
     }
     let key = |clause: &Clause| {
         let mut rest = Vec::new();
@@ -26,8 +29,8 @@ pub(super) fn sort(clauses: &mut Vec<Clause>) -> Written {
         key::encode(&operand, &mut rest);
         (kind, name, operator, rest)
     };
-    let mut sorted: Vec<_> = clauses.drain(..).zip(0u32..).map(|(clause, at)| (key(&clause), at, clause)).collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let keyed: Vec<_> = clauses.drain(..).zip(0u32..).map(|(clause, at)| (key(&clause), at, clause)).collect();
+    let sorted = sorting::sorted(keyed, |a, b| a.0.cmp(&b.0), work)?;
     let mut former: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
     for (_, at, clause) in sorted {
         match former.last_mut() {
@@ -39,7 +42,7 @@ pub(super) fn sort(clauses: &mut Vec<Clause>) -> Written {
         }
     }
     former.sort_unstable();
-    Written(former.into_iter().map(|(_, position)| position).collect())
+    Ok(Written(former.into_iter().map(|(_, position)| position).collect()))
 }
 
 /// As [`sort`], for conditions on one value.

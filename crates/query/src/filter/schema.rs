@@ -9,7 +9,9 @@ mod parse;
 
 use super::error::FilterError;
 use super::types::TypeSet;
+use crate::interrupt::Interrupt;
 use crate::pattern::{Pattern, Patterns};
+use crate::work::Work;
 use alluvium_document::{Map, Value};
 
 /// A schema of values.
@@ -25,6 +27,8 @@ pub struct Schema {
     texts: Texts,
     arrays: Arrays,
     maps: Maps,
+    /// Ends checks of long documents. Only the outermost schema has it.
+    interrupt: Option<Interrupt>,
 }
 
 /// Conditions on numbers.
@@ -105,15 +109,16 @@ impl Schema {
     }
 
     /// As [`Schema::parse`], with a budget for patterns that is shared with other conditions.
-    pub(super) fn parse_with(schema: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
-        parse::schema(schema, patterns)
+    pub(crate) fn parse_with(schema: &Map, patterns: &Patterns) -> Result<Self, FilterError> {
+        let interrupt = patterns.interrupt().cloned();
+        Ok(Self { interrupt, ..parse::schema(schema, patterns)? })
     }
 
     /// True if a document obeys the schema.
     ///
     /// # Errors
-    /// A pattern takes too many steps.
+    /// A pattern takes too many steps; the query must end.
     pub fn allows(&self, document: &Map) -> Result<bool, FilterError> {
-        check::map_obeys(self, document)
+        check::map_obeys(self, document, &mut Work::asking(self.interrupt.as_ref()))
     }
 }

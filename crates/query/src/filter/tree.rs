@@ -270,8 +270,13 @@ impl In {
         }
     }
 
-    pub fn new(mut values: Vec<Value>, mut patterns: Vec<Pattern>) -> Self {
+    pub fn new(mut values: Vec<Value>, patterns: Vec<Pattern>) -> Self {
         values.sort_by(compare);
+        Self::of_sorted(values, patterns)
+    }
+
+    /// As [`In::new`], for values that are sorted, of which some may be equal.
+    pub fn of_sorted(mut values: Vec<Value>, mut patterns: Vec<Pattern>) -> Self {
         values.dedup_by(|a, b| equal(a, b));
         let key = |pattern: &Pattern| (pattern.source().pattern.clone(), pattern.source().options.clone());
         patterns.sort_by_cached_key(key);

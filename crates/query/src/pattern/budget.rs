@@ -9,7 +9,8 @@ use super::backtrack::{self, Program, Refusal};
 use super::linear::Linear;
 use super::pcre::Translated;
 use super::{NEST_MAX, Pattern, PatternError, Search, options_of, parsed, prefix_of, shown, translated};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Interruption};
+use crate::work::ASK_UNITS;
 use alluvium_document::value::Regex as Stored;
 
 /// The maximum memory for the compiled program of one pattern.
@@ -53,6 +54,8 @@ pub(crate) struct Patterns {
     tables: Cell<usize>,
     /// Ends searches for the patterns.
     interrupt: Option<Interrupt>,
+    /// The work of the parser since the interrupt was asked.
+    units: Cell<usize>,
 }
 
 impl Default for Patterns {
@@ -68,7 +71,19 @@ impl Patterns {
             compiled: Cell::new(COMPILED_BYTES_IN_ALL),
             tables: Cell::new(TABLES_BYTES_IN_ALL),
             interrupt: interrupt.cloned(),
+            units: Cell::new(0),
         }
+    }
+
+    /// Counts units of work of the parser that has this budget, as [`crate::work::Work`] does.
+    pub fn work(&self, units: usize) -> Result<(), Interruption> {
+        let units = self.units.get().saturating_add(units);
+        if (units as u64) < ASK_UNITS {
+            self.units.set(units);
+            return Ok(());
+        }
+        self.units.set(0);
+        self.interrupt.as_ref().map_or(Ok(()), Interrupt::check)
     }
 
     /// The interrupt that ends searches.

@@ -163,11 +163,7 @@ impl Iterator for Unwound {
             return Some(Record::Map(only));
         }
         let (at, element) = self.elements.next()?;
-        let mut copy = self.map.clone();
-        let names: Vec<&str> = self.unwind.path.names().collect();
-        fields::set(&mut copy, &names, Some(&element));
-        self.unwind.set_position(&mut copy, &Value::Int64(i64::try_from(at).unwrap_or(i64::MAX)));
-        Some(Record::Map(copy))
+        Some(Record::Map(self.unwind.with_element(&self.map, &element, at as u64)))
     }
 }
 
@@ -201,6 +197,16 @@ impl Unwind {
         // The array itself is not copied for each of its elements.
         fields::set(&mut map, &names, Some(&Value::Null));
         Ok(unwound(map, elements, None))
+    }
+
+    /// The document of one element: a copy of `map` with the element, whose position is `at`, in place of the value at
+    /// the path.
+    pub fn with_element(&self, map: &Map, element: &Value, at: u64) -> Map {
+        let mut copy = map.clone();
+        let names: Vec<&str> = self.path.names().collect();
+        fields::set(&mut copy, &names, Some(element));
+        self.set_position(&mut copy, &Value::Int64(i64::try_from(at).unwrap_or(i64::MAX)));
+        copy
     }
 
     fn set_position(&self, map: &mut Map, at: &Value) {

@@ -7,13 +7,14 @@
 //! | a filter after `$unionWith` | the filter on both sides of it |
 //! | a filter after `$redact` | the filter, and before `$redact` a copy of those of its conditions that removing values cannot fulfil |
 //! | a filter after `$lookup` with a pipeline and `$unwind` of its array | the filter at the end of that pipeline |
+//! | `$unwind` of its array after `$graphLookup` | a `$graphLookup` that makes no array |
 //! | filters, limits and skips beside each other | one |
 //! | a limit or skip after a stage that makes one document of each | the limit or skip first |
 //! | a limit after a sort | a sort that keeps the first documents only |
 //! | a filter without conditions, a skip of nothing | nothing |
 
 use super::each::Each;
-use super::stage::{Lookup, Pipeline, Stage, UnionWith};
+use super::stage::{GraphLookup, Lookup, Pipeline, Stage, UnionWith};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Path, Test};
 use alluvium_document::path::FieldPath;
@@ -39,6 +40,11 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
         (Some(Stage::Sort { limit, .. }), Stage::Limit(n)) => *limit = Some(limit.map_or(n, |limit| limit.min(n))),
         (Some(Stage::Limit(before)), Stage::Limit(n)) => *before = n.min(*before),
         (Some(Stage::Skip(before)), Stage::Skip(n)) => *before = before.saturating_add(n),
+        (Some(Stage::GraphLookup(lookup)), Stage::Each(Each::Unwind(unwind)))
+            if lookup.unwind.is_none() && lookup.into == unwind.path =>
+        {
+            *lookup = Arc::new(GraphLookup { unwind: Some(unwind), ..(**lookup).clone() });
+        }
         // The first documents after a skip are among the first before it.
         (Some(Stage::Skip(skipped)), Stage::Limit(n)) => {
             let skipped = *skipped;
@@ -59,7 +65,8 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
 fn is_one_to_one(stage: &Stage) -> bool {
     match stage {
         Stage::Each(each) => matches!(each, Each::Project(..) | Each::Add(..) | Each::Replace(..)),
-        Stage::Lookup(_) | Stage::GraphLookup(_) => true,
+        Stage::Lookup(_) => true,
+        Stage::GraphLookup(lookup) => lookup.unwind.is_none(),
         _ => false,
     }
 }
@@ -148,7 +155,10 @@ fn moved(stage: &Stage, condition: &Filter) -> Option<Filter> {
             leaves(&std::iter::once(&unwind.path).chain(&unwind.position).collect::<Vec<_>>())
         }
         Stage::Lookup(lookup) => leaves(&[&lookup.into]),
-        Stage::GraphLookup(lookup) => leaves(&[&lookup.into]),
+        Stage::GraphLookup(lookup) => {
+            let position = lookup.unwind.as_ref().and_then(|unwind| unwind.position.as_ref());
+            leaves(&std::iter::once(&lookup.into).chain(position).collect::<Vec<_>>())
+        }
         // All documents of a group, or of a partition, have values that are equal, if not of the same type.
         Stage::Group(group) => condition.with_paths(&|path, condition| match &path.steps[..] {
             [id, rest @ ..] if &*id.name == "_id" && is_by_value(condition) => {

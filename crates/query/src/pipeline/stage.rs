@@ -2,7 +2,7 @@
 
 use super::bucket::BucketAuto;
 use super::densify::Densify;
-use super::each::Each;
+use super::each::{Each, Unwind};
 use super::group::Group;
 use super::stages::StageName;
 use super::window::WindowFields;
@@ -186,6 +186,8 @@ pub struct GraphLookup {
     pub connect_to: FieldPath,
     /// The field that gets the array.
     pub into: FieldPath,
+    /// An `$unwind` of that field: a document for each that is reached, in place of the array.
+    pub unwind: Option<Unwind>,
     /// The most steps after the first; `None` for no limit.
     pub max_depth: Option<u64>,
     /// The field of the other documents that gets the number of steps.

@@ -39,6 +39,9 @@ pub(super) fn projection(projection: &Map, variables: &Variables) -> Result<Proj
     parsed(projection, variables, false)
 }
 
+/// The work of parsing a field.
+const FIELD_UNITS: usize = 64;
+
 /// Parses the projection of a stage.
 pub(super) fn stage(projection: &Map, variables: &Variables) -> Result<Projection> {
     parsed(projection, variables, true)
@@ -59,6 +62,7 @@ fn parsed(projection: &Map, variables: &Variables, is_stage: bool) -> Result<Pro
         id_specified: false,
     };
     for (name, value) in &projection.entries {
+        parser.patterns.work(FIELD_UNITS).map_err(ExpressionError::from)?;
         let name = name_of(name)?;
         parser.id_specified |= name == ID || name.strip_prefix(ID).is_some_and(|rest| rest.starts_with('.'));
         parser.element("", name, value)?;

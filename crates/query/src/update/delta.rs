@@ -143,7 +143,7 @@ impl Update {
             }
             changes.push(change);
         }
-        let update = Self { changes, filters };
+        let update = Self { changes, filters, interrupt: None };
         update.check_filters().and_then(|()| update.check_conflicts()).map_err(damaged)?;
         Ok(update)
     }

@@ -4,7 +4,9 @@ use alluvium_document::path::PathError;
 use alluvium_document::row::RowError;
 
 use crate::code::ErrorCode;
+use crate::expression::ExpressionError;
 use crate::filter::{FilterError, MatchError};
+use crate::interrupt::Interruption;
 use crate::pipeline::PipelineError;
 
 /// The reason why an update was refused, with MongoDB's code for it. The message names the operator
@@ -106,6 +108,12 @@ impl UpdateError {
             PathError::TooLong => Self::Overflow(message),
             PathError::Nul => Self::BadValue(message),
         }
+    }
+}
+
+impl From<Interruption> for UpdateError {
+    fn from(interruption: Interruption) -> Self {
+        Self::Filter(ExpressionError::from(interruption).into())
     }
 }
 

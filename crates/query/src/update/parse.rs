@@ -32,6 +32,9 @@ const KNOWN: [&str; 15] = [
     "$currentDate",
 ];
 
+/// The work of parsing the change of a field.
+const FIELD_UNITS: usize = 64;
+
 /// The changes of an update, in the order in which they were written.
 pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, UpdateError> {
     if !update.entries.first().is_some_and(|(name, _)| name.as_str().is_some_and(|name| name.starts_with('$'))) {
@@ -53,6 +56,7 @@ pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, 
             )));
         };
         for (path, operand) in &fields.entries {
+            patterns.work(FIELD_UNITS)?;
             let path = path.as_str().ok_or_else(|| parse(&format!("a field's name in {operator} is a string")))?;
             changes.push(change(operator, self::path(path)?, operand, patterns)?);
         }

@@ -11,10 +11,14 @@ use super::fields::Fields;
 use super::{Change, Context, Update, UpdateError, order};
 use crate::filter::{Filter, FilterError, MAX_FILTER_BYTES, Selection};
 use crate::pattern::Patterns;
+use crate::work::Work;
 
 /// The maximum number of element positions that the changes of an update select. All are determined
 /// before the first change is applied.
 const MAX_POSITIONS: usize = 4 << 20;
+
+/// The work of examining an element.
+const ELEMENT_UNITS: usize = 64;
 
 /// The element that the filter of the operation matched.
 pub(super) const MATCHED: &str = "$";
@@ -179,6 +183,7 @@ impl Update {
     /// The positions of the changes in this document, in the order in which they are applied.
     pub(super) fn locate<F: Fields>(&self, document: &mut F, context: &Context) -> Result<Located, UpdateError> {
         let mut located = Located::default();
+        let mut work = Work::asking(self.interrupt.as_ref());
         for (index, change) in self.changes.iter().enumerate() {
             if has_matched(&change.path) {
                 return Err(no_position(change));
@@ -195,8 +200,11 @@ impl Update {
             let names: Vec<&str> = change.path.names().collect();
             let finder = Finder { update: self, change, names: &names };
             match names.first() {
-                Some(&ID) => finder.find(document.copy(ID)?.as_ref(), &mut located.positions)?,
-                Some(first) => finder.find(document.field(first)?.map(|value| &*value), &mut located.positions)?,
+                Some(&ID) => finder.find(document.copy(ID)?.as_ref(), &mut located.positions, &mut work)?,
+                Some(first) => {
+                    let value = document.field(first)?.map(|value| &*value);
+                    finder.find(value, &mut located.positions, &mut work)?;
+                }
                 None => {}
             }
             let found =
@@ -250,7 +258,7 @@ impl Update {
             change.path = path.parse().map_err(|_| no_position(change))?;
         }
         changes.sort_by(|a, b| order::compare_paths(&a.path, &b.path));
-        let update = Self { changes, filters: self.filters.clone() };
+        let update = Self { changes, filters: self.filters.clone(), interrupt: self.interrupt.clone() };
         update.check_conflicts()?;
         Ok(update)
     }
@@ -361,9 +369,9 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// Appends the positions of each place, starting from the value of the first name.
-    fn find(&self, value: Option<&Value>, out: &mut Vec<usize>) -> Result<(), UpdateError> {
+    fn find(&self, value: Option<&Value>, out: &mut Vec<usize>, work: &mut Work<'_>) -> Result<(), UpdateError> {
         let last = self.names.iter().rposition(|name| is_several(name)).unwrap_or_default();
-        self.enter(value, 1, last, &mut Vec::new(), out)
+        self.enter(value, 1, last, &mut Vec::new(), out, work)
     }
 
     /// `depth` names led to the value; `last` is the index of the last name that stands for several
@@ -375,6 +383,7 @@ impl Finder<'_> {
         last: usize,
         taken: &mut Vec<usize>,
         out: &mut Vec<usize>,
+        work: &mut Work<'_>,
     ) -> Result<(), UpdateError> {
         if depth > last {
             if out.len() + taken.len() > MAX_POSITIONS {
@@ -394,18 +403,19 @@ impl Finder<'_> {
                 Some(Value::Array(elements)) => update_index(name).and_then(|at| elements.get(at)),
                 _ => None,
             };
-            return self.enter(inner, depth + 1, last, taken, out);
+            return self.enter(inner, depth + 1, last, taken, out, work);
         };
         let Some(Value::Array(elements)) = value else { return Err(self.no_array(value, depth)) };
         let filter = self.update.filter_at(name).ok().map(|at| &self.update.filters[at]);
         for (at, element) in elements.iter().enumerate() {
+            work.add(ELEMENT_UNITS)?;
             let selected = match filter {
                 Some(filter) => filter.filter.matches_named(&filter.name, element)?,
                 None => true,
             };
             if selected {
                 taken.push(at);
-                self.enter(Some(element), depth + 1, last, taken, out)?;
+                self.enter(Some(element), depth + 1, last, taken, out, work)?;
                 taken.pop();
             }
         }

@@ -79,7 +79,10 @@ fn clause(rule: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
         ("$jsonSchema", Value::Map(schema)) if wanted => {
             let mut details = Map::from([("operatorName", "$jsonSchema")]);
             schema::notes(schema, &mut details);
-            details.push("schemaRulesNotSatisfied", schema::rules(schema, document.fields));
+            details.push(
+                "schemaRulesNotSatisfied",
+                schema::rules(schema, document.fields, document.variables.interrupt()),
+            );
             details
         }
         ("$jsonSchema", _) => Map::from([

@@ -88,9 +88,7 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
 /// What works only in part, and what is missing.
 const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Filter, "$regex", "no recursion, conditions and verbs of PCRE"),
-    (Kind::Stage, "$bucketAuto", "in memory only"),
     (Kind::Stage, "$collStats", "count and storageStats; latencyStats and queryExecStats of the server"),
-    (Kind::Stage, "$graphLookup", "in memory only"),
     (Kind::Stage, "$out", "no time series"),
     (Kind::Accumulator, "$median", "exact, whatever the method"),
     (Kind::Accumulator, "$percentile", "exact, whatever the method"),

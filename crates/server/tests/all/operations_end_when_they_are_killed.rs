@@ -116,6 +116,42 @@ fn long_steps_of_expressions_end_in_time() {
     }
 }
 
+/// The check of one document by a validator takes hours.
+#[test]
+fn checks_of_validators_end() {
+    let server = Running::new();
+    let (mut client, mut other) = (server.client(), server.client());
+    let loops = |inner: Value| {
+        doc! {"$reduce": {"input": {"$range": [0, 100_000]}, "initialValue": 0, "in": {"$add": ["$$value", inner]}}}
+    };
+    let sum = loops(Value::Map(loops(Value::Int32(1))));
+    let rules = doc! {"$expr": {"$or": [{"$eq": ["$_id", 1]}, {"$gt": [sum, 0]}]}};
+    client.ok("zoo", doc! {"create": "pets", "validator": rules});
+    client.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
+    let insert = doc! {"insert": "pets", "documents": [{"_id": 2}]};
+    let updates = vec![Value::Map(doc! {"q": {"_id": 1}, "u": [{"$set": {"_id": 1, "x": 1}}], "upsert": true})];
+    let ended = |reply: &Map, code: i32| {
+        let error = reply.get("writeErrors").and_then(Value::as_array).and_then(|errors| errors.first());
+        let found = error.and_then(Value::as_map).unwrap_or(reply).get("code").cloned();
+        assert_eq!(found, Some(Value::Int32(code)), "{reply}");
+    };
+    client.ok("zoo", doc! {"update": "pets", "updates": (Value::Array(updates))});
+    for (name, code) in [("maxTimeMS", 50), ("", 11601)] {
+        let mut insert = insert.clone();
+        if !name.is_empty() {
+            insert.push(name, 300);
+        }
+        let began = Instant::now();
+        client.send("zoo", insert, &[], 0);
+        if name.is_empty() {
+            let number = started(&mut other, "insert", 1).remove(0);
+            other.ok("admin", doc! {"killOp": 1, "op": number});
+        }
+        ended(&client.reply(), code);
+        assert!(began.elapsed() < SOON);
+    }
+}
+
 /// Without the end of its commands, a server waits for them for twenty seconds.
 #[test]
 fn operations_end_when_the_server_ends() {

@@ -16,7 +16,8 @@ impl<'a> WriteTxn<'a> {
     /// An empty write to one collection, with room for `bytes` of rows: see
     /// [`WriteTxn::put_encoded`].
     pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
-        let mut txn = Self::new(engine.store(), &[Named { name, state: state.clone(), validates: true }]);
+        let mut txn =
+            Self::new(engine.store(), &[Named { name, state: state.clone(), validates: true, interrupt: None }]);
         txn.batch.reserve(bytes);
         txn
     }
@@ -64,7 +65,8 @@ impl<'a> WriteTxn<'a> {
     /// An empty write to the same collection, under the indexes that it has now.
     fn empty(&self) -> Self {
         let group = &self.groups[0];
-        Self::new(self.store, &[Named { name: group.name, state: group.state.clone(), validates: group.validates }])
+        let (name, state) = (group.name, group.state.clone());
+        Self::new(self.store, &[Named { name, state, validates: group.validates, interrupt: group.interrupt }])
     }
 
     /// The same documents, with entries for the indexes that the collection has now.

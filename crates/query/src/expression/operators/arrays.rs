@@ -2,7 +2,6 @@
 
 use super::numbers::{whole, whole_32};
 use super::prepared::Codes;
-use super::sorting::{COMPARISON_UNITS, sort_by};
 use super::{
     NULL, Operand, Operator, Outcome, Parameters, any_nullish, any_number, comparing, counting, exactly, given, making,
     operator, some, type_of,
@@ -13,6 +12,7 @@ use crate::expression::MAX_VALUE_BYTES;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
 use crate::interrupt::Interruption;
+use crate::sorting::{COMPARISON_UNITS, sort_by};
 use crate::work::Work;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};

@@ -1,12 +1,12 @@
 //! Arrays as sets: order and repetition do not count.
 
-use super::sorting::{COMPARISON_UNITS, sort_by};
 use super::{NULL, Operand, Operator, Outcome, Parameters, counting, exactly, given, some, type_of};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
 use crate::expression::error::fail;
 use crate::expression::operand::is_true;
 use crate::interrupt::Interruption;
+use crate::sorting::{COMPARISON_UNITS, sort_by};
 use crate::work::Work;
 use alluvium_document::Value;
 use std::cmp::Ordering;

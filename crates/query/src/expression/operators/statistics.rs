@@ -2,7 +2,6 @@
 
 use super::numbers::Sum;
 use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
-use super::sorting::sort_by;
 use super::{Operand, Operator, Outcome, Parameters, any_number, comparing, some};
 use crate::code::ErrorCode;
 use crate::collation::{Collation, compare_by};
@@ -10,6 +9,7 @@ use crate::expression::ExpressionError;
 use crate::expression::error::fail;
 use crate::expression::operand::is_nullish;
 use crate::pattern::Patterns;
+use crate::sorting::sort_by;
 use crate::work::Work;
 use alluvium_document::{Decimal, Value};
 

@@ -83,6 +83,7 @@ pub(super) fn schema(map: &Map, patterns: &Patterns) -> Result<Schema> {
         texts: texts(map, patterns)?,
         arrays: arrays(map, patterns)?,
         maps: maps(map, patterns)?,
+        interrupt: None,
     })
 }
 

@@ -274,6 +274,7 @@ pub(super) fn graph_lookup(
         connect_from: path(name, text("connectFromField")?)?,
         connect_to: path(name, text("connectToField")?)?,
         into: path(name, text("as")?)?,
+        unwind: None,
         max_depth,
         depth,
         restrict,

@@ -84,6 +84,10 @@ fn filters_move_before_what_leaves_their_fields() {
 
 #[test]
 fn neighbours_are_merged() {
+    let graph = |stages: &str| {
+        let lookup = r#""from":"c","as":"a","startWith":"$x","connectFromField":"x","connectToField":"y""#;
+        format!(r#"[{{"$graphLookup":{{{lookup}}}}},{stages}]"#)
+    };
     for (stages, expected) in [
         (r#"[{"$match":{"a":1}},{"$sort":{"a":1}},{"$match":{"b":1}}]"#, "match sort"),
         (r#"[{"$sort":{"a":1}},{"$limit":5},{"$limit":3}]"#, "sort"),
@@ -114,6 +118,15 @@ fn neighbours_are_merged() {
             r#"[{"$lookup":{"from":"c","as":"a","pipeline":[{"$sort":{"q":1}}]}},{"$unwind":{"path":"$a","preserveNullAndEmptyArrays":true}},{"$match":{"a.b":1}}]"#,
             "lookup unwind match",
         ),
+        (&graph(r#"{"$unwind":"$a"},{"$match":{"a.b":1,"c":2}}"#), "match graphLookup match"),
+        (
+            &graph(r#"{"$unwind":{"path":"$a","includeArrayIndex":"i"}},{"$match":{"i":1}},{"$limit":1}"#),
+            "graphLookup match limit",
+        ),
+        (&graph(r#"{"$match":{"b":2}},{"$limit":2},{"$unwind":"$a"},{"$limit":3}"#), "match limit graphLookup limit"),
+        // One of another field, and a second one.
+        (&graph(r#"{"$unwind":"$b"}"#), "graphLookup unwind"),
+        (&graph(r#"{"$unwind":"$a"},{"$unwind":"$a"}"#), "graphLookup unwind"),
     ] {
         assert_eq!(rewritten(stages), expected, "{stages}");
     }

@@ -2,9 +2,12 @@
 
 use super::type_of;
 use crate::filter::Schema;
+use crate::interrupt::Interrupt;
 use crate::pattern::Patterns;
-use alluvium_document::compare::equal;
-use alluvium_document::{Map, Value};
+use crate::work::Work;
+use alluvium_document::{Map, Value, key};
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
 /// Adds the title and the description of a schema.
 pub(super) fn notes(schema: &Map, details: &mut Map) {
@@ -16,18 +19,46 @@ pub(super) fn notes(schema: &Map, details: &mut Map) {
 }
 
 /// The rules that a document breaks.
-pub(super) fn rules(schema: &Map, document: &Map) -> Value {
-    Value::Array(broken(schema, &Value::Map(document.clone())))
+pub(super) fn rules(schema: &Map, document: &Map, interrupt: Option<&Interrupt>) -> Value {
+    let checks = &Checks { interrupt, work: RefCell::new(Work::asking(interrupt)), is_over: Cell::new(false) };
+    Value::Array(broken(checks, schema, &Value::Map(document.clone())))
 }
+
+/// What the checks of one document share. Once they are over, nothing is found to be broken.
+struct Checks<'i> {
+    interrupt: Option<&'i Interrupt>,
+    work: RefCell<Work<'i>>,
+    is_over: Cell<bool>,
+}
+
+impl Checks<'_> {
+    /// Counts work. False if the checks are over.
+    fn may_do(&self, units: usize) -> bool {
+        if !self.is_over.get() && self.work.borrow_mut().add(units).is_err() {
+            self.is_over.set(true);
+        }
+        !self.is_over.get()
+    }
+}
+
+/// The work of the check of a value by a rule, which is parsed again.
+const RULE_UNITS: usize = 1024;
+
+/// The work of compiling a pattern for a name.
+const PATTERN_UNITS: usize = 16 << 10;
 
 /// True if a value obeys a schema.
-fn obeys(schema: &Map, value: &Value) -> bool {
+fn obeys(checks: &Checks<'_>, schema: &Map, value: &Value) -> bool {
+    if !checks.may_do(RULE_UNITS) {
+        return true;
+    }
     let around = Map::from([("properties", Value::Map(Map::from([("value", Value::Map(schema.clone()))])))]);
     let document = Map::from([("value", value.clone())]);
-    Schema::parse(&around).is_ok_and(|schema| schema.allows(&document).unwrap_or(false))
+    let patterns = Patterns::interrupted_by(checks.interrupt);
+    Schema::parse_with(&around, &patterns).is_ok_and(|schema| schema.allows(&document).unwrap_or(false))
 }
 
-fn broken(schema: &Map, value: &Value) -> Vec<Value> {
+fn broken(checks: &Checks<'_>, schema: &Map, value: &Value) -> Vec<Value> {
     let mut rules = Vec::new();
     for keyword in KEYWORDS {
         let Some(operand) = schema.get(keyword) else { continue };
@@ -37,12 +68,12 @@ fn broken(schema: &Map, value: &Value) -> Vec<Value> {
                 rule.push(*beside, operand.clone());
             }
         }
-        if !obeys(&rule, value) {
+        if !obeys(checks, &rule, value) {
             let alone = |name: &str| !["properties", "patternProperties", "items"].contains(&name);
             let specified =
                 rule.iter().filter(|(name, _)| name.as_str().is_some_and(|name| name == keyword || alone(name)));
             let specified = specified.map(|(name, value)| (name.clone(), value.clone())).collect();
-            rules.push(Value::Map(explained(keyword, operand, Map { entries: specified }, schema, value)));
+            rules.push(Value::Map(explained(checks, keyword, operand, Map { entries: specified }, schema, value)));
         }
     }
     rules
@@ -89,26 +120,24 @@ fn beside(keyword: &str) -> &'static [&'static str] {
 }
 
 /// The description of a broken rule.
-fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value: &Value) -> Map {
+fn explained(checks: &Checks<'_>, keyword: &str, operand: &Value, specified: Map, schema: &Map, value: &Value) -> Map {
     let mut details = Map::from([("operatorName", keyword)]);
     match keyword {
-        "items" => items(operand, value, &mut details),
-        "additionalItems" => additional_items(operand, specified, schema, value, &mut details),
+        "items" => items(checks, operand, value, &mut details),
+        "additionalItems" => additional_items(checks, operand, specified, schema, value, &mut details),
         "uniqueItems" => {
             reason("found a duplicate item", specified, value, &mut details);
-            let elements = elements(value);
-            let twice = elements.iter().enumerate().find(|(at, one)| elements[..*at].iter().any(|two| equal(one, two)));
-            if let Some((_, twice)) = twice {
+            if let Some(twice) = first_duplicate(checks, elements(value)) {
                 details.push("duplicatedValue", twice.clone());
             }
         }
-        "properties" | "patternProperties" => properties(keyword, operand, value, &mut details),
+        "properties" | "patternProperties" => properties(checks, keyword, operand, value, &mut details),
         "required" => {
             let missing = elements(operand).iter().filter(|name| !has(value, name)).cloned().collect();
             details.push("specifiedAs", Value::Map(specified));
             details.push("missingProperties", Value::Array(missing));
         }
-        "additionalProperties" => additional(operand, specified, schema, value, &mut details),
+        "additionalProperties" => additional(checks, operand, specified, schema, value, &mut details),
         "minProperties" | "maxProperties" => {
             details.push("specifiedAs", Value::Map(specified));
             details.push("reason", "specified number of properties was not satisfied");
@@ -116,11 +145,11 @@ fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value
         }
         "dependencies" => {
             let failing = pairs(operand).filter(|(name, _)| has(value, &Value::from(*name)));
-            let failing = failing.filter_map(|(name, needed)| dependency(name, needed, value));
+            let failing = failing.filter_map(|(name, needed)| dependency(checks, name, needed, value));
             details.push("failingDependencies", Value::Array(failing.collect()));
         }
-        "allOf" | "anyOf" => details.push("schemasNotSatisfied", not_satisfied(operand, value)),
-        "oneOf" => one_of(operand, value, &mut details),
+        "allOf" | "anyOf" => details.push("schemasNotSatisfied", not_satisfied(checks, operand, value)),
+        "oneOf" => one_of(checks, operand, value, &mut details),
         _ => {
             reason(of_values(keyword), specified, value, &mut details);
             if matches!(keyword, "type" | "bsonType") {
@@ -129,6 +158,16 @@ fn explained(keyword: &str, operand: &Value, specified: Map, schema: &Map, value
         }
     }
     details
+}
+
+/// The first element that equals an earlier one.
+fn first_duplicate<'v>(checks: &Checks<'_>, elements: &'v [Value]) -> Option<&'v Value> {
+    let mut seen = HashSet::new();
+    elements.iter().find(|element| {
+        let mut bytes = Vec::new();
+        key::encode(element, &mut bytes);
+        checks.may_do(bytes.len()) && !seen.insert(bytes)
+    })
 }
 
 /// The reason why a value fails a keyword that concerns values alone.
@@ -151,12 +190,19 @@ fn reason(reason: &str, specified: Map, value: &Value, details: &mut Map) {
     details.push("consideredValue", value.clone());
 }
 
-fn additional_items(operand: &Value, specified: Map, schema: &Map, value: &Value, details: &mut Map) {
+fn additional_items(
+    checks: &Checks<'_>,
+    operand: &Value,
+    specified: Map,
+    schema: &Map,
+    value: &Value,
+    details: &mut Map,
+) {
     let listed = schema.get("items").map_or(0, |items| elements(items).len());
     let rest = elements(value).get(listed..).unwrap_or_default();
     details.push("specifiedAs", Value::Map(specified));
     match operand {
-        Value::Map(each) => first_item(each, rest, listed, details),
+        Value::Map(each) => first_item(checks, each, rest, listed, details),
         _ => {
             details.push("reason", "found additional items");
             details.push("additionalItems", Value::Array(rest.to_vec()));
@@ -164,28 +210,29 @@ fn additional_items(operand: &Value, specified: Map, schema: &Map, value: &Value
     }
 }
 
-fn properties(keyword: &str, operand: &Value, value: &Value, details: &mut Map) {
+fn properties(checks: &Checks<'_>, keyword: &str, operand: &Value, value: &Value, details: &mut Map) {
     let mut not_satisfied = Vec::new();
     for (name, schema) in pairs(operand) {
         let Some(schema) = schema.as_map() else { continue };
         if keyword == "properties" {
             let value = value.as_map().and_then(|map| map.get(name));
-            not_satisfied.extend(value.and_then(|value| property(name, schema, value, None)));
+            not_satisfied.extend(value.and_then(|value| property(checks, name, schema, value, None)));
         } else {
-            let matching = pairs(value).filter(|(field, _)| is_match(name, field));
-            not_satisfied.extend(matching.filter_map(|(field, value)| property(field, schema, value, Some(name))));
+            let matching = pairs(value).filter(|(field, _)| is_match(checks, name, field));
+            not_satisfied
+                .extend(matching.filter_map(|(field, value)| property(checks, field, schema, value, Some(name))));
         }
     }
     let key = if keyword == "properties" { "propertiesNotSatisfied" } else { "details" };
     details.push(key, Value::Array(not_satisfied));
 }
 
-fn one_of(operand: &Value, value: &Value, details: &mut Map) {
-    let obeyed = |one: &Value| one.as_map().is_some_and(|one| obeys(one, value));
+fn one_of(checks: &Checks<'_>, operand: &Value, value: &Value, details: &mut Map) {
+    let obeyed = |one: &Value| one.as_map().is_some_and(|one| obeys(checks, one, value));
     let matching = elements(operand).iter().enumerate().filter(|(_, one)| obeyed(one));
     let matching: Vec<Value> = matching.map(|(at, _)| place(at)).collect();
     if matching.is_empty() {
-        details.push("schemasNotSatisfied", not_satisfied(operand, value));
+        details.push("schemasNotSatisfied", not_satisfied(checks, operand, value));
     } else {
         details.push("reason", "more than one subschema matched");
         details.push("matchingSchemaIndexes", Value::Array(matching));
@@ -211,13 +258,14 @@ fn has(value: &Value, name: &Value) -> bool {
     value.as_map().zip(name.as_str()).is_some_and(|(map, name)| map.contains(name))
 }
 
-fn is_match(pattern: &str, name: &str) -> bool {
-    Patterns::default().compile(pattern, "").is_ok_and(|pattern| pattern.is_match(name).unwrap_or(false))
+fn is_match(checks: &Checks<'_>, pattern: &str, name: &str) -> bool {
+    checks.may_do(PATTERN_UNITS)
+        && Patterns::default().compile(pattern, "").is_ok_and(|pattern| pattern.is_match(name).unwrap_or(false))
 }
 
 /// The fault of a field; `None` if it has none.
-fn property(name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> Option<Value> {
-    let rules = broken(schema, value);
+fn property(checks: &Checks<'_>, name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> Option<Value> {
+    let rules = broken(checks, schema, value);
     if rules.is_empty() {
         return None;
     }
@@ -230,12 +278,12 @@ fn property(name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> O
     Some(Value::Map(details))
 }
 
-fn items(operand: &Value, value: &Value, details: &mut Map) {
+fn items(checks: &Checks<'_>, operand: &Value, value: &Value, details: &mut Map) {
     match operand {
-        Value::Map(each) => first_item(each, elements(value), 0, details),
+        Value::Map(each) => first_item(checks, each, elements(value), 0, details),
         listed => {
             let pairs = elements(listed).iter().zip(elements(value)).enumerate();
-            let wrong = pairs.filter_map(|(at, (schema, value))| Some((at, broken(schema.as_map()?, value))));
+            let wrong = pairs.filter_map(|(at, (schema, value))| Some((at, broken(checks, schema.as_map()?, value))));
             for (at, rules) in wrong.filter(|(_, rules)| !rules.is_empty()).take(1) {
                 details.push("reason", "At least one item did not match the sub-schema");
                 details.push("itemIndex", place(at));
@@ -246,8 +294,8 @@ fn items(operand: &Value, value: &Value, details: &mut Map) {
 }
 
 /// The fault of the first of `elements` that does not obey a schema.
-fn first_item(schema: &Map, elements: &[Value], from: usize, details: &mut Map) {
-    let wrong = elements.iter().map(|element| broken(schema, element)).enumerate();
+fn first_item(checks: &Checks<'_>, schema: &Map, elements: &[Value], from: usize, details: &mut Map) {
+    let wrong = elements.iter().map(|element| broken(checks, schema, element)).enumerate();
     for (at, rules) in wrong.filter(|(_, rules)| !rules.is_empty()).take(1) {
         details.push("reason", "At least one item did not match the sub-schema");
         details.push("itemIndex", place(from + at));
@@ -255,18 +303,21 @@ fn first_item(schema: &Map, elements: &[Value], from: usize, details: &mut Map) 
     }
 }
 
-fn additional(operand: &Value, specified: Map, schema: &Map, value: &Value, details: &mut Map) {
+fn additional(checks: &Checks<'_>, operand: &Value, specified: Map, schema: &Map, value: &Value, details: &mut Map) {
     let is_known = |name: &str| {
         let named = schema.get("properties").and_then(Value::as_map).is_some_and(|known| known.contains(name));
         named
-            || schema.get("patternProperties").is_some_and(|all| pairs(all).any(|(pattern, _)| is_match(pattern, name)))
+            || schema
+                .get("patternProperties")
+                .is_some_and(|all| pairs(all).any(|(pattern, _)| is_match(checks, pattern, name)))
     };
     details.push("specifiedAs", Value::Map(specified));
     let mut others = pairs(value).filter(|(name, _)| !is_known(name));
     match operand {
         Value::Map(each) => {
-            let wrong = others
-                .find_map(|(name, value)| Some((name, broken(each, value))).filter(|(_, rules)| !rules.is_empty()));
+            let wrong = others.find_map(|(name, value)| {
+                Some((name, broken(checks, each, value))).filter(|(_, rules)| !rules.is_empty())
+            });
             if let Some((name, rules)) = wrong {
                 details.push("reason", "at least one additional property did not match the subschema");
                 details.push("failingProperty", name);
@@ -277,11 +328,11 @@ fn additional(operand: &Value, specified: Map, schema: &Map, value: &Value, deta
     }
 }
 
-fn dependency(name: &str, needed: &Value, value: &Value) -> Option<Value> {
+fn dependency(checks: &Checks<'_>, name: &str, needed: &Value, value: &Value) -> Option<Value> {
     let mut failing = Map::from([("conditionalProperty", name)]);
     match needed {
         Value::Map(schema) => {
-            let rules = broken(schema, value);
+            let rules = broken(checks, schema, value);
             if rules.is_empty() {
                 return None;
             }
@@ -299,9 +350,9 @@ fn dependency(name: &str, needed: &Value, value: &Value) -> Option<Value> {
 }
 
 /// The schemas that a value does not obey, of several.
-fn not_satisfied(schemas: &Value, value: &Value) -> Value {
+fn not_satisfied(checks: &Checks<'_>, schemas: &Value, value: &Value) -> Value {
     let each = elements(schemas).iter().enumerate().filter_map(|(at, schema)| {
-        let rules = broken(schema.as_map()?, value);
+        let rules = broken(checks, schema.as_map()?, value);
         let details = Map::from([("index", place(at)), ("details", Value::Array(rules))]);
         let is_wrong = details.get("details").is_some_and(|rules| !elements(rules).is_empty());
         is_wrong.then_some(Value::Map(details))

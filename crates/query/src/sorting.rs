@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 const CHUNK: usize = 4096;
 
 /// The work of a comparison, and of the move that follows it.
-pub(super) const COMPARISON_UNITS: usize = 32;
+pub(crate) const COMPARISON_UNITS: usize = 32;
 
 /// Sorts; equal elements keep their order.
-pub(super) fn sort_by<T: Copy>(
+pub(crate) fn sort_by<T: Copy>(
     elements: &mut Vec<T>,
     compare: impl Fn(&T, &T) -> Ordering,
     work: &mut Work<'_>,
@@ -42,6 +42,22 @@ pub(super) fn sort_by<T: Copy>(
         sorted *= 2;
     }
     Ok(())
+}
+
+/// Sorts values that cannot be copied, as [`sort_by`] does.
+pub(crate) fn sorted<T>(
+    mut values: Vec<T>,
+    compare: impl Fn(&T, &T) -> Ordering,
+    work: &mut Work<'_>,
+) -> Result<Vec<T>, Interruption> {
+    if values.len() <= CHUNK || !work.is_counted() {
+        values.sort_by(compare);
+        return Ok(values);
+    }
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    sort_by(&mut order, |a, b| compare(&values[*a], &values[*b]), work)?;
+    let mut values: Vec<Option<T>> = values.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| values[at].take()).collect())
 }
 
 #[cfg(test)]
