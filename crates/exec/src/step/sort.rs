@@ -49,6 +49,10 @@ impl<S: Source> Sorting<S> {
         &self.input
     }
 
+    pub fn input_mut(&mut self) -> &mut Step<S> {
+        &mut self.input
+    }
+
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         if matches!(self.state, State::Waiting) {
             self.state = self.gather(run)?;
@@ -88,7 +92,7 @@ impl<S: Source> Sorting<S> {
                 let Some(document) = &item.document else { continue };
                 run.request.sort.put_key(document, &mut key)?;
                 let item = if top.would_keep(&key) { needed.trimmed(item)? } else { item };
-                let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
+                let bytes = item.row_len() + item.key.len() + OVERHEAD;
                 let mut item = Some(item);
                 let offered = top.offer(&key, bytes, || item.take().unwrap_or_default());
                 let refused = match (offered, item) {
