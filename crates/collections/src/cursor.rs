@@ -224,6 +224,29 @@ impl<T> Cursor<T> {
         }
     }
 
+    /// Releases the entries and blocks that the cursor holds, for a time in which it is not read. The next document is
+    /// looked up again; what was read ahead stays ([`Cursor::bytes_ahead`]).
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let mut cursor = pets.find("{}").run()?;
+    /// let first = cursor.next().transpose()?;
+    /// cursor.pause();
+    /// assert_eq!(first.into_iter().count() + cursor.count(), 2);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn pause(&mut self) {
+        match &mut self.rows {
+            Rows::Collection { scan, .. } => scan.pause(),
+            Rows::Natural(scan, _) => scan.pause(),
+            Rows::ReadOnly(..) | Rows::Document(_) => {}
+            Rows::Found(execution, _) => execution.pause(),
+            Rows::Piped(pipeline, _) => pipeline.pause(),
+        }
+    }
+
     /// The collection.
     pub fn name(&self) -> &FullName {
         &self.name

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The memory that one build or sweep gathers, in bytes.
 pub(crate) fn gather_bytes(store: &Store) -> usize {
-    store.options().tuning.gather_bytes.unwrap_or(store.max_batch_bytes() / 2)
+    store.options().tuning.gather_bytes.unwrap_or(store.batch_bytes() / 2)
 }
 
 /// The most builds and sweeps that gather at the same time; each takes up to a tenth of the memory

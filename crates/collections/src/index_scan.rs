@@ -207,6 +207,12 @@ impl EntryScan {
         self.scan.restart(bounds);
     }
 
+    /// Releases what it holds of entries and documents, for a time in which it is not read.
+    pub fn pause(&mut self) {
+        self.scan.pause();
+        self.row = Vec::new();
+    }
+
     /// The next entry, without its version.
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<EntryRef<'_>>> {

@@ -211,6 +211,13 @@ impl Source for LocalSource {
         Ok(())
     }
 
+    fn pause_documents(&self, documents: &mut LocalDocuments) {
+        match &mut documents.rows {
+            Rows::Keys(rows) => rows.scan.pause(),
+            Rows::Natural(scan) => scan.pause(),
+        }
+    }
+
     /// Rows are passed as they are, without a copy.
     fn visit_documents(
         &self,
@@ -296,6 +303,10 @@ impl Source for LocalSource {
             }
         }
         Ok(())
+    }
+
+    fn pause_entries(&self, entries: &mut EntryScan) {
+        entries.pause();
     }
 
     fn prove(

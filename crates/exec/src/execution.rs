@@ -45,7 +45,12 @@ impl<S: Source> Execution<S> {
 
     /// The bytes of the documents that were read ahead.
     pub fn bytes_ahead(&self) -> usize {
-        self.buffer.bytes()
+        self.buffer.bytes() + self.root.bytes_ahead()
+    }
+
+    /// Releases what the scans hold of the source, for a time in which nothing is read. What was read ahead stays.
+    pub fn pause(&mut self) {
+        self.root.pause(&self.run.source);
     }
 
     /// The next document. Reads ahead in batches that grow.

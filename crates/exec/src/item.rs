@@ -31,6 +31,11 @@ impl Item {
     pub fn unread(key: impl Into<Key>) -> Self {
         Self { key: key.into(), document: None, whole: false }
     }
+
+    /// The bytes of the row of its document; 0 without one.
+    pub(crate) fn row_len(&self) -> usize {
+        self.document.as_ref().map_or(0, Document::row_len)
+    }
 }
 
 /// The number of documents that a caller requests from a step.

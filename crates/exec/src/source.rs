@@ -122,6 +122,11 @@ pub trait Source: Clone {
         }
     }
 
+    /// Releases what a scan holds of the documents that it has read, for a time in which it is not read.
+    fn pause_documents(&self, scan: &mut Self::Documents) {
+        let _ = scan;
+    }
+
     /// Divides a scan that has not started into scans that threads can run at the same time, in no order. Empty if that
     /// is not possible, or there are too few documents.
     ///
@@ -169,6 +174,11 @@ pub trait Source: Clone {
         watch: &mut Watch,
         out: &mut EntryBatch,
     ) -> Result<(), Self::Error>;
+
+    /// As [`Source::pause_documents`], of a scan of entries.
+    fn pause_entries(&self, scan: &mut Self::Entries) {
+        let _ = scan;
+    }
 
     /// Proves the unproved entries in a part of the batch that this scan read last: by
     /// [`EntryBatch::prove`] those that their documents yield under the index's whole definition,

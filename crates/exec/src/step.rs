@@ -106,6 +106,31 @@ impl<S: Source> Step<S> {
         }
     }
 
+    /// Releases what the scans hold of documents and entries that they have read, for a time in which the step is not
+    /// called.
+    pub fn pause(&mut self, source: &S) {
+        match &mut self.work {
+            Work::Nothing | Work::Lookup(_) => {}
+            Work::Documents(scan) => scan.pause(source),
+            Work::Covered(covered) => covered.pause(source),
+            Work::Fetch(fetch) => fetch.pause(source),
+            Work::Intersection(both) => both.pause(source),
+            Work::Union(union) => union.pause(source),
+            Work::Sort(sort) => sort.input_mut().pause(source),
+            Work::Limit(limit) => limit.input_mut().pause(source),
+        }
+    }
+
+    /// The bytes of the documents that the steps have read ahead and no account counts.
+    pub fn bytes_ahead(&self) -> usize {
+        match &self.work {
+            Work::Union(union) => union.bytes_ahead(),
+            Work::Sort(sort) => sort.input().bytes_ahead(),
+            Work::Limit(limit) => limit.input().bytes_ahead(),
+            _ => 0,
+        }
+    }
+
     /// The counts of the step and of the steps below it so far.
     pub fn report(&self, source: &S) -> Report {
         let (mut counts, inputs) = self.work.report(source);

@@ -28,6 +28,13 @@ macro_rules! each_source {
     };
 }
 
+impl IterSource {
+    /// Releases the entries that it holds. Not positioned afterwards.
+    fn release(&mut self) {
+        each_source!(self, inner => inner.release());
+    }
+}
+
 impl Pass for IterSource {
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> Result<()> {
         each_source!(self, inner => inner.pass_forward(cover, high))
@@ -173,6 +180,16 @@ impl PartitionIter {
             full_seq: 0,
             tree: None,
         }
+    }
+
+    /// Releases the blocks, and the copies of entries, that it holds. It keeps its memtables and files. Not valid until
+    /// the next seek.
+    pub fn release(&mut self) {
+        self.position = Position::Nowhere;
+        self.merge.release(IterSource::release);
+        self.key = Vec::new();
+        self.value = Vec::new();
+        self.chain = Chain::default();
     }
 
     /// Moves to the first key.

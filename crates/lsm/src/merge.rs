@@ -28,6 +28,12 @@ impl<I: EntryIter> Merge<I> {
         Self { sources, heap, direction: Direction::Forward }
     }
 
+    /// Has each source release what it holds at its position. Not positioned afterwards.
+    pub(crate) fn release(&mut self, release: impl Fn(&mut I)) {
+        self.heap.clear();
+        self.sources.iter_mut().for_each(release);
+    }
+
     /// The index of the source that holds the current entry.
     pub fn source(&self) -> Option<usize> {
         self.heap.first().copied()

@@ -22,6 +22,11 @@ impl RunIter {
         Self { run, at: 0, inner: None, fill_cache }
     }
 
+    /// Releases the blocks that it holds. Not positioned afterwards.
+    pub fn release(&mut self) {
+        self.inner = None;
+    }
+
     /// Moves to the file at `index`; false if there is no such file.
     fn enter(&mut self, index: usize) -> Result<bool> {
         if self.inner.is_some() && self.at == index {

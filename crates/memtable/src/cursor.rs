@@ -77,6 +77,11 @@ impl Cursor {
         self.backward(contents);
     }
 
+    /// Releases the copies. Not valid until the next seek.
+    pub(crate) fn release(&mut self) {
+        (self.batch, self.bytes, self.at) = (Vec::new(), Vec::new(), 0);
+    }
+
     #[inline]
     pub(crate) fn next(&mut self, contents: &Contents) {
         if self.at + 1 < self.batch.len() {

@@ -50,6 +50,14 @@ impl MemtableIter {
         self.table.last_seq().is_some_and(|last| last < seq)
     }
 
+    /// Releases the copies of entries that it holds. Not valid until the next seek.
+    pub fn release(&mut self) {
+        match &mut self.mode {
+            Mode::Frozen(walk) => walk.place = NONE,
+            Mode::Growing(cursor) => cursor.release(),
+        }
+    }
+
     /// Moves the walk to the position that `f` returns, or the cursor by `g`.
     #[inline]
     fn navigate(

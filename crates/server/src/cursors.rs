@@ -71,8 +71,10 @@ impl Documents {
 
     /// Releases what is needed only while a batch is read.
     pub(crate) fn pause(&mut self) {
-        if let Self::Tail(cursor) = self {
-            cursor.tail.pause();
+        match self {
+            Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.pause(),
+            Self::Tail(cursor) => cursor.tail.pause(),
+            Self::List(_) => {}
         }
     }
 

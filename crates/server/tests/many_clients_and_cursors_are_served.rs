@@ -131,3 +131,37 @@ fn cursors_that_are_left_make_room_for_others() {
     let batch = reply.get("cursor").and_then(Value::as_map).and_then(|cursor| cursor.get("nextBatch"));
     assert_eq!(batch.and_then(Value::as_array).map(<[Value]>::len), Some(2), "{reply}");
 }
+
+/// A scan under way is at a document of each partition, in a block of a file or copied out of a memtable.
+#[test]
+fn cursors_that_are_left_hold_no_large_documents() {
+    const CURSORS: usize = 60;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::builder().memory(64 << 20).open(dir.path().join("db")).unwrap();
+    let text = "x".repeat(1 << 20);
+    for name in ["in_files", "in_memtables"] {
+        let large = db.collection(name);
+        (0..12).for_each(|id| drop(large.insert_one(doc! {"_id": id, "text": (text.as_str())}).unwrap()));
+        if name == "in_files" {
+            db.flush().unwrap();
+        }
+    }
+    let served = Running::of(&db, Config::default());
+    let mut client = served.client();
+    for name in ["in_files", "in_memtables"] {
+        let open = || doc! {"find": name, "batchSize": 1, "projection": {"_id": 1}};
+        client.run("main", open());
+        let before = memory();
+        let mut last = 0;
+        for _ in 0..CURSORS {
+            last = number(&client.run("main", open()), &["cursor", "id"]);
+        }
+        // Four documents each would be 240 MB.
+        let grown = memory().saturating_sub(before);
+        assert!(grown < CURSORS << 20, "{grown} bytes for {CURSORS} cursors of documents {name}");
+        let reply = client.run("main", doc! {"getMore": last, "collection": name});
+        let batch = reply.get("cursor").and_then(Value::as_map).and_then(|cursor| cursor.get("nextBatch"));
+        assert_eq!(batch.and_then(Value::as_array).map(<[Value]>::len), Some(11), "{reply}");
+    }
+}

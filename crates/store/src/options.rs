@@ -124,6 +124,9 @@ const RESERVED_FILES: u64 = 4;
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
 const JOB_BYTES: usize = 24 << 20;
+/// A batch may have this many bytes under any budget: a document of 16 MiB, and what is written with it. It is alone
+/// in memory then ([`crate::admission`]).
+const BATCH_BYTES_ALWAYS: usize = 18 << 20;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
@@ -164,9 +167,14 @@ impl Options {
         self.memory_bytes / 5 * 2
     }
 
+    /// The bytes of a log record at which callers that can divide their work begin another batch.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        (self.memtable_bytes() / 2).min(256 << 20)
+    }
+
     /// The largest batch, in bytes of its log record.
     pub(crate) fn max_batch_bytes(&self) -> usize {
-        (self.memtable_bytes() / 2).min(256 << 20)
+        self.tuning.max_batch_bytes.unwrap_or(self.batch_bytes().max(BATCH_BYTES_ALWAYS))
     }
 
     /// The length of a log segment in bytes.

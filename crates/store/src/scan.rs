@@ -214,6 +214,36 @@ impl Scan {
         self.order.clear();
     }
 
+    /// Releases the blocks and entries that the scan holds, for a time in which it is not read. The next key is looked up again.
+    ///
+    /// ```
+    /// # use alluvium_store::{Bounds, Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let mut batch = store.batch();
+    /// # batch.put(pets, b"rex", b"dog");
+    /// # batch.put(pets, b"tom", b"cat");
+    /// # store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(pets, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, Some((&b"rex"[..], &b"dog"[..])));
+    /// scan.pause();
+    /// assert_eq!(scan.next()?, Some((&b"tom"[..], &b"cat"[..])));
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn pause(&mut self) {
+        // At the end of the range it stays there.
+        if let Some(at) = self.order.pop() {
+            self.from.clear();
+            self.from.extend_from_slice(self.iters[at].key());
+            if !self.reverse {
+                self.from.push(0);
+            }
+            self.started = false;
+        }
+        self.order.clear();
+        self.iters.iter_mut().for_each(PartitionIter::release);
+    }
+
     fn start(&mut self) -> Result<()> {
         self.started = true;
         for at in 0..self.iters.len() {

@@ -42,6 +42,8 @@ pub struct Tuning {
     /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use.
     /// Documents that would need more are written without one.
     pub max_definitions: Option<u32>,
+    /// The largest batch, in bytes of its log record.
+    pub max_batch_bytes: Option<usize>,
     /// For the layer above: the bytes that it gathers in memory at a time: entries for an index,
     /// numbers of documents, matching keys, documents that are sorted.
     pub gather_bytes: Option<usize>,

@@ -2,17 +2,18 @@
 
 use alluvium::{Database, Error, Map, Value};
 
-fn open(env: &alluvium_env::Env, memory: usize, at_a_time: usize) -> Database {
-    let tuning = alluvium_store::Tuning { gather_bytes: Some(at_a_time), ..alluvium_store::Tuning::default() };
+fn open(env: &alluvium_env::Env, batch: Option<usize>, at_a_time: usize) -> Database {
+    let (gather_bytes, max_batch_bytes) = (Some(at_a_time), batch);
+    let tuning = alluvium_store::Tuning { gather_bytes, max_batch_bytes, ..alluvium_store::Tuning::default() };
     let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
-    Database::builder().env(env.clone()).options(options).memory(memory).partitions(2).open("db").unwrap()
+    Database::builder().env(env.clone()).options(options).partitions(2).open("db").unwrap()
 }
 
 #[test]
 fn the_others_expire() {
     let env = alluvium_env::Env::in_memory(1);
-    // This batch exceeds the limit of a database with a smaller budget.
-    let db = open(&env, 256 << 20, 1 << 20);
+    // These documents exceed what a batch may have later.
+    let db = open(&env, None, 1 << 20);
     let c = db.collection("c");
     c.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
@@ -28,7 +29,7 @@ fn the_others_expire() {
     db.close().unwrap();
 
     // Deletes fewer at a time than cannot be deleted.
-    let db = open(&env, 8 << 20, 2);
+    let db = open(&env, Some(1 << 20), 2);
     let c = db.collection("c");
     let error = db.delete_expired().unwrap_err();
     assert!(matches!(error, Error::Store(alluvium_store::Error::BatchTooLarge { .. })), "{error}");

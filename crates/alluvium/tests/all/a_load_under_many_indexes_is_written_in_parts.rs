@@ -171,7 +171,11 @@ fn a_load_goes_on_with_the_line_that_ended_it() {
 
 #[test]
 fn a_document_that_fits_into_no_batch_is_named() {
-    let (_db, c) = database(SMALL, false);
+    let tuning = alluvium_store::Tuning { max_batch_bytes: Some(SMALL / 5), ..alluvium_store::Tuning::default() };
+    let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
+    let env = alluvium_env::Env::in_memory(1);
+    let db = Database::builder().env(env).options(options).memory(SMALL).partitions(2).open("db").unwrap();
+    let c = indexed(&db, false);
     let elements: Vec<String> = (0..60_000).map(|element| element.to_string()).collect();
     let mut lines = documents();
     lines[700] = format!(r#"{{"_id": 700, "a": [{}]}}"#, elements.join(","));

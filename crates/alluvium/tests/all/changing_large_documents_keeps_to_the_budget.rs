@@ -25,7 +25,9 @@ fn set_text(c: &Collection, id: i32, bytes: usize) -> alluvium::Result<u32> {
 
 #[test]
 fn what_no_batch_may_have_is_refused_by_name() {
-    let db = database();
+    let tuning = alluvium_store::Tuning { max_batch_bytes: Some(1 << 20), ..alluvium_store::Tuning::default() };
+    let options = alluvium_store::Options { tuning, ..alluvium_store::Options::default() };
+    let db = Database::builder().env(alluvium_env::Env::in_memory(1)).options(options).open("db").unwrap();
     let c = db.collection("c");
     c.insert_one(r#"{"_id":1,"text":"short"}"#).unwrap();
     let before = c.get(1).unwrap();

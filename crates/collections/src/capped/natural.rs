@@ -61,6 +61,12 @@ impl NaturalScan {
         Ok(Some((&self.key, &self.row)))
     }
 
+    /// Releases what it holds of the documents, for a time in which it is not read.
+    pub fn pause(&mut self) {
+        self.scan.pause();
+        self.row = Vec::new();
+    }
+
     /// The number of the document that was returned last.
     pub fn number(&self) -> u64 {
         self.number

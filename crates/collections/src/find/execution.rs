@@ -159,6 +159,11 @@ impl Execution {
         on!(&self.operators, execution => execution.bytes_ahead())
     }
 
+    /// Releases what the scans hold of the store, for a time in which nothing is read.
+    pub fn pause(&mut self) {
+        on!(&mut self.operators, execution => execution.pause());
+    }
+
     /// The next document, projected as the query requests.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         let Some(document) = self.next_raw()? else { return Ok(None) };

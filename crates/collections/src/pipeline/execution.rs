@@ -1,13 +1,13 @@
 //! Pipelines on their way.
 
-use super::host::{Head, LocalHost};
+use super::host::{Head, LocalHost, Queries};
 use super::read_only::ReadOnlyHost;
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{
-    Explanation, Hint, IndexHint, Query, collated, known_variables, limited, memory_bytes_max, moment, moment_of,
-    project, stage_bytes_max,
+    Execution, Explanation, Hint, IndexHint, Query, collated, known_variables, limited, memory_bytes_max, moment,
+    moment_of, project, stage_bytes_max,
 };
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
@@ -104,9 +104,23 @@ impl Stages {
 }
 
 impl PipelineRun {
-    /// The bytes of the documents that its query has read ahead.
+    /// The bytes of the documents that its queries have read ahead.
     pub(crate) fn bytes_ahead(&self) -> usize {
-        self.head.as_ref().map_or(0, |head| head.lock().bytes_ahead())
+        let mut bytes = 0;
+        self.for_each_query(|query| bytes += query.bytes_ahead());
+        bytes
+    }
+
+    /// As [`Execution::pause`], for all of its queries.
+    pub(crate) fn pause(&mut self) {
+        self.for_each_query(Execution::pause);
+    }
+
+    fn for_each_query(&self, mut visit: impl FnMut(&mut Execution)) {
+        match &self.stages {
+            Stages::Local(execution) => execution.host().queries.for_each(visit),
+            Stages::ReadOnly(_) => self.head.iter().for_each(|head| visit(&mut head.lock())),
+        }
     }
 
     /// Parses, plans and begins a pipeline over a collection; one that does not exist is empty. If
@@ -191,6 +205,7 @@ impl PipelineRun {
             depth: 0,
             stages_around: 0,
             memory: engine.store().query_memory(),
+            queries: Queries::default(),
         };
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))

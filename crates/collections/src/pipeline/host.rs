@@ -20,7 +20,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::{MAX_LEVELS, MAX_STAGES, Record, RecordRef, Stage};
 use alluvium_store::{Durability, QueryMemory};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The collections of a logical database, at a snapshot.
 #[derive(Clone)]
@@ -42,10 +42,33 @@ pub(super) struct LocalHost {
     pub stages_around: usize,
     /// The account of the query, with all pipelines within it.
     pub memory: QueryMemory,
+    /// The queries of all pipelines, which share this.
+    pub queries: Queries,
 }
 
 /// The query at the head of a pipeline, which reports its plan and its cost.
 pub(super) type Head = Arc<Mutex<Execution>>;
+
+/// The queries of a pipeline and of those within it that are under way.
+#[derive(Clone, Default)]
+pub(super) struct Queries(Arc<Mutex<Vec<Weak<Mutex<Execution>>>>>);
+
+impl Queries {
+    fn add(&self, query: &Head) {
+        let mut queries = self.0.lock();
+        // Now and then, those that have ended are forgotten: a stage may begin one for each document.
+        if queries.len().is_power_of_two() {
+            queries.retain(|query| query.strong_count() > 0);
+        }
+        queries.push(Arc::downgrade(query));
+    }
+
+    pub fn for_each(&self, mut visit: impl FnMut(&mut Execution)) {
+        // A query may begin others while it is visited, so this lock is not held then.
+        let queries: Vec<Head> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
+        queries.iter().for_each(|query| visit(&mut query.lock()));
+    }
+}
 
 /// The documents that a query finds.
 pub(super) struct Found(pub Head, pub Limits);
@@ -126,6 +149,7 @@ impl LocalHost {
         let query = Query { hint, ..query };
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
         let found = Arc::new(Mutex::new(Execution::within(view, query, timed, self.memory.clone())?));
+        self.queries.add(&found);
         let execution =
             PipelineExecution::new(host, Box::new(Found(found.clone(), settings.limits.clone())), rest, settings);
         Ok((Some(found), execution))

@@ -36,6 +36,11 @@ impl<H: Host + 'static> PipelineExecution<H> {
         self.root.next(&mut self.run)
     }
 
+    /// The host.
+    pub fn host(&self) -> &H {
+        &self.run.host
+    }
+
     /// The counters of the stages.
     pub fn reports(&self) -> &[StageReport] {
         &self.run.reports

@@ -4,7 +4,6 @@ use super::Step;
 use crate::item::{Demand, Item};
 use crate::run::Run;
 use crate::source::Source;
-use alluvium_document::Document;
 
 /// A batch whose items are removed one by one.
 pub(crate) struct Buffer<E> {
@@ -27,7 +26,7 @@ impl<E> Buffer<E> {
     /// The bytes of the rows that were read ahead.
     pub fn bytes(&self) -> usize {
         let ahead = self.items.iter().skip(self.next);
-        ahead.filter_map(|item| item.document.as_ref()).map(Document::row_len).sum()
+        ahead.map(Item::row_len).sum()
     }
 
     /// The next item. Pulls a batch of `demand` items if the buffer is empty.

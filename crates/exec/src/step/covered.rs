@@ -117,6 +117,10 @@ impl<S: Source> Covered<S> {
         Ok(Item { key, document: Some(Document::from_map(&values)?), whole: false })
     }
 
+    pub fn pause(&mut self, source: &S) {
+        self.entries.pause(source);
+    }
+
     pub fn counts(&self, source: &S) -> Counts {
         self.entries.counts(source)
     }

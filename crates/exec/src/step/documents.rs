@@ -48,6 +48,12 @@ impl<S: Source> DocumentScan<S> {
         self.scan.as_ref().map_or(Ok(Vec::new()), |scan| run.source.split_documents(scan))
     }
 
+    pub fn pause(&mut self, source: &S) {
+        if let Some(scan) = &mut self.scan {
+            source.pause_documents(scan);
+        }
+    }
+
     pub fn examined(&self, source: &S) -> u64 {
         self.scan.as_ref().map_or(0, |scan| source.documents_examined(scan))
     }

@@ -52,6 +52,10 @@ impl<S: Source> Fetch<S> {
         Ok(())
     }
 
+    pub fn pause(&mut self, source: &S) {
+        self.entries.pause(source);
+    }
+
     /// The counts of the documents, and below them those of the entries.
     pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
         let counts = self.entries.counts(source);

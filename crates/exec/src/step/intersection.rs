@@ -105,6 +105,11 @@ impl<S: Source> Intersection<S> {
         Ok(())
     }
 
+    pub fn pause(&mut self, source: &S) {
+        self.first.pause(source);
+        self.second.pause(source);
+    }
+
     pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
         let below = |entries: &EntryReader<S>| {
             let Counts { keys, seeks, spent, .. } = entries.counts(source);

@@ -21,6 +21,10 @@ impl<S: Source> Limit<S> {
         &self.input
     }
 
+    pub fn input_mut(&mut self) -> &mut Step<S> {
+        &mut self.input
+    }
+
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let open_ended = demand.open_ended && self.remaining == u64::MAX;
         while self.remaining > 0 {

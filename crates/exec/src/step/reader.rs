@@ -40,6 +40,13 @@ impl<S: Source> EntryReader<S> {
         self.walk.plan()
     }
 
+    /// As [`Source::pause_entries`].
+    pub fn pause(&mut self, source: &S) {
+        if let Some(scan) = &mut self.scan {
+            source.pause_entries(scan);
+        }
+    }
+
     /// Replaces the batch by the next one; it is empty at the end.
     pub fn fill(&mut self, run: &mut Run<S>, most: usize) -> Result<(), S::Error> {
         if let Some(error) = self.failed.take() {

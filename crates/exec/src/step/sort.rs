@@ -53,6 +53,10 @@ impl<S: Source> Sorting<S> {
         &self.input
     }
 
+    pub fn input_mut(&mut self) -> &mut Step<S> {
+        &mut self.input
+    }
+
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         if matches!(self.state, State::Waiting) {
             self.state = self.gather(run)?;
@@ -229,7 +233,7 @@ impl<'a, S: Source> Gathering<'a, S> {
     /// Adds one of the first documents, with the current key.
     fn add_first(&mut self, item: Item) -> Result<(), S::Error> {
         let Kept::First(top) = &mut self.kept else { return Ok(()) };
-        let bytes = item.document.as_ref().map_or(0, Document::row_len) + item.key.len() + OVERHEAD;
+        let bytes = item.row_len() + item.key.len() + OVERHEAD;
         let mut item = Some(item);
         let refused = match top.offer(&self.key, bytes, || item.take().unwrap_or_default()) {
             Ok(_) if top.bytes() <= self.account.bytes() || self.account.grow(top.bytes()) => return Ok(()),

@@ -136,6 +136,19 @@ impl<S: Source> Union<S> {
         Ok(true)
     }
 
+    pub fn pause(&mut self, source: &S) {
+        self.branches.iter_mut().for_each(|branch| branch.step.pause(source));
+    }
+
+    /// The bytes of the documents that the branches have read ahead.
+    pub fn bytes_ahead(&self) -> usize {
+        let ahead = |branch: &Branch<S>| {
+            let head = branch.head.as_ref().map_or(0, |(key, item)| key.len() + item.row_len());
+            head + branch.buffer.bytes() + branch.step.bytes_ahead()
+        };
+        self.branches.iter().map(ahead).sum()
+    }
+
     pub fn reports(&self, source: &S) -> Vec<Report> {
         self.branches.iter().map(|branch| branch.step.report(source)).collect()
     }

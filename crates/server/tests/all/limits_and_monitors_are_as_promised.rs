@@ -2,6 +2,7 @@
 
 use crate::common::{Client, Running};
 use alluvium::{Database, Map, Value, doc};
+use alluvium_document::bson::document_size;
 use alluvium_server::{Config, Server, TlsFiles};
 use rcgen::generate_simple_self_signed;
 use std::io::{Read, Write};
@@ -29,6 +30,28 @@ fn there_are_as_many_connections_as_allowed() {
         is_served(&mut server.client())
     });
     assert!(found);
+}
+
+/// `maxBsonObjectSize` of `hello` is what the server can store, whatever memory it has.
+#[test]
+fn the_largest_document_is_stored_with_the_least_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::builder().memory(8 << 20).open(dir.path().join("db")).unwrap();
+    let server = Running::of(&db, Config::default());
+    let mut client = server.client();
+    let hello = client.ok("admin", doc! {"hello": 1});
+    let most = hello.get("maxBsonObjectSize").and_then(Value::as_i64).and_then(|most| usize::try_from(most).ok());
+    let mut document = doc! {"_id": 1, "n": 1, "text": ""};
+    let room = most.unwrap() - document_size(&document);
+    document.insert("text", "x".repeat(room).as_str());
+    client.send("shop", doc! {"insert": "pets"}, &[("documents", &[document.clone()])], 0);
+    let reply = client.reply();
+    assert_eq!(reply.get("n").and_then(Value::as_i64), Some(1), "{:?}", reply.get("writeErrors"));
+    let change = doc! {"q": {"_id": 1}, "u": {"$inc": {"n": 1}}};
+    let reply = client.ok("shop", doc! {"update": "pets", "updates": [change]});
+    assert_eq!(reply.get("nModified").and_then(Value::as_i64), Some(1), "{reply}");
+    document.insert("n", 2);
+    assert!(client.documents("shop", doc! {"find": "pets"}) == [document]);
 }
 
 /// Go's driver 2.10.0 fills messages up to the length that `hello` says (its test "bulk write with large messages"). Such a

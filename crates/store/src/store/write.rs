@@ -170,7 +170,22 @@ impl Store {
         self.locks.acquire(wanted.collect())
     }
 
-    /// The largest batch that the memory budget allows, in bytes.
+    /// The bytes of a batch beyond which work that can be divided is better written in several.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// assert!(store.batch_bytes() <= store.max_batch_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn batch_bytes(&self) -> usize {
+        self.options.batch_bytes()
+    }
+
+    /// The largest batch that the memory budget allows, in bytes: 18 MiB or more, so that any document of MongoDB's
+    /// greatest size fits.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -105,6 +105,7 @@ fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
         max_range_bytes: [None, Some(200)][rng.usize(0..2)],
         full_range_bytes: None,
         max_definitions: [None, Some(1), Some(6)][rng.usize(0..3)],
+        max_batch_bytes: None,
         gather_bytes: [None, Some(2), Some(100), Some(600)][rng.usize(0..4)],
     }
 }

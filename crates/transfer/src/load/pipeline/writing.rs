@@ -39,7 +39,10 @@ impl<'a> Load<'a> {
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let (rows, same_indexes) = target.for_current_indexes(rows)?;
         let overhead_bytes = target.overhead_bytes(&parsed);
-        if rows.encoded_bytes() + overhead_bytes > target.store().max_batch_bytes() && count > 0 {
+        // One document is refused by its line only if no batch may have it.
+        let store = target.store();
+        let most = if count > 1 { store.batch_bytes() } else { store.max_batch_bytes() };
+        if rows.encoded_bytes() + overhead_bytes > most && count > 0 {
             drop(same_indexes);
             return self.write_parts(target, parsed, rows, before);
         }
