@@ -3,7 +3,7 @@
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::moment;
+use crate::find::moment_in;
 use crate::names::FullName;
 use crate::options::View;
 use alluvium_document::Value;
@@ -38,7 +38,7 @@ fn check(engine: &EngineHandle, view: &View) -> Result<()> {
 }
 
 fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>) -> Result<Pipeline> {
-    let moment = moment(&engine.env, engine.memory()).collated(collation.cloned());
+    let moment = moment_in(engine).collated(collation.cloned());
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
