@@ -26,7 +26,13 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if collection.identity()?.is_none() {
         return Err(CommandError::namespace_not_found(format!("ns does not exist: {namespace}")));
     }
-    let list: Vec<_> = collection.indexes()?.into_iter().map(|index| listing::definition(index.definition)).collect();
+    let mut list: Vec<_> =
+        collection.indexes()?.into_iter().map(|index| listing::definition(index.definition)).collect();
+    // The index of the `_id`s is that of the option, as in MongoDB.
+    if let (Some(clustered), Some(first)) = (collection.options()?.document("clusteredIndex"), list.first_mut()) {
+        *first = clustered.clone();
+        first.push("clustered", true);
+    }
     let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
