@@ -397,6 +397,27 @@ fn the_cluster_time_is_a_variable_of_queries_and_updates() {
     alone.connect().fails(10_071_200, "zoo", doc! {"find": "pets", "projection": {"t": "$$CLUSTER_TIME"}});
 }
 
+/// MongoDB 8.2 by documentdb's functional tests: core/cursors/commands/getMore and killCursors.
+#[test]
+fn numbers_of_cursors_are_of_64_bits_and_found_by_any_name() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}, {"_id": 2}]});
+    let id = cursor_of(&connection.ok("zoo", doc! {"find": "pets", "batchSize": 1}));
+    for wrong in [Value::Int32(7), Value::from(7.0)] {
+        connection.fails(14, "zoo", doc! {"getMore": (wrong), "collection": "pets"});
+    }
+    let more = || doc! {"getMore": (Value::Int64(id)), "collection": "pets"};
+    connection.fails(14, "zoo", with(more(), [("term", Value::Int32(1))]));
+    connection.fails(40_415, "zoo", with(more(), [("skip", Value::Int32(1))]));
+    connection.fails(40_415, "zoo", doc! {"killCursors": "pets", "cursors": [], "unknown": 1});
+    // Nothing is closed if one of the numbers is wrong.
+    connection.fails(14, "zoo", doc! {"killCursors": "pets", "cursors": [(Value::Int64(id)), "bad"]});
+    let killed = connection.ok("zoo", doc! {"killCursors": "others", "cursors": [null, (Value::Int64(id))]});
+    assert_eq!(killed.elements("cursorsKilled"), Some(&[Value::Int64(id)][..]));
+    connection.fails(43, "zoo", more());
+}
+
 #[test]
 fn a_bulk_write_to_a_name_that_cannot_exist_fails() {
     let world = World::new();

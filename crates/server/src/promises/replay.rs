@@ -149,6 +149,7 @@ fn an_entry_that_cannot_be_applied_is_reported() {
         (66, doc! {"op": "u", "ns": "zoo.pets", "o": {"$v": 2, "diff": {"u": {"_id": 7}}}, "o2": {"_id": 1}}),
         (3_318_200, doc! {"op": "i", "ns": "zoo.pets", "ui": (uuid(1)), "o": {"_id": 1}}),
         (115, of_command(doc! {"emptycapped": "pets"})),
+        (115, doc! {"op": "c", "ns": "local.$cmd", "o": {"create": "oplog.rs"}}),
         (115, doc! {"op": "c", "ns": "zoo.$cmd", "ui": (uuid(1)), "o": {"create": "others"}}),
     ] {
         let shown = entry.to_string();
