@@ -1,7 +1,7 @@
 //! `bulkWrite`: writes to several collections.
 
 use super::{Command, delete, update};
-use crate::batch::FirstBatch;
+use crate::batch::{FirstBatch, first_size};
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
@@ -68,6 +68,7 @@ struct Totals {
 }
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let size = first_size("bulkWrite", &call.body)?;
     let mut operations = Statements::take(call, "ops")?;
     let namespaces = call.take_documents("nsInfo")?;
     writes::check_count(operations.len())?;
@@ -112,7 +113,6 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
     }
     call.db = sent_to;
-    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let batch = FirstBatch::of_list(listing::documents(&results)?, "admin.$cmd.bulkWrite".to_owned());
     let mut builder = FirstBatch { size: size.unwrap_or(u64::MAX), is_own: true, ..batch }.reply(call)?;
     let Totals { errors, inserted, matched, modified, upserted, deleted } = totals;

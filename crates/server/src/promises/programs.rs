@@ -249,8 +249,24 @@ fn options_without_effect_are_kept() {
     // MongoDB 8.2 by documentdb's functional tests: test_listIndexes_collection_variants.py,
     // test_listCollections_collection_types.py.
     assert!(!list[0].contains("idIndex"), "{}", list[0]);
-    let indexes = batch(&connection.ok("zoo", doc! {"listIndexes": "pets"}));
+    let list = || doc! {"listIndexes": "pets"};
+    let indexes = batch(&connection.ok("zoo", list()));
     assert_eq!(indexes, [with(clustered, [("clustered", Value::Bool(true))])]);
+    // The same, test_listIndexes_errors.py and test_listIndexes_bson_type_errors.py.
+    let built = |name| (name, Value::Bool(true));
+    let wrapped = batch(&connection.ok("zoo", with(list(), [built("includeIndexBuildInfo")])));
+    assert_eq!(wrapped[0].document("spec"), Some(&indexes[0]));
+    let both = [built("includeIndexBuildInfo"), built("includeBuildUUIDs")];
+    connection.fails(72, "zoo", with(list(), both));
+    for (code, option) in [
+        (40_415, ("filter", Value::Map(doc! {"name": "a"}))),
+        (14, ("cursor", Value::Map(doc! {"batchSize": "abc"}))),
+        (40_415, ("cursor", Value::Map(doc! {"batchSize": 1, "unknown": true}))),
+        (2, ("cursor", Value::Map(doc! {"batchSize": (-1)}))),
+    ] {
+        connection.fails(code, "zoo", with(list(), [option]));
+    }
+    connection.fails(14, "admin", doc! {"bulkWrite": 1, "ops": [], "nsInfo": [], "cursor": {"batchSize": "abc"}});
     for (index, code) in [(doc! {"key": {"a": 1}, "unique": true}, 72), (doc! {"key": {"_id": 1}}, 40414)] {
         connection.fails(code, "zoo", doc! {"create": "others", "clusteredIndex": (index)});
     }
