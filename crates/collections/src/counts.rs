@@ -3,6 +3,7 @@
 use crate::capped;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::names::FullName;
 
 /// The number of documents, from what the collection knows about its writes: exact, unless a large collection has just
@@ -10,15 +11,16 @@ use crate::names::FullName;
 /// collection that does not exist.
 ///
 /// # Errors
-/// Errors of reading the store.
-pub fn documents(engine: &Engine, name: &FullName) -> Result<u64> {
+/// [`Error::Stopped`] and [`Error::MaxTimeExpired`] while they are counted; errors of reading the store.
+pub fn documents(engine: &Engine, name: &FullName, mut limits: Limits) -> Result<u64> {
+    limits.begin(&engine.env);
     let Some(state) = engine.catalog.find(name)? else { return Ok(0) };
     if state.order().is_some()
         && let Some(documents) = capped::documents(engine.store(), &state, name)?
     {
         return Ok(documents);
     }
-    match state.count.get(engine.store(), state.documents) {
+    match state.count.get(engine.store(), state.documents, &engine.env, &limits) {
         // It was dropped concurrently.
         Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => Ok(0),
         counted => counted,

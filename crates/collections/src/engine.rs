@@ -8,12 +8,14 @@ use crate::gathering::Gathering;
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
+use alluvium_document::Timestamp;
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_query::expression::Memory;
 use alluvium_query::update::Context;
 use alluvium_store::Store;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -30,13 +32,15 @@ pub struct Engine {
     pub(crate) encoders: Encoders,
     /// When the database was opened, in milliseconds since 1970.
     pub(crate) opened_ms: i64,
+    /// The value of `$$CLUSTER_TIME`, its seconds in the upper half; 0 without a cluster.
+    cluster_time: AtomicU64,
 }
 
 impl Engine {
     pub(crate) fn new(catalog: Catalog, env: Env) -> Self {
         let (tasks, gathering, encoders) = Default::default();
         let opened_ms = env.clock.unix_millis();
-        Self { catalog, env, tasks, gathering, encoders, opened_ms }
+        Self { catalog, env, tasks, gathering, encoders, opened_ms, cluster_time: AtomicU64::new(0) }
     }
 
     /// The key/value store.
@@ -47,6 +51,19 @@ impl Engine {
     /// The account of the values that expressions make.
     pub fn memory(&self) -> &Memory {
         self.catalog.memory()
+    }
+
+    /// Sets the value of `$$CLUSTER_TIME`, which later queries and updates have.
+    pub fn note_cluster_time(&self, time: Timestamp) {
+        let joined = u64::from(time.time) << 32 | u64::from(time.increment);
+        self.cluster_time.store(joined, Ordering::Relaxed);
+    }
+
+    /// The value of `$$CLUSTER_TIME`; `None` without a cluster.
+    pub(crate) fn cluster_time(&self) -> Option<Timestamp> {
+        let joined = self.cluster_time.load(Ordering::Relaxed);
+        let (time, increment) = ((joined >> 32) as u32, joined as u32);
+        (joined != 0).then_some(Timestamp { time, increment })
     }
 
     /// A snapshot of what is visible now.

@@ -21,7 +21,7 @@ pub(crate) use points::{Points, plan_points};
 pub(crate) use query::IndexHint;
 pub use query::Query;
 pub use request::{FindRequest, Hint, interrupt, limited, moment, moment_of};
-pub(crate) use request::{collated, known_variables};
+pub(crate) use request::{collated, known_variables, moment_in};
 
 /// Documents in a batch of a cursor, by default: MongoDB's number.
 pub const BATCH_SIZE: usize = 101;

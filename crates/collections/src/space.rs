@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use alluvium_env::{Env, OpenMode};
+use alluvium_store::Options;
 use std::path::Path;
 
 /// Bytes on disk per 100 bytes of JSON, for a database with too few documents for an estimate of
@@ -133,17 +134,22 @@ pub fn for_repair(env: &Env, from: &Path, to: &Path) -> Result<Space> {
 }
 
 /// The space that a load into a new database at `path` needs.
-pub fn for_new(env: &Env, path: &Path, input: InputBytes, reserve: u64) -> Space {
+pub fn for_new(env: &Env, path: &Path, input: InputBytes, options: &Options) -> Space {
+    let reserve = options.disk_reserve_at(env, existing(env, path));
     at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
+}
+
+/// The path, or the last directory above it that exists.
+fn existing<'a>(env: &Env, path: &'a Path) -> &'a Path {
+    let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
+    // A relative path has the current directory for an ancestor.
+    existing.unwrap_or(Path::new("."))
 }
 
 /// The free space at `path`, which need not exist.
 pub(crate) fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Space {
-    let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
-    // A relative path has the current directory for an ancestor.
-    let existing = existing.unwrap_or(Path::new("."));
     // If the system does not report the free space, a write that does not fit fails.
-    let available_bytes = env.fs.available_bytes(existing).unwrap_or(u64::MAX);
+    let available_bytes = env.fs.available_bytes(existing(env, path)).unwrap_or(u64::MAX);
     Space { needed_bytes, available_bytes, purpose }
 }
 

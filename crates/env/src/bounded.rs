@@ -157,7 +157,7 @@ impl Fs for BoundedFs {
     crate::forward_fs! {
         inner:
             rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link, try_lock,
-            try_lock_to_read, is_locked_here, available_bytes, is_same_disk,
+            try_lock_to_read, is_locked_here, available_bytes, capacity_bytes, is_same_disk,
     }
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {

@@ -149,7 +149,7 @@ impl Fs for DirectFs {
     crate::forward_fs! {
         inner:
             open_direct, rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link,
-            try_lock, try_lock_to_read, is_locked_here, available_bytes, is_same_disk, open_files_max,
+            try_lock, try_lock_to_read, is_locked_here, available_bytes, capacity_bytes, is_same_disk, open_files_max,
     }
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {

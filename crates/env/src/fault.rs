@@ -245,6 +245,11 @@ impl Fs for FaultFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         self.control.run(OpKind::Space, "read the free space at", path, || self.inner.available_bytes(path))
     }
+
+    /// Without faults: a caller that gets none takes a default.
+    fn capacity_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.capacity_bytes(path)
+    }
 }
 
 /// The range of bytes of a read or write.

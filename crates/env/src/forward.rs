@@ -33,6 +33,7 @@ macro_rules! forward_fs {
         }
     };
     (@available_bytes $f:ident) => { $crate::forward_fs!(=> $f.available_bytes(path: &Path) -> u64); };
+    (@capacity_bytes $f:ident) => { $crate::forward_fs!(=> $f.capacity_bytes(path: &Path) -> u64); };
     (@is_same_disk $f:ident) => { $crate::forward_fs!(=> $f.is_same_disk(one: &Path, other: &Path) -> bool); };
     (@open_files_max $f:ident) => {
         fn open_files_max(&self) -> Option<usize> {

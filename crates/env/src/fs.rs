@@ -81,6 +81,8 @@ pub trait Fs: Send + Sync {
     }
     /// The bytes that can still be written to the file system of `path`.
     fn available_bytes(&self, path: &Path) -> Result<u64>;
+    /// The bytes that the file system of `path` holds when it is full.
+    fn capacity_bytes(&self, path: &Path) -> Result<u64>;
     /// False if the two existing paths are on different disks, so that one can fill up without the
     /// other.
     fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool>;

@@ -298,6 +298,12 @@ impl Fs for MemFs {
         Ok(self.shared.space.available())
     }
 
+    fn capacity_bytes(&self, path: &Path) -> Result<u64> {
+        let names = self.shared.names.read();
+        names.node(self.place(&names, path)?).at("read the free space at", path)?;
+        Ok(self.shared.space.capacity.load(Ordering::SeqCst))
+    }
+
     fn is_same_disk(&self, _one: &Path, _other: &Path) -> Result<bool> {
         Ok(true)
     }

@@ -16,7 +16,7 @@ use crate::fs::{DirEntry, File, FileLock, Fs, OpenMode};
 use file::OsFile;
 use held::{HeldDir, Place};
 use lock::{LockKind, OsLock};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatVfs};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs;
 use std::io;
@@ -45,6 +45,20 @@ impl OsFs {
             Some((held, inside)) => Place::in_held(held, inside, path),
             None => Place::new(path),
         }
+    }
+
+    /// The figures of the file system that `path` is on.
+    fn volume(&self, path: &Path) -> Result<StatVfs> {
+        let place = self.place(path);
+        let found = match place.held {
+            None => rustix::fs::statvfs(path),
+            Some(_) => {
+                let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened = retry_on_intr(|| rustix::fs::openat(place.dir, place.path, flags, Mode::empty()));
+                opened.and_then(rustix::fs::fstatvfs)
+            }
+        };
+        found.map_err(|errno| place.error("read the free space at", errno))
     }
 
     /// The location of the name `path`: for a held directory, its name in the directory above.
@@ -224,17 +238,13 @@ impl Fs for OsFs {
     }
 
     fn available_bytes(&self, path: &Path) -> Result<u64> {
-        let place = self.place(path);
-        let found = match place.held {
-            None => rustix::fs::statvfs(path),
-            Some(_) => {
-                let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let opened = retry_on_intr(|| rustix::fs::openat(place.dir, place.path, flags, Mode::empty()));
-                opened.and_then(rustix::fs::fstatvfs)
-            }
-        };
-        let found = found.map_err(|errno| place.error("read the free space at", errno))?;
+        let found = self.volume(path)?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    fn capacity_bytes(&self, path: &Path) -> Result<u64> {
+        let found = self.volume(path)?;
+        Ok(found.f_blocks.saturating_mul(found.f_frsize))
     }
 
     fn is_same_disk(&self, one: &Path, other: &Path) -> Result<bool> {

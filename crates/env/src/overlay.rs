@@ -381,6 +381,10 @@ impl Fs for OverlayFs {
             None => self.inner.available_bytes(path),
         }
     }
+
+    fn capacity_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.capacity_bytes(path)
+    }
 }
 
 #[cfg(test)]

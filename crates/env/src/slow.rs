@@ -132,7 +132,7 @@ impl File for SlowFile {
 }
 
 impl Fs for SlowFs {
-    crate::forward_fs!(inner: exists, try_lock, try_lock_to_read, is_locked_here, available_bytes, is_same_disk, open_files_max);
+    crate::forward_fs!(inner: exists, try_lock, try_lock_to_read, is_locked_here, available_bytes, capacity_bytes, is_same_disk, open_files_max);
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
         Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, disk: self.disk.clone() }))

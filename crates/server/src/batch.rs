@@ -3,9 +3,9 @@
 use crate::call::Call;
 use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
-use crate::fields::Fields;
+use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::memory::Until;
-use alluvium::{Cursor, Document, DocumentError, Tail, Value};
+use alluvium::{Cursor, Document, DocumentError, Map, Tail, Value};
 use alluvium_document::{BsonBuilder, bson, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +23,22 @@ const FREE_BYTES: usize = 64 << 10;
 const CHARGED_BYTES: usize = 1 << 20;
 /// How long a batch that has to be whole waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(60);
+
+/// The fields of `cursor`.
+const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
+
+/// The most documents of the first batch of a command that makes its documents at once; `None` if the client does not
+/// say.
+///
+/// # Errors
+/// Error 14 for a size of another type, 40415 for an unknown field of `cursor`, 2 for a negative size.
+pub(crate) fn first_size(command: &str, body: &Map) -> CommandResult<Option<u64>> {
+    let Some(cursor) = body.document("cursor") else { return Ok(None) };
+    let owner = format!("{command}.cursor");
+    fields::check(&owner, CURSOR, cursor)?;
+    fields::refuse_unknown(&owner, CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
+    cursor.count("batchSize")
+}
 
 /// Why a batch has no more documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

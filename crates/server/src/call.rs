@@ -15,7 +15,7 @@ use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use crate::shared::Shared;
 use crate::slow::{self, Level};
-use alluvium::{Collection, Cursor, Map, Snapshot, Timestamp, Value, Written};
+use alluvium::{Collection, Cursor, Explanation, Map, Snapshot, Timestamp, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::{self, decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
@@ -146,9 +146,19 @@ impl Call<'_> {
     /// # Errors
     /// Error 73 if no collection can have it: then no statement runs.
     pub(crate) fn written_name(&self) -> CommandResult<String> {
-        match self.collection()?.identity().map_err(CommandError::from) {
+        let name = self.collection_name()?;
+        self.check_name(&self.db, name)?;
+        Ok(name.to_owned())
+    }
+
+    /// Checks the name of a collection that is written to.
+    ///
+    /// # Errors
+    /// Error 73 if no collection can have it.
+    pub(crate) fn check_name(&self, db: &str, name: &str) -> CommandResult<()> {
+        match self.shared.db.logical_database(db).collection(name).identity().map_err(CommandError::from) {
             Err(error) if error.code == INVALID_NAMESPACE => Err(error),
-            _ => Ok(self.collection_name()?.to_owned()),
+            _ => Ok(()),
         }
     }
 
@@ -274,9 +284,26 @@ impl Call<'_> {
         }
     }
 
-    /// Notes a statement of a write for the profiler, with its plan and its counts.
+    /// Notes the plan of the command for the profiler, if all commands are kept. The plan is made for this.
+    pub(crate) fn note_plan_of(&self, explain: impl FnOnce() -> CommandResult<Explanation>) {
+        if self.is_profiled() {
+            *self.plan.borrow_mut() = explain().ok().map(|plan| plan.to_map());
+        }
+    }
+
+    /// Notes for the profiler that the command read a count which the collection keeps.
+    pub(crate) fn note_fast_count(&self) {
+        if self.is_profiled() {
+            *self.plan.borrow_mut() = Some(slow::fast_count());
+        }
+    }
+
+    /// Notes a statement of a write on a collection of the call's database for the profiler, as an operation, with its
+    /// plan and its counts.
     pub(crate) fn note_statement(
         &self,
+        op: &str,
+        name: &str,
         collection: &Collection,
         statement: &Map,
         plan: Option<Map>,
@@ -285,7 +312,8 @@ impl Call<'_> {
         if self.shared.slow.level(&self.db) == Level::Off {
             return;
         }
-        let mut entry = Map::from([("command", Value::Map(statement.clone()))]);
+        let mut entry = Map::from([("op", Value::from(op)), ("ns", Value::from(format!("{}.{name}", self.db)))]);
+        entry.push("command", Value::Map(statement.clone()));
         slow::put_plan(&mut entry, plan, collection);
         counts.iter().for_each(|(name, count)| entry.push(*name, int(*count)));
         let mut carried_out = self.carried_out.borrow_mut();

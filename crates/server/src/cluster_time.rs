@@ -159,7 +159,16 @@ impl ClusterTime {
                 second = state.last.time;
             }
         }
-        state.give(self.db.store().visible(), second)
+        let time = state.give(self.db.store().visible(), second);
+        self.note(time);
+        time
+    }
+
+    /// Makes a time the value of `$$CLUSTER_TIME`.
+    fn note(&self, time: Timestamp) {
+        if self.in_set {
+            self.db.as_ref().note_cluster_time(time);
+        }
     }
 
     /// The first and the last time at which a state of the database is the latest one; `None` if it is too old.
@@ -231,6 +240,7 @@ impl ClusterTime {
             let first = state.number + 1;
             state.begin(Span { first, second: to.time, ordinal: to.increment.saturating_add(1) });
             state.last = to;
+            self.note(to);
         }
     }
 

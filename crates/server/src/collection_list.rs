@@ -51,8 +51,10 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
         info.push("uuid", collection_uuid::of(&collection)?);
     }
     let collation = options.get("collation").cloned();
+    // As in MongoDB, the option has the index of the `_id`s then.
+    let is_clustered = options.contains("clusteredIndex");
     let mut entry = entry(name, "collection", name_only, options, info);
-    if !name_only {
+    if !name_only && !is_clustered {
         entry.push("idIndex", Value::Map(id_index(collation)));
     }
     Ok(entry)

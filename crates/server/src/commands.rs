@@ -1,6 +1,7 @@
 //! The registry of commands; each has a file of its own.
 
 mod aggregate;
+mod apply_ops;
 mod build_info;
 mod bulk_write;
 mod capped;
@@ -310,6 +311,7 @@ static REGISTRY: &[Command] = &[
     merge_authorization::COMMAND,
     transactions::ABORT,
     aggregate::COMMAND,
+    apply_ops::COMMAND,
     login::AUTHENTICATE,
     maintenance::AUTO_COMPACT,
     build_info::COMMAND,

@@ -179,7 +179,6 @@ enum Entry {
     /// A thread reads it.
     Busy {
         stop: Arc<AtomicBool>,
-        namespace: String,
         user: Option<String>,
         session: Option<SessionId>,
     },
@@ -301,7 +300,6 @@ impl Cursors {
             Entry::Idle { cursor, .. } => {
                 let busy = Entry::Busy {
                     stop: Arc::clone(&cursor.stop),
-                    namespace: cursor.namespace.clone(),
                     user: cursor.user.clone(),
                     session: cursor.session.clone(),
                 };
@@ -335,11 +333,11 @@ impl Cursors {
     }
 
     /// Closes a cursor of a user; one that is read at the moment ends with an error.
-    pub(crate) fn kill(&self, id: i64, namespace: &str, user: Option<&str>) -> Killed {
+    pub(crate) fn kill(&self, id: i64, user: Option<&str>) -> Killed {
         let mut state = self.state.lock();
         let is_of = |entry: &Entry| match entry {
-            Entry::Idle { cursor, .. } => cursor.namespace == namespace && cursor.user.as_deref() == user,
-            Entry::Busy { namespace: of, user: by, .. } => of == namespace && by.as_deref() == user,
+            Entry::Idle { cursor, .. } => cursor.user.as_deref() == user,
+            Entry::Busy { user: by, .. } => by.as_deref() == user,
         };
         if !state.entries.get(&id).is_some_and(is_of) {
             return Killed::NotFound;

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Limit,
     /// A number of 32 bits.
     Int32,
+    /// A number of 64 bits.
+    Int64,
     /// A string.
     Text,
     /// The name of a collection.
@@ -152,6 +154,7 @@ impl Kind {
             Self::Integer | Self::Limit => is_integer(value),
             Self::Number => value.is_number(),
             Self::Int32 => matches!(value, Value::Int32(_)),
+            Self::Int64 => matches!(value, Value::Int64(_)),
             Self::Text | Self::Collection => is_text,
             Self::Document => is_map,
             Self::Array => matches!(value, Value::Array(_)),
@@ -183,6 +186,7 @@ impl Kind {
             Self::Bool => "bool",
             Self::BoolOrUuid => "[bool, binData]",
             Self::Int32 => "int",
+            Self::Int64 => "long",
             Self::Integer | Self::Number | Self::Limit => "[long, int, decimal, double]",
             Self::Text | Self::Collection => "string",
             Self::Document => "object",

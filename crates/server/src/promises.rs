@@ -5,6 +5,7 @@ mod audit;
 mod concerns;
 mod cursors;
 mod programs;
+mod replay;
 mod retries;
 mod sessions;
 mod settings;

@@ -11,6 +11,20 @@ pub(crate) fn is_of_server(namespace: &str) -> bool {
     collection.starts_with("system.") && !["system.users", "system.roles", "system.version"].contains(&collection)
 }
 
+/// The names of operation logs.
+const OPLOGS: [&str; 2] = ["local.oplog.rs", "local.oplog.$main"];
+
+/// Refuses the name of an operation log, which the server does not have.
+///
+/// # Errors
+/// Error 115.
+pub(crate) fn refuse_oplog(namespace: &str) -> CommandResult<()> {
+    match OPLOGS.contains(&namespace) {
+        true => Err(CommandError::not_supported(format!("there is no operation log yet: {namespace} cannot be read"))),
+        false => Ok(()),
+    }
+}
+
 /// The index that a command names.
 pub(crate) fn hint(body: &Map) -> Option<Hint> {
     match body.get("hint")? {

@@ -4,7 +4,9 @@ use crate::definitions::Definitions;
 use crate::error::{Error, Result};
 use crate::fold::Fold;
 use crate::tuning::Tuning;
+use alluvium_env::Env;
 use alluvium_sst::Compression;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +69,7 @@ pub struct Options {
     /// segment is made that would leave less (deletes leave half), and the write that needs one is
     /// refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
-    /// compactions keep; with the defaults 166 MiB.
+    /// compactions keep; with the defaults 166 MiB. It is at most a twentieth of the volume.
     pub disk_reserve_bytes: Option<u64>,
     /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default:
     /// `None`.
@@ -120,6 +122,8 @@ impl Default for Options {
 pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
 /// Sorted files that a compaction may have to write before it can remove any.
 const RESERVED_FILES: u64 = 4;
+/// A derived reserve is at most this part of the volume.
+const VOLUME_PARTS: u64 = 20;
 /// A sync ahead of a segment's end is not worth it for fewer bytes.
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
@@ -201,6 +205,22 @@ impl Options {
         }
         let derived = self.memtable_bytes() as u64 + RESERVED_FILES * self.sorted_file_bytes();
         self.disk_reserve_bytes.unwrap_or(derived)
+    }
+
+    /// As [`Options::disk_reserve`], for a store in a directory: a derived value is at most a
+    /// twentieth of the volume.
+    ///
+    /// ```
+    /// let env = alluvium_env::Env::in_memory(1);
+    /// let options = alluvium_store::Options::default();
+    /// assert!(options.disk_reserve_at(&env, "/".as_ref()) <= options.disk_reserve());
+    /// ```
+    pub fn disk_reserve_at(&self, env: &Env, dir: &Path) -> u64 {
+        let derived = self.disk_reserve();
+        match self.disk_reserve_bytes {
+            Some(_) => derived,
+            None => env.fs.capacity_bytes(dir).map_or(derived, |capacity| derived.min(capacity / VOLUME_PARTS)),
+        }
     }
 
     /// The log is synced in the background when more bytes than this are not synced.

@@ -5,7 +5,11 @@ use crate::aggregate::Aggregate;
 use crate::find::Find;
 use alluvium_collections::counts;
 use alluvium_collections::error::Result;
+use alluvium_collections::limits::Limits;
 use alluvium_document::{FromDocument, IntoDocument};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 impl<T> Collection<T> {
     /// A query for the documents that match a filter in MongoDB's language. `{}` matches all. Set
@@ -76,6 +80,27 @@ impl<T> Collection<T> {
     /// # Errors
     /// As for any read.
     pub fn estimated_count(&self) -> Result<u64> {
-        counts::documents(&self.target.engine, self.target.name()?)
+        self.estimated_count_within(Duration::ZERO, Arc::default())
+    }
+
+    /// As [`Collection::estimated_count`], within a time if the documents have to be counted; zero is no limit. Setting
+    /// `stop` to true ends it, too.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use std::time::Duration;
+    ///
+    /// let stop = std::sync::Arc::default(); // another thread may set it
+    /// assert_eq!(db.collection("pets").estimated_count_within(Duration::from_secs(1), stop)?, 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::MaxTimeExpired`], [`crate::Error::Stopped`]; as for any read.
+    pub fn estimated_count_within(&self, max_time: Duration, stop: Arc<AtomicBool>) -> Result<u64> {
+        let mut limits = Limits::default();
+        limits.set_max_time(max_time);
+        limits.stop = Some(stop);
+        counts::documents(&self.target.engine, self.target.name()?, limits)
     }
 }

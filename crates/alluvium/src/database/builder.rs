@@ -46,12 +46,7 @@ impl Builder {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn new_load_space(&self, path: impl AsRef<Path>, plain_bytes: u64, packed_bytes: u64) -> Space {
-        space::for_new(
-            &self.env,
-            path.as_ref(),
-            InputBytes { plain: plain_bytes, packed: packed_bytes },
-            self.options.disk_reserve(),
-        )
+        space::for_new(&self.env, path.as_ref(), InputBytes { plain: plain_bytes, packed: packed_bytes }, &self.options)
     }
 
     pub(crate) fn new() -> Self {
@@ -244,7 +239,7 @@ impl Builder {
     /// finish. A write whose log would use it is refused with [`crate::ErrorKind::NoSpace`];
     /// deletes may use half of it. The space is not allocated: only the free space of the disk is
     /// checked. 0 disables the check. Default: two fifths of the memory budget plus 64 MiB,
-    /// together 166 MiB with the default budget.
+    /// together 166 MiB with the default budget, but at most a twentieth of the volume.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 fn kept(c: &Collection) -> u64 {
-    counts::documents(&c.engine, &c.name).unwrap()
+    counts::documents(&c.engine, &c.name, Limits::default()).unwrap()
 }
 
 fn scanned(c: &Collection) -> u64 {
@@ -117,4 +117,25 @@ fn writers_beside_the_first_count_are_counted() {
         assert_eq!(kept(&c), scanned(&c));
         assert_eq!(c.state().count.state.lock().known.unwrap().uncertain, 0);
     }
+}
+
+#[test]
+fn a_count_ends_at_its_limits_and_a_later_one_is_exact() {
+    let db = Database::with(Options { partitions: Some(2), ..Options::default() });
+    let c = db.collection("pets");
+    c.writer().insert(&(0..500).map(document).collect::<Vec<_>>()).unwrap();
+    let stopped = Limits { stop: Some(Arc::new(AtomicBool::new(true))), ..Limits::default() };
+    let mut late = Limits::default();
+    late.set_max_time(std::time::Duration::from_nanos(1));
+    late.begin(&c.engine.env);
+    for (limits, expected) in [(stopped, "Stopped"), (late, "MaxTimeExpired")] {
+        let error = counts::documents(&c.engine, &c.name, limits).unwrap_err();
+        assert!(format!("{error:?}").starts_with(expected), "{error:?}");
+        // Writes after it are noted, and not counted twice.
+        c.put(1000, r#"{"n": 1}"#);
+    }
+    c.writer().insert(&[document(2000)]).unwrap();
+    assert_eq!((kept(&c), scanned(&c)), (502, 502));
+    c.writer().insert(&[document(2001)]).unwrap();
+    assert_eq!(kept(&c), 503);
 }

@@ -128,9 +128,14 @@ pub fn moment(env: &Env, memory: &Memory) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64()).counted_in(memory.clone())
 }
 
-/// As [`moment`], for a query of a collection or a view: with its collation.
+/// As [`moment`], for a query of a database: with its cluster time.
+pub(crate) fn moment_in(engine: &Engine) -> Variables {
+    moment(&engine.env, engine.memory()).at_cluster_time(engine.cluster_time())
+}
+
+/// As [`moment_in`], for a query of a collection or a view: with its collation.
 pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
-    moment(&engine.env, engine.memory()).collated(engine.catalog.collation(name))
+    moment_in(engine).collated(engine.catalog.collation(name))
 }
 
 /// The moment of a query with these limits: they also end the evaluation of an expression that visits many elements.
@@ -178,11 +183,7 @@ pub(crate) fn known_variables(
     let mut variables = moment;
     for (name, value) in given.transpose()?.unwrap_or_default().entries {
         let name = name.as_str().unwrap_or_default();
-        // A server that is a member of a replica set sets it.
-        let is_cluster_time = name == "CLUSTER_TIME" && matches!(value, Value::Timestamp(_));
-        if !is_cluster_time {
-            check_variable(name).map_err(PipelineError::from)?;
-        }
+        check_variable(name).map_err(PipelineError::from)?;
         let expression = Expression::parse_in(&value, &variables).map_err(PipelineError::from)?;
         let value = expression.evaluate(&mut Scope::of_map(&Map::new())).map_err(PipelineError::from)?;
         variables = variables.with(name, value);

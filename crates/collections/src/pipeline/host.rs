@@ -141,7 +141,7 @@ impl LocalHost {
         if let Some(first) = stages.first_mut()
             && let Stage::Statistics(which) = first
         {
-            *first = Stage::Documents(statistics::of(&self.engine, name, which)?);
+            *first = Stage::Documents(statistics::of(&self.engine, name, which, &self.settings.limits)?);
             return Ok((None, self.begin_alone(stages, timed)));
         }
         let settings = Settings { timed, ..self.settings.clone() };

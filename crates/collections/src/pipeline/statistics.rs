@@ -3,9 +3,10 @@
 use crate::counts;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{Execution, FindRequest, Query, moment};
+use crate::find::{Execution, FindRequest, Query, moment_in};
 use crate::index_stats::index_stats;
 use crate::indexes::id_definition;
+use crate::limits::Limits;
 use crate::names::FullName;
 use crate::view::CollectionView;
 use alluvium_document::{Map, Value};
@@ -16,7 +17,7 @@ use alluvium_store::TreeStats;
 const SAMPLE: u64 = 200;
 
 /// The figures of a collection as documents.
-pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> Result<Vec<Map>> {
+pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics, limits: &Limits) -> Result<Vec<Map>> {
     match which {
         Statistics::Indexes => of_indexes(engine, name),
         Statistics::Collection { count, storage_scale } => {
@@ -24,11 +25,11 @@ pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics) -> 
             map.push("localTime", Value::DateTime(engine.env.clock.unix_millis()));
             if let Some(scale) = storage_scale {
                 engine.catalog.require(name)?;
-                map.push("storageStats", storage(engine, name, *scale)?);
+                map.push("storageStats", storage(engine, name, *scale, limits)?);
             }
             if *count {
                 engine.catalog.require(name)?;
-                map.push("count", whole(counts::documents(engine, name)?));
+                map.push("count", whole(counts::documents(engine, name, limits.clone())?));
             }
             Ok(vec![map])
         }
@@ -67,7 +68,7 @@ fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Opt
     let view = CollectionView::open(engine, name, None)?;
     let mut request = FindRequest::new(Map::new());
     request.limit = Some(SAMPLE);
-    let mut documents = Execution::new(view, Query::new(request, moment(&engine.env, engine.memory()))?, false)?;
+    let mut documents = Execution::new(view, Query::new(request, moment_in(engine))?, false)?;
     let (mut bytes, mut found) = (0, 0);
     while let Some(document) = documents.next_raw()? {
         bytes += document.bson_size().unwrap_or_default() as u64;
@@ -79,14 +80,14 @@ fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Opt
 }
 
 /// The sizes of a collection: zeros if it does not exist.
-fn storage(engine: &EngineHandle, name: &FullName, scale: f64) -> Result<Map> {
+fn storage(engine: &EngineHandle, name: &FullName, scale: f64, limits: &Limits) -> Result<Map> {
     let state = engine.catalog.find(name)?;
     let (tree, indexes) = match &state {
         Some(state) => (engine.store().tree_stats(state.documents)?, index_stats(engine, name)?),
         None => (TreeStats::default(), Vec::new()),
     };
     let scaled = |bytes: u64| whole((bytes as f64 / scale) as u64);
-    let count = counts::documents(engine, name)?;
+    let count = counts::documents(engine, name, limits.clone())?;
     let (size, average) = match state.is_some() {
         true => sizes(engine, name, count)?,
         false => (0, None),

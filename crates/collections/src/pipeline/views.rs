@@ -3,7 +3,7 @@
 use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::find::{limited, moment};
+use crate::find::{limited, moment_in};
 use crate::names::FullName;
 use crate::options::View;
 use alluvium_document::Value;
@@ -40,7 +40,7 @@ fn check(engine: &EngineHandle, view: &View) -> Result<()> {
 
 /// The limits end the parser, too, and what it parses.
 fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>, limits: &Limits) -> Result<Pipeline> {
-    let moment = limited(moment(&engine.env, engine.memory()), limits, &engine.env).collated(collation.cloned());
+    let moment = limited(moment_in(engine), limits, &engine.env).collated(collation.cloned());
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 

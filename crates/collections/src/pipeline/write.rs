@@ -5,7 +5,7 @@ use crate::catalog::Incarnation;
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filling::{BATCH, BATCH_BYTES, Filling};
-use crate::find::{Execution, FindRequest, Query, interrupt, limited, moment};
+use crate::find::{Execution, FindRequest, Query, interrupt, limited, moment_in};
 use crate::ids;
 use crate::indexes;
 use crate::names::FullName;
@@ -192,7 +192,7 @@ fn find_id(to: &Destination<'_>, name: &FullName, merge: &MergeInto, filter: &Ma
     let mut request = FindRequest::new(filter.clone());
     request.limit = Some(1);
     request.limits = to.limits.clone();
-    let moment = moment(&to.engine.env, to.engine.memory()).collated(merge.around.collation().cloned());
+    let moment = moment_in(to.engine).collated(merge.around.collation().cloned());
     let query = Query::new(request, limited(moment, to.limits, &to.engine.env))?;
     Ok(Execution::new(view, query, false)?.next_raw()?.map(|document| document.id().clone()))
 }

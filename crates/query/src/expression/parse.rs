@@ -152,7 +152,11 @@ impl Parser<'_> {
                 None => fail(ErrorCode::Location51144, "there is no current time here for $$NOW"),
             },
             ("NOW", Some(_)) => Ok(Node::Missing),
-            ("CLUSTER_TIME", _) => fail(ErrorCode::Location10071200, "there is no $$CLUSTER_TIME without a cluster"),
+            ("CLUSTER_TIME", path) => match self.around.cluster_time() {
+                Some(_) if path.is_some() => Ok(Node::Missing),
+                Some(time) => Ok(Node::Constant(Value::Timestamp(time))),
+                None => fail(ErrorCode::Location10071200, "there is no $$CLUSTER_TIME without a cluster"),
+            },
             _ => {
                 let always = ["ROOT", "CURRENT", "REMOVE", "NOW"].into_iter();
                 let inner = self.variables.iter().map(String::as_str).filter(|name| !name.is_empty());

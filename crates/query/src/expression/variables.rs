@@ -5,7 +5,7 @@ use crate::collation::Collation;
 use crate::interrupt::Interrupt;
 use crate::memory::Memory;
 use crate::work::Bounds;
-use alluvium_document::Value;
+use alluvium_document::{Timestamp, Value};
 use std::sync::{Arc, OnceLock};
 
 /// Shared by the expressions and filters of a query: variables, such as those of `let`, the value of `$$NOW`, and the
@@ -15,6 +15,7 @@ pub struct Variables {
     /// The names, and the values if they are known.
     bindings: Vec<(Box<str>, Binding)>,
     now: Option<i64>,
+    cluster_time: Option<Timestamp>,
     random: Option<Chance>,
     collation: Option<Collation>,
     bounds: Bounds,
@@ -62,6 +63,7 @@ impl Variables {
     pub const NONE: Self = Self {
         bindings: Vec::new(),
         now: None,
+        cluster_time: None,
         random: None,
         collation: None,
         bounds: Bounds { interrupt: None, memory: None },
@@ -73,6 +75,13 @@ impl Variables {
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
         self.now = Some(now);
+        self
+    }
+
+    /// Sets the value of `$$CLUSTER_TIME`. Without it, expressions with `$$CLUSTER_TIME` are refused.
+    #[must_use]
+    pub fn at_cluster_time(mut self, time: Option<Timestamp>) -> Self {
+        self.cluster_time = time;
         self
     }
 
@@ -149,6 +158,10 @@ impl Variables {
     /// The value of `$$NOW`, if it is known.
     pub fn now(&self) -> Option<i64> {
         self.now
+    }
+
+    pub(super) fn cluster_time(&self) -> Option<Timestamp> {
+        self.cluster_time
     }
 
     pub(super) fn random(&self) -> Option<Arc<Random>> {

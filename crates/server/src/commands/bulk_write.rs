@@ -1,7 +1,7 @@
 //! `bulkWrite`: writes to several collections.
 
 use super::{Command, delete, update};
-use crate::batch::FirstBatch;
+use crate::batch::{FirstBatch, first_size};
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
@@ -68,6 +68,7 @@ struct Totals {
 }
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
+    let size = first_size("bulkWrite", &call.body)?;
     let mut operations = Statements::take(call, "ops")?;
     let namespaces = call.take_documents("nsInfo")?;
     writes::check_count(operations.len())?;
@@ -75,10 +76,14 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for operation in operations.each(call) {
         check(&operation?.fields, names.len())?;
     }
-    names.iter().try_for_each(|name| call.shared.write_block.check(&name.db))?;
+    for Namespace { db, collection, .. } in &names {
+        call.check_name(db, collection)?;
+        call.shared.write_block.check(db)?;
+    }
     call.number_statements(operations.len())?;
     let (ordered, errors_only) = (writes::is_ordered(&call.body), call.body.flag("errorsOnly"));
     let (mut totals, mut results) = (Totals::default(), Vec::new());
+    let sent_to = call.db.clone();
     for (at, operation) in operations.drain(call).enumerate() {
         let earlier = call.earlier_result(at);
         let is_repeated = earlier.is_some();
@@ -107,7 +112,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             break;
         }
     }
-    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
+    call.db = sent_to;
     let batch = FirstBatch::of_list(listing::documents(&results)?, "admin.$cmd.bulkWrite".to_owned());
     let mut builder = FirstBatch { size: size.unwrap_or(u64::MAX), is_own: true, ..batch }.reply(call)?;
     let Totals { errors, inserted, matched, modified, upserted, deleted } = totals;
@@ -202,7 +207,9 @@ fn write(
         "insert" => {
             Figures::add(&counters.inserts, 1);
             if let (Some(Value::Map(document)), None) = (operation.remove("document"), earlier) {
-                call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))]))?.insert_one(document)?;
+                let inserted = call.recording(collection, position, |_| Map::from([("n", Value::Int32(1))]))?;
+                inserted.insert_one(document)?;
+                call.note_statement("insert", collection, &inserted, &operation, None, &[("ninserted", 1)]);
             }
             totals.inserted += 1;
             Ok(Done { fields: n(1), changed: true })
@@ -233,11 +240,7 @@ fn write(
             operation.push("limit", i32::from(!operation.flag("multi")));
             let deleted = match earlier {
                 Some(result) => result.count("n")?.unwrap_or(0),
-                None => {
-                    let collection = call.recording(collection, position, delete::describe)?;
-                    let delete = delete::delete(call, &collection, &operation, call.body.document("let"))?;
-                    delete.run()?.deleted_count
-                }
+                None => delete::carry_out(call, collection, position, &operation)?,
             };
             totals.deleted += deleted;
             Ok(Done { fields: n(deleted), changed: deleted > 0 })

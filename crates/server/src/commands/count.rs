@@ -39,9 +39,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     } else if read::is_of_server(&call.namespace()?) {
         0
     } else if let Some(count) = kept(call)? {
+        call.note_fast_count();
         count
     } else {
-        query(call, call.collection_name()?, &call.body)?.count()?
+        let query = || query(call, call.collection_name()?, &call.body);
+        call.note_plan_of(|| Ok(query()?.explain_count()?));
+        query()?.count()?
     };
     let mut builder = call.reply();
     builder.put("n", &int(count))?;
@@ -57,7 +60,7 @@ fn kept(call: &Call<'_>) -> CommandResult<Option<u64>> {
     if !is_plain || call.shared.db.views().iter().any(|(view, _)| *view == namespace) {
         return Ok(None);
     }
-    Ok(Some(call.collection()?.estimated_count()?))
+    Ok(Some(call.collection()?.estimated_count_within(call.max_time(), Arc::clone(&call.stop))?))
 }
 
 /// The query of the command, or of one that is explained.

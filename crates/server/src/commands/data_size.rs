@@ -53,7 +53,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let counted = match (collection.identity()?, range) {
         (None, _) => Counted::default(),
         (Some(_), Some((min, max))) => in_range(call, &collection, &min, &max)?,
-        (Some(_), None) if estimate => estimated(&collection)?,
+        (Some(_), None) if estimate => estimated(call, &collection)?,
         (Some(_), None) => counted(call, &collection, Map::new())?,
     };
     let time = call.shared.env.clock.now().saturating_sub(began);
@@ -119,7 +119,7 @@ fn counted(call: &Call<'_>, collection: &Collection, filter: Map) -> CommandResu
     Ok(counted)
 }
 
-fn estimated(collection: &Collection) -> CommandResult<Counted> {
-    let (bytes, documents) = statistics::size(collection)?;
+fn estimated(call: &Call<'_>, collection: &Collection) -> CommandResult<Counted> {
+    let (bytes, documents) = statistics::size(call, collection)?;
     Ok(Counted { bytes, documents, is_cut: false })
 }

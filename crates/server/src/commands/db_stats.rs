@@ -78,7 +78,7 @@ fn sums(call: &Call<'_>) -> CommandResult<Sums> {
     for info in db.collections().into_iter().filter(|info| info.database == call.db) {
         let collection = db.collection(&info.full_name());
         let Ok(stats) = collection.stats() else { continue };
-        let (bytes, documents) = statistics::size(&collection)?;
+        let (bytes, documents) = statistics::size(call, &collection)?;
         sums.collections += 1;
         sums.documents += documents;
         sums.plain += bytes;

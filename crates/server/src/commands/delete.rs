@@ -89,12 +89,12 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// Carries out the statement at a position. Returns the number of documents that it has deleted.
-fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
+pub(super) fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
     let collection = call.recording(name, at, describe)?;
     let delete = || delete(call, &collection, statement, call.body.document("let"));
     let plan = if call.is_profiled() { delete()?.explain().ok().map(|plan| plan.to_map()) } else { None };
     let deleted = delete()?.run()?.deleted_count;
-    call.note_statement(&collection, statement, plan, &[("ndeleted", deleted)]);
+    call.note_statement("remove", name, &collection, statement, plan, &[("ndeleted", deleted)]);
     Ok(deleted)
 }
 
@@ -104,17 +104,12 @@ fn nothing() -> Map {
 }
 
 /// The result of a statement in its record.
-pub(super) fn describe(written: &Written) -> Map {
+fn describe(written: &Written) -> Map {
     Map::from([("n", Value::Int32(i32::from(written.matched)))])
 }
 
 /// The delete of one statement.
-pub(super) fn delete(
-    call: &Call<'_>,
-    collection: &Collection,
-    statement: &Map,
-    variables: Option<&Map>,
-) -> CommandResult<Delete> {
+fn delete(call: &Call<'_>, collection: &Collection, statement: &Map, variables: Option<&Map>) -> CommandResult<Delete> {
     let filter = statement.document("q").cloned().unwrap_or_default();
     let mut delete = match statement.integer("limit") {
         Some(0) => collection.delete_many(filter),

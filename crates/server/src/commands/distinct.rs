@@ -32,7 +32,9 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let key = call.body.text("key").unwrap_or_default();
-    let values = query(call, call.collection_name()?, &call.body)?.distinct(key)?;
+    let query = || query(call, call.collection_name()?, &call.body);
+    call.note_plan_of(|| Ok(query()?.explain_distinct(key)?));
+    let values = query()?.distinct(key)?;
     // The values, and the reply.
     charge_whole(call, 2 * values.iter().map(Value::memory).sum::<usize>())?;
     let mut fields = Map::from([("values", Value::Array(values))]);

@@ -58,8 +58,17 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let document = written.document.as_ref().and_then(|document| document.to_map().ok());
         describe(removes, written.matched, written.upserted_id.as_ref(), document)
     })?;
+    call.note_plan_of(|| Ok(modification(call, &collection, &call.body)?.explain()?));
     let done = modification(call, &collection, &call.body)?.run_with_outcome()?;
     call.note_durable(done.changed);
+    match removes {
+        true => call.note_count("ndeleted", done.matched.into()),
+        false => {
+            call.note_count("nMatched", done.matched.into());
+            call.note_count("nModified", (done.matched && done.changed).into());
+            call.note_count("nUpserted", done.upserted_id.is_some().into());
+        }
+    }
     if let Some(document) = &done.document {
         // Stored, decoded, and in the reply.
         let decoded = document.map().and_then(|map| map.memory()).map_err(alluvium::Error::from)?;

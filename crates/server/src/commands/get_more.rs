@@ -23,17 +23,17 @@ const AWAIT: Duration = Duration::from_secs(1);
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
-        required("getMore", Kind::Integer),
+        required("getMore", Kind::Int64),
         required("collection", Kind::Text),
         optional("batchSize", Kind::Number),
-        optional("term", Kind::Integer),
+        optional("term", Kind::Int64),
         optional("lastKnownCommittedOpTime", Kind::Document),
     ],
     access: Access::Login,
     levels: Levels::OfCursor,
     namespace,
     abandon,
-    ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable()
+    ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable().strict()
 };
 
 /// The first field is the number of a cursor.
@@ -43,9 +43,8 @@ fn namespace(db: &str, body: &Map) -> String {
 
 /// Closes the cursor.
 fn abandon(shared: &Shared, client: &Client, body: &Map) {
-    let db = body.text("$db").unwrap_or_default();
     if let Some(id) = body.integer("getMore") {
-        shared.cursors.kill(id, &namespace(db, body), client.user().as_deref());
+        shared.cursors.kill(id, client.user().as_deref());
     }
 }
 
@@ -53,9 +52,6 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let resumed = call.client.tailing.take_resumed();
     if resumed.is_none() {
         Figures::add(&call.shared.figures.get_mores, 1);
-    }
-    if call.body.contains("awaitData") {
-        return Err(CommandError::unknown_field("BSON field 'getMore.awaitData' is an unknown field."));
     }
     let id = call.body.integer("getMore").unwrap_or(0);
     let namespace = format!("{}.{}", call.db, call.body.text("collection").unwrap_or_default());

@@ -12,23 +12,26 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[required("killCursors", Kind::Collection), required("cursors", Kind::Array)],
     access: Access::Login,
-    ..Command::reading("killCursors", run).stable().control()
+    ..Command::reading("killCursors", run).stable().strict().control()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let namespace = call.namespace()?;
+    call.collection_name()?;
+    let ids = call.body.elements("cursors").unwrap_or_default();
+    let is_wrong = |(_, id): &(usize, &Value)| !matches!(id, Value::Int64(_) | Value::Null | Value::Undefined);
+    if let Some((at, id)) = ids.iter().enumerate().find(is_wrong) {
+        let found = id.type_name();
+        let message =
+            format!("BSON field 'killCursors.cursors.{at}' is the wrong type '{found}', expected type 'long'");
+        return Err(CommandError::type_mismatch(message));
+    }
     let user = call.client.user();
     let (mut killed, mut missing) = (Vec::new(), Vec::new());
-    for (at, id) in call.body.elements("cursors").unwrap_or_default().iter().enumerate() {
-        let Value::Int64(id) = id else {
-            let found = id.type_name();
-            let message =
-                format!("BSON field 'killCursors.cursors.{at}' is the wrong type '{found}', expected type 'long'");
-            return Err(CommandError::type_mismatch(message));
-        };
-        match call.shared.cursors.kill(*id, &namespace, user.as_deref()) {
-            Killed::Killed => killed.push(Value::Int64(*id)),
-            Killed::NotFound => missing.push(Value::Int64(*id)),
+    // As in MongoDB, the name of the collection does not matter, and nulls are passed over.
+    for id in ids.iter().filter_map(Value::as_i64) {
+        match call.shared.cursors.kill(id, user.as_deref()) {
+            Killed::Killed => killed.push(Value::Int64(id)),
+            Killed::NotFound => missing.push(Value::Int64(id)),
         }
     }
     call.answer(&Map::from([

@@ -1,11 +1,11 @@
 //! `listCollections`.
 
 use super::Command;
-use crate::batch::{FIRST_BATCH, FirstBatch};
+use crate::batch::{FIRST_BATCH, FirstBatch, first_size};
 use crate::call::Call;
 use crate::collection_list::entries;
 use crate::error::CommandResult;
-use crate::fields::{self, Field, Fields, Kind, optional};
+use crate::fields::{Fields, Kind, optional};
 use crate::listing;
 use crate::security::access::Access;
 use crate::security::action::Action;
@@ -25,14 +25,8 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("listCollections", run).stable().strict()
 };
 
-/// The fields of `cursor`.
-const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
-
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    if let Some(cursor) = call.body.document("cursor") {
-        fields::check("listCollections.cursor", CURSOR, cursor)?;
-        fields::refuse_unknown("listCollections.cursor", CURSOR, cursor.entries.iter().map(|(name, _)| name))?;
-    }
+    let size = first_size("listCollections", &call.body)?;
     let name_only = call.body.flag("nameOnly");
     let filter = call.body.document("filter");
     let names = filter.and_then(|filter| names_of(filter.get("name")?));
@@ -42,7 +36,6 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     list.sort_by(|a, b| Fields::text(a, "name").cmp(&Fields::text(b, "name")));
     let list = listing::filtered(call, list, filter)?;
-    let size = call.body.document("cursor").map_or(Ok(None), |cursor| cursor.count("batchSize"))?;
     let namespace = format!("{}.$cmd.listCollections", call.db);
     let size = size.unwrap_or(FIRST_BATCH);
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)

@@ -55,11 +55,7 @@ pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> Command
     if let Some(collation) = read::collation(body) {
         aggregate = aggregate.collation(collation);
     }
-    let mut variables = body.document("let").cloned().unwrap_or_default();
-    if call.shared.config.replica_set.is_some() {
-        variables.push("CLUSTER_TIME", Value::Timestamp(call.shared.time()));
-    }
-    if !variables.is_empty() {
+    if let Some(variables) = body.document("let") {
         aggregate = aggregate.variables(variables);
     }
     if let Some(snapshot) = call.snapshot() {

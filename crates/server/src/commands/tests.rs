@@ -54,6 +54,7 @@ fn body(command: &Command) -> Map {
     let name = command.name;
     match name {
         "aggregate" => doc! {(name): "things", "pipeline": []},
+        "applyOps" => doc! {(name): [{"op": "i", "ns": "b.things", "o": {"_id": 1}}]},
         "bulkWrite" => {
             doc! {(name): 1, "nsInfo": [{"ns": "b.things"}], "ops": [{"insert": 0, "document": {}}]}
         }
@@ -211,6 +212,38 @@ fn writes_need_what_they_do() {
     assert!(!refused(&fixture, "writer", doc! {"renameCollection": "a.c", "to": "a.d", "dropTarget": true}));
 }
 
+/// An entry needs what the same write or command does, and a UUID the right to use it.
+#[test]
+fn entries_of_a_log_need_what_they_do() {
+    let fixture = Fixture::new(&[("writer", &[("a", "readWrite")]), ("reader", &[("a", "read")])]);
+    let apply = |entry: Map| doc! {"applyOps": [(entry)]};
+    let of_command = |object: Map| apply(doc! {"op": "c", "ns": "a.$cmd", "o": (object)});
+    for entry in [
+        apply(doc! {"op": "i", "ns": "a.c", "o": {"_id": 1}}),
+        apply(doc! {"op": "u", "ns": "a.c", "o": {"x": 1}, "o2": {"_id": 1}}),
+        apply(doc! {"op": "d", "ns": "a.c", "o": {"_id": 1}}),
+        of_command(doc! {"create": "d"}),
+        of_command(doc! {"createIndexes": "c", "key": {"x": 1}, "name": "x_1"}),
+        of_command(doc! {"applyOps": [{"op": "i", "ns": "a.c", "o": {"_id": 1}}]}),
+    ] {
+        assert!(!refused(&fixture, "writer", entry.clone()), "{entry}");
+        assert!(refused(&fixture, "reader", entry.clone()), "{entry}");
+    }
+    for entry in [
+        apply(doc! {"op": "n", "ns": "a.c", "o": {}}),
+        apply(doc! {"op": "i", "ns": "b.c", "o": {"_id": 1}}),
+        apply(doc! {"op": "d", "ns": "a.c", "o": {"_id": 1}, "ui": (Value::from("x"))}),
+        of_command(doc! {"dropDatabase": 1}),
+        of_command(doc! {"renameCollection": "a.c", "to": "b.c"}),
+        of_command(doc! {"applyOps": [{"op": "i", "ns": "b.c", "o": {"_id": 1}}]}),
+        apply(doc! {"op": "i", "ns": "a.system.views", "o": {"_id": "a.v", "viewOn": "c", "pipeline": [
+            {"$lookup": {"from": {"db": "b", "coll": "d"}}}
+        ]}}),
+    ] {
+        assert!(refused(&fixture, "writer", entry.clone()), "{entry}");
+    }
+}
+
 #[test]
 fn even_root_cannot_write_the_collections_of_users() {
     let fixture = Fixture::new(&[("root", &[("admin", "root")])]);
@@ -229,6 +262,11 @@ fn even_root_cannot_write_the_collections_of_users() {
         doc! {"bulkWrite": 1, "ops": [], "nsInfo": [{"ns": "admin.system.users"}]},
         doc! {"renameCollection": "admin.system.users", "to": "admin.mine"},
         doc! {"renameCollection": "admin.mine", "to": "admin.system.users"},
+        doc! {"applyOps": [{"op": "i", "ns": "admin.system.users", "o": {"_id": 1}}]},
+        doc! {"applyOps": [{"op": "c", "ns": "admin.$cmd", "o": {"drop": "system.users"}}]},
+        doc! {"applyOps": [{"op": "c", "ns": "a.$cmd", "o": {"applyOps": [
+            {"op": "c", "ns": "admin.$cmd", "o": {"renameCollection": "a.c", "to": "admin.system.users"}}
+        ]}}]},
         doc! {"aggregate": "c", "pipeline": [{"$out": "system.users"}]},
         doc! {"aggregate": "c", "pipeline": [{"$merge": "system.roles"}]},
     ] {

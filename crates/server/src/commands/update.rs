@@ -150,6 +150,8 @@ pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) ->
     let changed = all_changed || done.upserted_id.is_some();
     let upserted = u64::from(done.upserted_id.is_some());
     call.note_statement(
+        "update",
+        name,
         &collection,
         statement,
         plan,

@@ -57,8 +57,8 @@ fn what_cursors_take_is_given_back() {
     let ids: Vec<i64> = (0..4).map(|_| cursors.keep(open(100)).unwrap()).collect();
     let busy = take(&cursors, ids[0]).unwrap();
     cursors.close(ids[1]);
-    assert_eq!(cursors.kill(ids[2], "shop.pets", None), Killed::Killed);
-    cursors.kill(ids[0], "shop.pets", None);
+    assert_eq!(cursors.kill(ids[2], None), Killed::Killed);
+    cursors.kill(ids[0], None);
     cursors.give_back(ids[0], busy);
     assert!(cursors.state.lock().bytes > 0);
     cursors.close(ids[3]);

@@ -7,6 +7,7 @@ use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
 use crate::fail_points::Failure;
 use crate::fields::{self, Fields};
+use crate::read;
 use crate::security::check::Wanted;
 use crate::shared::Shared;
 use alluvium::Map;
@@ -133,14 +134,11 @@ fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
 /// A program that follows the operation log would wait for ever at the end of an empty collection.
 fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
     let Incoming { command, body, namespace, .. } = *incoming;
-    match OPLOGS.contains(&namespace) && (command.is_query() || command.writes(body)) {
-        true => Err(CommandError::not_supported(format!("there is no operation log yet: {namespace} cannot be read"))),
+    match command.is_query() || command.writes(body) {
+        true => read::refuse_oplog(namespace),
         false => Ok(()),
     }
 }
-
-/// The names of operation logs.
-const OPLOGS: [&str; 2] = ["local.oplog.rs", "local.oplog.$main"];
 
 /// Fails with the error that a fail point sets; a fail point may also make every command with a
 /// time limit exceed it.

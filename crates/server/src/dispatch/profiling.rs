@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::commands::Command;
 use crate::error::CommandError;
+use crate::fields::Fields;
 use crate::listing;
 use crate::recent_log::Severity;
 use crate::slow::{Level, put_plan};
@@ -19,7 +20,8 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
     let is_slow = slow.is_slow(time);
     // The command that turns the profiler on or off is not recorded.
     let level = if command.name == PROFILE { Level::Off } else { slow.level(&call.db) };
-    if !is_slow && level == Level::Off {
+    let statements = call.carried_out.take();
+    if !is_slow && level == Level::Off && statements.is_empty() {
         return;
     }
     let plan = call.plan.borrow_mut().take();
@@ -33,29 +35,36 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
         );
         call.shared.log.note(&*call.shared.env.clock, Severity::Information, "COMMAND", &message);
     }
-    let filter = slow.filter(&call.db);
+    if level == Level::Off && statements.is_empty() {
+        return;
+    }
+    let entry = profiled(command, call, namespace, time, plan, error);
+    // As in MongoDB, each statement of a write is an operation, of its own database.
+    if statements.is_empty() {
+        keep(call, &call.db, is_slow, entry);
+    } else {
+        for statement in statements {
+            let entry = of_statement(&entry, statement);
+            let db = entry.text("ns").and_then(|namespace| namespace.split_once('.')).map(|(db, _)| db.to_owned());
+            keep(call, &db.unwrap_or_default(), is_slow, entry);
+        }
+    }
+}
+
+/// Keeps an entry, if the profiler of its database does.
+fn keep(call: &Call<'_>, db: &str, is_slow: bool, entry: Map) {
+    let slow = &call.shared.slow;
+    let (level, filter) = (slow.level(db), slow.filter(db));
     let is_kept = match (level, &filter) {
         (Level::Off, _) => false,
         (Level::All, _) | (Level::Slow, Some(_)) => true,
         // The random number is as likely in each part of its range.
         (Level::Slow, None) => is_slow && (call.shared.env.rng.next_u64() as f64) < slow.sample_rate() * 2f64.powi(64),
     };
-    if !is_kept {
-        return;
-    }
-    let entry = profiled(command, call, namespace, time, plan, error);
-    let statements = call.carried_out.take();
-    let entries = match statements.is_empty() {
-        true => vec![entry],
-        // As in MongoDB, each statement of a write is an operation.
-        false => statements.into_iter().map(|statement| of_statement(&entry, statement)).collect(),
-    };
-    for entry in entries {
-        let matches =
-            |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
-        if filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
-            slow.keep(&call.db, entry);
-        }
+    let matches =
+        |filter| listing::filtered(call, vec![entry.clone()], Some(filter)).is_ok_and(|found| !found.is_empty());
+    if is_kept && filter.as_ref().filter(|_| level == Level::Slow).is_none_or(matches) {
+        slow.keep(db, entry);
     }
 }
 

@@ -76,6 +76,7 @@ fn good(kind: Kind) -> Value {
         | Kind::FlagOrText => Value::from("pets"),
         Kind::Flag | Kind::Bool | Kind::BoolOrUuid => Value::Bool(false),
         Kind::Integer | Kind::Limit | Kind::Int32 | Kind::Number => Value::Int32(1),
+        Kind::Int64 => Value::Int64(1),
         Kind::Document | Kind::Change => Value::Map(Map::new()),
         Kind::Array | Kind::Documents => Value::Array(vec![]),
     }

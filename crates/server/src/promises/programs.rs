@@ -246,6 +246,27 @@ fn options_without_effect_are_kept() {
     for name in ["storageEngine", "indexOptionDefaults"] {
         assert_eq!(options.get(name), create.get(name));
     }
+    // MongoDB 8.2 by documentdb's functional tests: test_listIndexes_collection_variants.py,
+    // test_listCollections_collection_types.py.
+    assert!(!list[0].contains("idIndex"), "{}", list[0]);
+    let list = || doc! {"listIndexes": "pets"};
+    let indexes = batch(&connection.ok("zoo", list()));
+    assert_eq!(indexes, [with(clustered, [("clustered", Value::Bool(true))])]);
+    // The same, test_listIndexes_errors.py and test_listIndexes_bson_type_errors.py.
+    let built = |name| (name, Value::Bool(true));
+    let wrapped = batch(&connection.ok("zoo", with(list(), [built("includeIndexBuildInfo")])));
+    assert_eq!(wrapped[0].document("spec"), Some(&indexes[0]));
+    let both = [built("includeIndexBuildInfo"), built("includeBuildUUIDs")];
+    connection.fails(72, "zoo", with(list(), both));
+    for (code, option) in [
+        (40_415, ("filter", Value::Map(doc! {"name": "a"}))),
+        (14, ("cursor", Value::Map(doc! {"batchSize": "abc"}))),
+        (40_415, ("cursor", Value::Map(doc! {"batchSize": 1, "unknown": true}))),
+        (2, ("cursor", Value::Map(doc! {"batchSize": (-1)}))),
+    ] {
+        connection.fails(code, "zoo", with(list(), [option]));
+    }
+    connection.fails(14, "admin", doc! {"bulkWrite": 1, "ops": [], "nsInfo": [], "cursor": {"batchSize": "abc"}});
     for (index, code) in [(doc! {"key": {"a": 1}, "unique": true}, 72), (doc! {"key": {"_id": 1}}, 40414)] {
         connection.fails(code, "zoo", doc! {"create": "others", "clusteredIndex": (index)});
     }
@@ -313,6 +334,117 @@ fn the_profiler_has_each_statement_with_its_plan_and_counts() {
     assert_eq!(found.text("planSummary"), Some("COLLSCAN"));
     assert_eq!(counts(inserted, &["ninserted"]), [Some(1)]);
     assert!(["COLLSCAN", "IXSCAN { a: 1 }"].contains(&many.text("planSummary").expect("a plan")), "{many}");
+}
+
+/// MongoDB 8.0: jstests/core/query/profile_count.js, profile_distinct.js, profile_findandmodify.js in
+/// jstests/core/administrative/profile.
+#[test]
+fn the_profiler_has_plans_and_counts_of_all_commands() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}, {"_id": 3}]});
+    for db in ["zoo", "farm"] {
+        connection.ok(db, doc! {"profile": 2});
+    }
+    connection.ok("zoo", doc! {"count": "pets"});
+    connection.ok("zoo", doc! {"count": "pets", "query": {"a": 1}});
+    connection.ok("zoo", doc! {"distinct": "pets", "key": "a", "query": {"a": 2}});
+    connection.ok("zoo", doc! {"findAndModify": "pets", "query": {"a": 1}, "update": {"$set": {"b": 1}}});
+    connection.ok("zoo", doc! {"findAndModify": "pets", "query": {"a": 2}, "remove": true});
+    let ops = doc! {"bulkWrite": 1, "nsInfo": [{"ns": "zoo.pets"}, {"ns": "farm.cows"}], "ops": [
+        {"insert": 0, "document": {"_id": 9}},
+        {"insert": 1, "document": {"_id": 9}},
+        {"update": 0, "filter": {"a": 1}, "updateMods": {"$set": {"c": 1}}, "multi": true},
+        {"delete": 0, "filter": {"a": 1}}
+    ]};
+    connection.ok("admin", ops);
+    let entries = |db: &str| {
+        connection.ok(db, doc! {"profile": 0});
+        batch(&connection.ok(db, doc! {"find": "system.profile"}))
+    };
+    let shown = |entry: &Map| {
+        let names = ["keysExamined", "docsExamined", "nMatched", "nModified", "ninserted", "ndeleted"];
+        let counts = names.iter().filter_map(|name| Some(format!("{name} {}", entry.integer(name)?)));
+        let words = [entry.text("op"), entry.text("ns"), entry.text("planSummary")].map(Option::unwrap_or_default);
+        words.into_iter().map(str::to_owned).chain(counts).collect::<Vec<_>>().join(", ")
+    };
+    let shown: Vec<String> = entries("zoo").iter().chain(&entries("farm")).map(shown).collect();
+    let expected = [
+        "command, zoo.pets, RECORD_STORE_FAST_COUNT, keysExamined 0, docsExamined 0",
+        "command, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 3",
+        "command, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 3",
+        "command, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 1, nMatched 1, nModified 1",
+        "command, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 2, ndeleted 1",
+        "insert, zoo.pets, , ninserted 1",
+        "update, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 3, nMatched 1, nModified 1",
+        "remove, zoo.pets, COLLSCAN, keysExamined 0, docsExamined 1, ndeleted 1",
+        "insert, farm.cows, , ninserted 1",
+    ];
+    assert_eq!(shown, expected);
+}
+
+/// MongoDB 8.0: system variables are those of all expressions (manual, "Variables in Aggregation Expressions").
+#[test]
+fn the_cluster_time_is_a_variable_of_queries_and_updates() {
+    let world = World::new();
+    let connection = world.connect();
+    let time = operation_time(&connection.ok("zoo", insert(1)));
+    let at_least = |value: Option<&Value>| matches!(value, Some(Value::Timestamp(seen)) if *seen >= time);
+    let of_kind = doc! {"$expr": {"$eq": [{"$type": "$$CLUSTER_TIME"}, "timestamp"]}};
+    connection.ok("zoo", doc! {"create": "view", "viewOn": "pets", "pipeline": [{"$set": {"t": "$$CLUSTER_TIME"}}]});
+    for (command, count) in [
+        (doc! {"find": "pets", "filter": (of_kind.clone()), "projection": {"t": "$$CLUSTER_TIME"}}, 1),
+        (doc! {"find": "view", "filter": {}}, 1),
+        (doc! {"aggregate": "pets", "pipeline": [{"$project": {"t": "$$CLUSTER_TIME"}}], "cursor": {}}, 1),
+    ] {
+        let documents = batch(&connection.ok("zoo", command.clone()));
+        assert_eq!(documents.iter().filter(|document| at_least(document.get("t"))).count(), count, "{command}");
+    }
+    let set = || Value::Array(vec![Value::Map(doc! {"$set": {"t": "$$CLUSTER_TIME"}})]);
+    connection.ok("zoo", doc! {"update": "pets", "updates": [{"q": (of_kind.clone()), "u": (set())}]});
+    let changed = doc! {"findAndModify": "pets", "query": {"_id": 1}, "update": (set()), "new": true};
+    assert!(at_least(connection.ok("zoo", changed).document("value").and_then(|value| value.get("t"))));
+    let counted = connection.ok("zoo", doc! {"count": "pets", "query": (of_kind.clone())});
+    assert_eq!(counted.integer("n"), Some(1));
+    connection.ok("zoo", doc! {"delete": "pets", "deletes": [{"q": (of_kind), "limit": 1}]});
+    assert_eq!(world.count("zoo.pets"), 0);
+    // A server of its own has none.
+    let alone = World::with(Config { replica_set: None, ..Config::default() });
+    alone.connect().fails(10_071_200, "zoo", doc! {"find": "pets", "projection": {"t": "$$CLUSTER_TIME"}});
+}
+
+/// MongoDB 8.2 by documentdb's functional tests: core/cursors/commands/getMore and killCursors.
+#[test]
+fn numbers_of_cursors_are_of_64_bits_and_found_by_any_name() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}, {"_id": 2}]});
+    let id = cursor_of(&connection.ok("zoo", doc! {"find": "pets", "batchSize": 1}));
+    for wrong in [Value::Int32(7), Value::from(7.0)] {
+        connection.fails(14, "zoo", doc! {"getMore": (wrong), "collection": "pets"});
+    }
+    let more = || doc! {"getMore": (Value::Int64(id)), "collection": "pets"};
+    connection.fails(14, "zoo", with(more(), [("term", Value::Int32(1))]));
+    connection.fails(40_415, "zoo", with(more(), [("skip", Value::Int32(1))]));
+    connection.fails(40_415, "zoo", doc! {"killCursors": "pets", "cursors": [], "unknown": 1});
+    // Nothing is closed if one of the numbers is wrong.
+    connection.fails(14, "zoo", doc! {"killCursors": "pets", "cursors": [(Value::Int64(id)), "bad"]});
+    let killed = connection.ok("zoo", doc! {"killCursors": "others", "cursors": [null, (Value::Int64(id))]});
+    assert_eq!(killed.elements("cursorsKilled"), Some(&[Value::Int64(id)][..]));
+    connection.fails(43, "zoo", more());
+}
+
+#[test]
+fn a_bulk_write_to_a_name_that_cannot_exist_fails() {
+    let world = World::new();
+    let connection = world.connect();
+    for namespace in ["zoo", "zoo.", ".pets", "zoo.a$b", "zo o.pets"] {
+        let ops = doc! {"bulkWrite": 1, "nsInfo": [{"ns": "zoo.pets"}, {"ns": namespace}], "ops": [
+            {"insert": 0, "document": {}}, {"insert": 1, "document": {}}
+        ]};
+        connection.fails(73, "admin", ops);
+    }
+    assert_eq!(world.count("zoo.pets"), 0);
 }
 
 #[test]

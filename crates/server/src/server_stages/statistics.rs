@@ -5,6 +5,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::listing;
 use alluvium::{Collection, Document, Map, Value};
+use std::sync::Arc;
 
 /// The code of the library for what only the server has.
 const OF_SERVERS: i32 = 238;
@@ -86,9 +87,10 @@ pub(super) fn of_indexes(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<
 ///
 /// # Errors
 /// Errors of reading.
-pub(crate) fn size(collection: &Collection) -> CommandResult<(u64, u64)> {
+pub(crate) fn size(call: &Call<'_>, collection: &Collection) -> CommandResult<(u64, u64)> {
     let stage = Map::from([("$collStats", Value::Map(Map::from([("storageStats", Value::Map(Map::new()))])))]);
-    let mut found = collection.aggregate(Value::Array(vec![Value::Map(stage)])).run()?;
+    let stages = collection.aggregate(Value::Array(vec![Value::Map(stage)]));
+    let mut found = stages.max_time(call.time_left()?).stop_when(Arc::clone(&call.stop)).run()?;
     let Some(document) = found.next() else { return Ok((0, 0)) };
     let map = document?.to_map().map_err(alluvium::Error::from)?;
     let number = |name: &str| map.document("storageStats").and_then(|of| of.integer(name)).unwrap_or(0);

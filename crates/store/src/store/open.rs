@@ -63,6 +63,7 @@ fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     let Locked { env, lock, reading } = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
+    options.disk_reserve_bytes = Some(options.disk_reserve_at(&env, path));
     let options = Arc::new(options);
     let explain = |error| match created {
         true => error,

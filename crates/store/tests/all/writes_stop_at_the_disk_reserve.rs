@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-/// What the options below leave free: two fifths of the memory, and four files.
+/// What the options below leave free, on a large disk also without the option: two fifths of the memory, and four files.
 const RESERVE: u64 = (8 * MIB / 5 * 2) + 4 * 4 * MIB;
 
 fn options(background: bool) -> Options {
@@ -18,6 +18,7 @@ fn options(background: bool) -> Options {
         memory_bytes: 8 << 20,
         compression: Compression::None,
         file_bytes: Some(4 << 20),
+        disk_reserve_bytes: Some(RESERVE),
         background,
         ..Options::default()
     }
@@ -209,5 +210,48 @@ fn the_log_gives_its_own_space_back_by_itself() {
         }
         place.check();
         assert_eq!(place.store.stats().background_error, None);
+    }
+}
+
+#[test]
+fn the_reserve_of_a_small_disk_is_a_twentieth_of_it() {
+    let derived = |capacity: u64| {
+        let disk = Arc::new(MemFs::with_capacity(capacity));
+        open(&disk, Options { disk_reserve_bytes: None, ..options(false) }).disk_reserve_bytes()
+    };
+    assert_eq!([derived(60 * MIB), derived(200 * MIB), derived(u64::MAX)], [3 * MIB, 10 * MIB, RESERVE]);
+    for capacity in [60 * MIB, 200 * MIB] {
+        let disk = Arc::new(MemFs::with_capacity(capacity));
+        let small = || Options { disk_reserve_bytes: None, ..options(true) };
+        let (store, value) = (open(&disk, small()), [7; 2000]);
+        let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+        let put = |store: &Store, n: u32| {
+            let mut batch = store.batch();
+            batch.put(tree, &Place::key(n), &value);
+            store.write(batch, Durability::Bulk).map(drop)
+        };
+        let mut written = 0;
+        while put(&store, written).is_ok() || store.wait_for_compaction().is_ok() && put(&store, written).is_ok() {
+            written += 1;
+        }
+        // With the reserve of a large disk it would be full with less than half of it.
+        let bytes = u64::from(written) * 2000;
+        assert!(bytes > capacity * 6 / 10, "{bytes} of {capacity}");
+        // What was acknowledged is flushed, and read after the next opening; deletes are accepted, and make room.
+        store.flush().unwrap();
+        store.close().unwrap();
+        let store = open(&disk, small());
+        for n in 0..written {
+            assert!(store.get(tree, &Place::key(n), &mut Vec::new()).unwrap(), "{n}");
+        }
+        for n in 0..written {
+            let mut batch = store.batch();
+            batch.delete(tree, &Place::key(n));
+            store.write(batch, Durability::Bulk).unwrap();
+        }
+        store.compact().unwrap();
+        for n in 0..written / 2 {
+            put(&store, n).unwrap();
+        }
     }
 }

@@ -41,6 +41,11 @@ pub enum End {
     Collated,
     /// It was killed; a collection is capped.
     Capped,
+    /// It was killed; a collection keeps the order of insertion, and another one definitions of indexes that are not
+    /// built.
+    Natural,
+    /// It was killed; documents nest 101 to 180 levels.
+    Deep,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -75,9 +80,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let expected = print(&db);
     match end {
         End::Closed => db.close().expect("it closes"),
-        End::Killed | End::Ranges | End::Segments | End::Long | End::Options | End::Collated | End::Capped => {
-            world = world.killed();
-        }
+        _ => world = world.killed(),
     }
     let files = files_in(&*world.mem, Path::new(PATH));
     let within = |(path, bytes): (PathBuf, Vec<u8>)| (path.strip_prefix(PATH).expect("within").to_owned(), bytes);
@@ -105,6 +108,8 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
         ("options", End::Options),
         ("collated", End::Collated),
         ("capped", End::Capped),
+        ("natural", End::Natural),
+        ("deep", End::Deep),
     ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
@@ -135,6 +140,8 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
         End::Options => maker.options(),
         End::Collated => maker.collated(),
         End::Capped => maker.capped(),
+        End::Natural => maker.natural(),
+        End::Deep => maker.deep(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -181,7 +188,8 @@ pub fn print(db: &Database) -> Vec<u8> {
         if !options.is_empty() {
             line(vec![("ns", name.as_str().into()), ("options", Value::Map(options))]);
         }
-        if db.collection(&name).capped().expect("it exists").is_some() {
+        let is_natural = db.collection(&name).options().expect("it exists").contains("naturalOrder");
+        if is_natural || db.collection(&name).capped().expect("it exists").is_some() {
             let found = db.collection(&name).find(Map::new()).run().expect("it reads");
             let ids = found.map(|document| document.expect("it reads").id().clone()).collect();
             line(vec![("ns", name.as_str().into()), ("order", Value::Array(ids))]);
@@ -445,6 +453,43 @@ impl Maker<'_> {
         self.delete("main.log", 1);
         self.json("main.log", 4, &format!(r#""text":"{}""#, "t".repeat(300)));
         assert!(self.state.delete("main.log", &Id::Number(6)));
+    }
+
+    /// The order of insertion, in files and in the log, and definitions of indexes that are not built.
+    fn natural(&mut self) {
+        self.db().create_collection("main.arrivals").natural_order(true).run().expect("a collection");
+        for id in [8, 3, 9, 1, 7] {
+            self.json("main.arrivals", id, &format!(r#""n":{id}"#));
+        }
+        self.delete("main.arrivals", 3);
+        self.json("main.places", 1, r#""at":{"type":"Point","coordinates":[1,2]},"text":"a place""#);
+        self.index("main.places", r#"{"at":"2dsphere"}"#, "{}");
+        self.index("main.places", r#"{"text":"text"}"#, r#"{"default_language":"french"}"#);
+        self.db().flush().expect("it flushes");
+        // Only in the log: one that comes again, one that changes, a new one, and a definition.
+        self.json("main.arrivals", 3, r#""n":"again""#);
+        self.json("main.arrivals", 9, r#""n":"changed""#);
+        self.json("main.arrivals", 2, r#""n":2"#);
+        self.index("main.places", r#"{"$**":1}"#, "{}");
+    }
+
+    /// Documents that builds before 2026-11-28 do not read, in files and in the log.
+    fn deep(&mut self) {
+        let nested = |levels: usize| {
+            // The document is a level, each pair two, and the innermost value one or two.
+            let pairs = (levels - 2) / 2;
+            let rest = if levels.is_multiple_of(2) { r#"{"end":1}"# } else { r#"{"end":[1]}"# };
+            format!(r#""d":{}{rest}{}"#, r#"[{"d":"#.repeat(pairs), "}]".repeat(pairs))
+        };
+        for levels in [101, 140] {
+            self.json("main.deep", levels as i64, &nested(levels));
+        }
+        self.index("main.deep", r#"{"d":1}"#, "{}");
+        self.db().flush().expect("it flushes");
+        for levels in [179, 180] {
+            self.json("main.deep", levels as i64, &nested(levels));
+        }
+        self.json("main.deep", 140, &nested(102));
     }
 
     /// More data than fits one segment, only in the log, as rewrites of the same documents.

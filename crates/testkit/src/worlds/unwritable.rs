@@ -141,4 +141,8 @@ impl Fs for UnwritableFs {
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         if path.starts_with(&self.dir) { Ok(0) } else { self.inner.available_bytes(path) }
     }
+
+    fn capacity_bytes(&self, path: &Path) -> Result<u64> {
+        self.inner.capacity_bytes(path)
+    }
 }

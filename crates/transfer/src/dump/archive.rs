@@ -5,12 +5,15 @@
 //! the collection that the header names; the header of an empty block with `EOF` is the last one of its collection. The
 //! blocks of several collections alternate.
 
+mod crc64;
+
 use crate::load::{Identity, Input, Metadata, Source};
 use crate::packing::Packing;
 use alluvium_codec::Hasher64;
 use alluvium_collections::error::{Error, Result};
 use alluvium_document::{Map, Value, bson};
 use alluvium_env::{Env, File, FileReader, OpenMode};
+use crc64::Crc64;
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -61,6 +64,7 @@ struct Content {
 struct Building {
     content: Content,
     hasher: Hasher64,
+    crc: Crc64,
     held: Vec<u8>,
     is_held: bool,
     has_ended: bool,
@@ -138,6 +142,20 @@ impl Building {
         Section(Arc::new(self.content))
     }
 
+    /// Ends the section after its last block, which has a checksum of its documents.
+    fn end(&mut self, checksum: Option<&Value>) -> std::result::Result<(), String> {
+        self.has_ended = true;
+        let computed = self.crc.value();
+        match checksum.and_then(Value::as_i64).map(i64::cast_unsigned) {
+            Some(expected) if expected == computed => Ok(()),
+            Some(expected) => Err(format!(
+                "the checksum of its documents is {computed:016x}, and not {expected:016x} as in its last block: they were \
+                 changed"
+            )),
+            None => Err("its last block has no checksum".to_owned()),
+        }
+    }
+
     fn add(&mut self, document: &[u8], at: u64, all_held: &mut usize) {
         let len = document.len() as u64;
         match self.content.parts.last_mut() {
@@ -146,6 +164,7 @@ impl Building {
         }
         self.content.bytes += len;
         self.hasher.add(document);
+        self.crc.add(document);
         if !self.is_held {
             return;
         }
@@ -251,16 +270,23 @@ impl<R: Read> Blocks<R> {
             }
             let header = bson::decode_document(&document).map_err(|error| error.to_string())?;
             let text = |name: &str| header.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (logical, collection) = (text("db"), text("collection"));
+            let of_section = |what: String| format!("in {logical}.{collection}: {what}");
             let section = sections
-                .entry((text("db"), text("collection")))
+                .entry((logical.clone(), collection.clone()))
                 .or_insert_with(|| Building { is_held: is_packed, ..Building::default() });
-            section.has_ended |= header.get("EOF") == Some(&Value::Bool(true));
+            if section.has_ended {
+                return Err(of_section(format!("another block follows its last one, at byte {before}")));
+            }
             loop {
                 let at = self.at;
-                if !self.next(&mut document)? {
+                if !self.next(&mut document).map_err(of_section)? {
                     break;
                 }
                 section.add(&document, at, &mut all_held);
+            }
+            if header.get("EOF") == Some(&Value::Bool(true)) {
+                section.end(header.get("CRC")).map_err(of_section)?;
             }
         }
         match sections.iter().find(|(_, section)| !section.has_ended) {

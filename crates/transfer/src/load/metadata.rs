@@ -212,6 +212,7 @@ impl Metadata {
         let is_on_id = |index: &Map| {
             let keys = index.get("key").and_then(Value::as_map);
             index.get("name").and_then(Value::as_str) == Some("_id_")
+                || index.get("clustered") == Some(&Value::Bool(true))
                 || keys.is_some_and(|keys| Definition::is_on_id(keys, index).unwrap_or(false))
         };
         self.indexes.iter().filter(move |index| !is_on_id(index))

@@ -58,6 +58,10 @@ const DOCUMENTED: &[(&str, &str)] = &[
 const PARTLY: &[(&str, &str)] = &[
     ("abortTransaction", "refused by name: there are no transactions yet"),
     ("aggregate", "`readOnce`, `querySettings` and `exchange` have no effect"),
+    (
+        "applyOps",
+        "for replays of logs: a new collection cannot have a given UUID, and definitions of views are replaced whole",
+    ),
     ("autoCompact", "compaction runs always; its options have no effect"),
     ("bulkWrite", "`bypassEmptyTsReplacement` has no effect"),
     ("collMod", "`recordIdsReplicated` has no effect; `timeseries` and `prepareUnique` are refused"),
@@ -66,7 +70,7 @@ const PARTLY: &[(&str, &str)] = &[
     (
         "create",
         "`timeseries` and `changeStreamPreAndPostImages` are refused; `clusteredIndex`, `storageEngine` and \
-         `indexOptionDefaults` are kept, and have no effect",
+         `indexOptionDefaults` are kept and listed, and have no effect",
     ),
     ("compactStructuredEncryptionData", "refused: no collection is encrypted"),
     (
@@ -103,7 +107,6 @@ const PARTLY: &[(&str, &str)] = &[
 /// Documented commands that are missing for a reason. All other missing ones are not written yet.
 const WHY_NOT: &[(&str, &str)] = &[
     ("appendOplogNote", "there is no operation log"),
-    ("applyOps", "there is no operation log"),
     ("getAuditConfig", "the audit log is set up when the server starts"),
     ("mapReduce", "it runs JavaScript"),
     ("replSetResizeOplog", "there is no operation log"),

@@ -17,23 +17,32 @@ fn block(documents: &[&str]) -> Vec<u8> {
     bytes
 }
 
+/// The last block of a collection with these documents.
+fn end(name: &str, documents: &[&str]) -> Vec<u8> {
+    let mut crc = Crc64::default();
+    documents.iter().for_each(|text| crc.add(&document(text)));
+    let (db, collection) = name.split_once('.').unwrap();
+    let crc = crc.value().cast_signed();
+    block(&[&format!(r#"{{"db":"{db}","collection":"{collection}","EOF":true,"CRC":{crc}}}"#)])
+}
+
 /// As mongodump 100.x writes it (mongo-tools, common/archive: archive.go, prelude.go, multiplexer.go).
 fn archive() -> Vec<u8> {
     let metadata = r#"{\"options\":{},\"indexes\":[{\"v\":1,\"key\":{\"_id\":1},\"name\":\"_id_\"},{\"v\":1,\"key\":{\"a\":true},\"name\":\"a_1\",\"safe\":null}]}"#;
     let pets = format!(r#"{{"db":"shop","collection":"pets","metadata":"{metadata}","size":0,"type":"collection"}}"#);
     let orders = r#"{"db":"shop","collection":"orders","metadata":"","size":0,"type":"collection"}"#;
     let buckets = r#"{"db":"shop","collection":"weather","metadata":"{}","size":0,"type":"timeseries"}"#;
-    let header = |name: &str, end: bool| format!(r#"{{"db":"shop","collection":"{name}","EOF":{end},"CRC":0}}"#);
+    let header = |name: &str| format!(r#"{{"db":"shop","collection":"{name}","EOF":false,"CRC":0}}"#);
     [
         MAGIC.to_vec(),
         block(&[r#"{"concurrent_collections":4,"version":"0.1"}"#, &pets, orders, buckets]),
-        block(&[&header("pets", false), r#"{"_id":1,"a":1}"#, r#"{"_id":2}"#]),
-        block(&[&header("orders", false), r#"{"_id":7}"#]),
-        block(&[&header("system.buckets.weather", false), r#"{"_id":1}"#]),
-        block(&[&header("pets", false), r#"{"_id":3}"#]),
-        block(&[&header("pets", true)]),
-        block(&[&header("orders", true)]),
-        block(&[&header("system.buckets.weather", true)]),
+        block(&[&header("pets"), r#"{"_id":1,"a":1}"#, r#"{"_id":2}"#]),
+        block(&[&header("orders"), r#"{"_id":7}"#]),
+        block(&[&header("system.buckets.weather"), r#"{"_id":1}"#]),
+        block(&[&header("pets"), r#"{"_id":3}"#]),
+        end("shop.pets", &[r#"{"_id":1,"a":1}"#, r#"{"_id":2}"#, r#"{"_id":3}"#]),
+        end("shop.orders", &[r#"{"_id":7}"#]),
+        end("shop.system.buckets.weather", &[r#"{"_id":1}"#]),
     ]
     .concat()
 }
@@ -74,7 +83,8 @@ fn large_sections_are_read_in_parts() {
         }
     }
     for name in ["a", "b"] {
-        bytes.extend(block(&[&format!(r#"{{"db":"d","collection":"{name}","EOF":true,"CRC":0}}"#)]));
+        let documents: Vec<String> = (0..6).map(|n| format!(r#"{{"_id":{n},"t":"{long}"}}"#)).collect();
+        bytes.extend(end(&format!("d.{name}"), &documents.iter().map(String::as_str).collect::<Vec<_>>()));
     }
     for packing in [Packing::Plain, Packing::Gzip] {
         let env = Env::in_memory(1);
@@ -108,4 +118,33 @@ fn cut_and_damaged_archives_are_refused() {
     write(&env, "b", b"not an archive");
     let error = read(&env, Path::new("b")).unwrap_err().to_string();
     assert!(error.contains("is a file"), "{error}");
+}
+
+/// mongo-tools 100.13, common/archive/demultiplexer.go: "CRC mismatch for namespace".
+#[test]
+fn a_changed_byte_of_a_document_names_its_collection() {
+    let whole = archive();
+    let prelude = whole.windows(4).position(|bytes| bytes == TERMINATOR).unwrap();
+    let changed_at = |at: usize| {
+        let env = Env::in_memory(1);
+        let mut bytes = whole.clone();
+        bytes[at] ^= 4;
+        write(&env, "a", &bytes);
+        let archive = Archive::read(&env, Path::new("a")).map_err(|error| error.to_string())?;
+        let entries = archive.map(|archive| archive.entries).unwrap_or_default();
+        Ok::<_, String>(entries.into_iter().map(|entry| (entry.collection, entry.section)).collect::<Vec<_>>())
+    };
+    // The `_id` of the only order.
+    let order = whole.windows(6).position(|bytes| bytes == b"\x10_id\0\x07").unwrap();
+    let error = changed_at(order + 5).unwrap_err();
+    assert!(error.contains("in shop.orders: the checksum of its documents is"), "{error}");
+    // No other byte changes a document without an error: what has no effect is the checksum of a block that is not the last.
+    let env = Env::in_memory(1);
+    write(&env, "a", &whole);
+    let sections = Archive::read(&env, Path::new("a")).unwrap().unwrap().entries;
+    let expected: Vec<_> = sections.into_iter().map(|entry| (entry.collection, entry.section)).collect();
+    for at in prelude + 4..whole.len() {
+        let found = changed_at(at);
+        assert!(found.is_err() || found == Ok(expected.clone()), "byte {at}: {found:?}");
+    }
 }
