@@ -522,8 +522,8 @@ fn all(field: &str, operand: &Value, patterns: &Patterns) -> Result<Vec<Conditio
         match value {
             Value::Map(map) if elem_match(map) && map.len() == 1 => conditions(field, map, patterns),
             Value::Map(map) if is_operators(map) && begins_with_known(map) => {
-                let wanted = "it takes values, or {$elemMatch: …} alone";
-                Err(bad(format!("no $ expressions in $all of '{field}': {wanted}")))
+                let wanted = "takes values, or {$elemMatch: …} alone";
+                Err(bad(format!("no $ expressions in $all: that of '{field}' {wanted}")))
             }
             value => Ok(vec![Condition::Test(equality(field, value, patterns)?)]),
         }

@@ -150,7 +150,7 @@ fn schemas_end() {
     for (field, schema) in [
         ("n", map([("items", number())])),
         ("n", map([("uniqueItems", Value::Bool(true))])),
-        ("n", map([("enum", Value::Array(vec![numbers(30_000); 10]))])),
+        ("n", map([("enum", Value::Array(vec![numbers(30_000); 30]))])),
         ("n", map([("not", map([("anyOf", Value::Array(vec![map([("items", number())]); 3]))]))])),
         ("m", map([("required", Value::Array(names(20_000)))])),
         ("m", map([("properties", named())])),
