@@ -35,7 +35,7 @@ pub enum ValidationAction {
 /// A document whose row has fewer bytes is checked soon.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// What does not mean that a document is wrong.
+/// Errors that do not mean that a document is wrong.
 const ENDS: [ErrorCode; 3] = [ErrorCode::ExceededMemoryLimit, ErrorCode::Interrupted, ErrorCode::MaxTimeMSExpired];
 
 /// A filter that the documents of a collection must match.

@@ -124,7 +124,8 @@ fn a_count_ends_at_its_limits_and_a_later_one_is_exact() {
     let db = Database::with(Options { partitions: Some(2), ..Options::default() });
     let c = db.collection("pets");
     c.writer().insert(&(0..500).map(document).collect::<Vec<_>>()).unwrap();
-    let stopped = Limits { stop: Some(Arc::new(AtomicBool::new(true))), ..Limits::default() };
+    let mut stopped = Limits::default();
+    stopped.stop = Some(Arc::new(AtomicBool::new(true)));
     let mut late = Limits::default();
     late.set_max_time(std::time::Duration::from_nanos(1));
     late.begin(&c.engine.env);

@@ -146,7 +146,7 @@ pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
     }
 }
 
-/// What ends evaluations by these limits; `None` if there are none.
+/// The interrupt that ends evaluations at these limits; `None` if there are none.
 pub fn interrupt(limits: &Limits, env: &Env) -> Option<Interrupt> {
     if limits.stop.is_none() && limits.max_time.is_none() {
         return None;

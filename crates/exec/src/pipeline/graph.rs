@@ -82,7 +82,7 @@ impl<H: Host> Graph<H> {
         }
     }
 
-    /// What is made of a document from which nothing is reached.
+    /// The result for a document from which nothing is reached.
     fn empty(&self, unwind: &Unwind, mut map: Map) -> Result<Unwound, PipelineError> {
         self.lookup.into.set_in(&mut map, Value::Array(Vec::new()));
         unwind.apply(Record::Map(map))

@@ -1,4 +1,4 @@
-//! What a `$graphLookup` reaches from one document.
+//! The documents that a `$graphLookup` reaches from one document.
 //!
 //! The search is breadth first: each step looks for the values that the documents of the step before lead to, and that
 //! were not looked for yet. It holds the values and the `_id`s that it has seen, and the values of the next step. If
@@ -34,7 +34,7 @@ const CHECKED_DOCUMENTS: usize = 1024;
 /// The memory of a value in a queue beside its own.
 const VALUE_BYTES: usize = 64;
 
-/// What is made of one document, or looked up at once, is counted by itself if it takes more memory.
+/// The result of one document, and documents that are looked up together, are counted apart above this number of bytes.
 const LARGE_BYTES: usize = 64 << 10;
 
 /// A search under way.

@@ -107,7 +107,7 @@ struct Gathering<'a, S: Source> {
     limits: Limits,
     bytes_max: usize,
     may_use_files: bool,
-    /// What the query needs; `None` for whole documents.
+    /// Picks the fields that the query needs; `None` for whole documents.
     picker: Option<FieldPicker>,
     account: &'a mut S::Account,
     kept: Kept<S::Sorter>,
@@ -310,11 +310,11 @@ fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
 }
 
-/// What the bytes of a document begin with. A whole row under a shape follows, which is read with its key;
+/// The first byte of a document's bytes. A whole row under a shape follows, which is read with its key.
 const SHAPED: u8 = 1;
-/// a whole row without a shape;
+/// A whole row without a shape follows.
 const PLAIN: u8 = 2;
-/// or a row of the fields that are needed.
+/// A row of the fields that are needed follows.
 const PICKED: u8 = 3;
 
 fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {

@@ -1,5 +1,7 @@
 //! Parses MongoDB's filter documents.
 
+mod regex;
+
 use alluvium_document::bson::document_size;
 use alluvium_document::compare::compare;
 use alluvium_document::{MAX_DEPTH, Map, Value};
@@ -11,7 +13,6 @@ use super::schema::Schema;
 use super::tree::{Clause, Comparison, Computed, Condition, Demands, In, Operand, Ordered, Path, Shaped, Test};
 use super::types::TypeSet;
 use super::{ElementFilter, Filter, FilterError, Form};
-use crate::code::ErrorCode;
 use crate::dollar::is_reference_name;
 use crate::expression::{Expression, ExpressionError, Variables};
 use crate::pattern::{Pattern, Patterns};
@@ -419,7 +420,7 @@ fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Valu
                 Err(several) => vec![Condition::Not(several)],
             },
             "$exists" if !is_true(operand) => vec![Condition::Not(vec![Condition::Test(Test::Exists)])],
-            "$regex" => vec![Condition::Test(regex(operand, map, patterns)?)],
+            "$regex" => vec![Condition::Test(regex::test(operand, map, patterns)?)],
             "$options" if map.contains("$regex") => {
                 count_work(patterns, map.len())?;
                 continue;
@@ -564,40 +565,6 @@ fn size(field: &str, operand: &Value) -> Result<Test> {
         Some(Ok(size)) => Ok(Test::Size(size)),
         _ => Err(bad(format!("$size of '{field}' takes a whole number that is not negative"))),
     }
-}
-
-fn regex(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
-    let options = match map.get("$options") {
-        None => None,
-        Some(Value::String(options)) => Some(options.as_str()),
-        Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
-    };
-    // As in MongoDB, the options of a `$regex` value take precedence over a following `$options`,
-    // even an empty one.
-    let first = map.entries.iter().find_map(|(name, _)| name.as_str().filter(|name| REGEX.contains(name)));
-    let twice = match (operand, options) {
-        (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => {
-            Some(ErrorCode::Location51075)
-        }
-        (Value::Regex(regex), Some(others)) if !regex.options.is_empty() && !others.is_empty() => {
-            Some(ErrorCode::Location51074)
-        }
-        _ => None,
-    };
-    if let Some(code) = twice {
-        let what = "a regular expression has its own options: remove $options";
-        return Err(FilterError::OptionsTwice(what.to_owned(), code));
-    }
-    let pattern = match (operand, options) {
-        (Value::String(pattern), options) => patterns.compile(pattern, options.unwrap_or_default()),
-        (Value::Regex(regex), Some("")) => patterns.compile(&regex.pattern, &regex.options),
-        (Value::Regex(regex), options) => patterns.compile(&regex.pattern, options.unwrap_or(&regex.options)),
-        (other, _) => {
-            let found = other.type_name();
-            return Err(bad(format!("$regex takes a string or a regular expression, this is of type {found}")));
-        }
-    };
-    Ok(Test::Regex(pattern?))
 }
 
 fn elem_match(field: &str, operand: &Value, patterns: &Patterns) -> Result<Test> {

@@ -41,7 +41,7 @@ pub(super) const COMMAND: Command = Command {
 /// The modes of an application. They differ in what a member of a set may ignore, so here they are all the same.
 const MODES: [&str; 4] = ["ApplyOps", "InitialSync", "Recovering", "Secondary"];
 
-/// What each entry needs, which is what the same write or command needs.
+/// The privileges that each entry needs: those of the same write or command.
 fn needs<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = Needs::new();
     let ops = subject.body.elements("applyOps").unwrap_or_default();

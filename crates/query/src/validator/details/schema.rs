@@ -24,7 +24,7 @@ pub(super) fn rules(schema: &Map, document: &Map, interrupt: Option<&Interrupt>)
     Value::Array(broken(checks, schema, &Value::Map(document.clone())))
 }
 
-/// What the checks of one document share. Once they are over, nothing is found to be broken.
+/// The state that the checks of one document share. Once they are interrupted, they find no more broken rules.
 struct Checks<'i> {
     interrupt: Option<&'i Interrupt>,
     work: RefCell<Work<'i>>,
