@@ -280,3 +280,6 @@ impl Drop for EntryScan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
