@@ -286,3 +286,6 @@ impl Drop for EntryScan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

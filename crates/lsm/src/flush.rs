@@ -1,7 +1,7 @@
 //! Flush: writes one immutable memtable to sorted files.
 
 use crate::compaction::copy::Copier;
-use crate::compaction::job;
+use crate::compaction::job::{self, Facts};
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
 use crate::edit::{AddedFile, VersionEdit};
@@ -19,7 +19,6 @@ use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
 use alluvium_memtable::Memtable;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Partition {
@@ -122,7 +121,7 @@ impl Partition {
     pub(crate) fn sink_outputs(&self, added: &mut [AddedFile]) -> Ticket {
         let mut running = self.jobs.lock();
         let version = self.view().version.clone();
-        let layout = job::layout(&version, &running, &HashMap::new(), &HashMap::new(), 0, &|_| false);
+        let layout = job::layout(&version, &running, &Facts::default(), 0, &|_| false);
         let mut spans = Vec::new();
         for file in added {
             file.run = layout.sink(file.run, &file.meta.smallest, &file.meta.largest);

@@ -23,8 +23,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The format version that this build writes, and the highest that it reads.
-const FORMAT_VERSION: u32 = 1;
+/// The format version that this build writes, and the highest that it reads. Version 1 has the same bytes; the
+/// superseded numbers of version 2 leave out keys that are marked in filters ([`Superseded`]).
+const FORMAT_VERSION: u32 = 2;
+/// The seed of the checksum that the frames' seed is made of, in all versions.
+const HEADER_SEED: u64 = 1;
 const MAGIC: &[u8; 8] = b"ALLUVMAN";
 const HEADER_LEN: usize = 40;
 /// The step in which space is reserved ahead, in bytes.
@@ -171,10 +174,10 @@ pub(crate) struct Manifest {
     frame: Vec<u8>,
 }
 
-fn header(identity: Identity, number: u64) -> Vec<u8> {
+fn header(version: u32, identity: Identity, number: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER_LEN);
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out.extend_from_slice(&version.to_le_bytes());
     out.extend_from_slice(&identity.partition.to_le_bytes());
     out.extend_from_slice(&number.to_le_bytes());
     out.extend_from_slice(&identity.database_id.to_le_bytes());
@@ -185,7 +188,7 @@ fn header(identity: Identity, number: u64) -> Vec<u8> {
 /// The seed of the frames' checksums. It covers the whole header, so that a frame of another
 /// partition, database or manifest is rejected.
 fn seed(header: &[u8]) -> u64 {
-    checksum64(header, u64::from(FORMAT_VERSION))
+    checksum64(header, HEADER_SEED)
 }
 
 impl Manifest {
@@ -203,7 +206,7 @@ impl Manifest {
             .and_then(|_| snapshot.check())
             .map_err(|error| harmless(used_up(&path, error)))?;
         let temporary = dir.join(format!("MANIFEST-{number}.tmp"));
-        let mut bytes = header(identity, number);
+        let mut bytes = header(FORMAT_VERSION, identity, number);
         let seed = seed(&bytes);
         let mut payload = Vec::new();
         snapshot.encode(&mut payload);
@@ -320,8 +323,8 @@ fn check_header(path: &Path, bytes: &[u8], identity: Identity, number: u64) -> R
     if version > FORMAT_VERSION {
         return Err(Error::NewerFormat { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
     }
-    let expected = header(identity, number);
-    if found[..] == expected[..] {
+    let expected = header(version, identity, number);
+    if version > 0 && found[..] == expected[..] {
         return Ok(seed(&expected));
     }
     if found[32..40] != checksum64(&found[..32], 0).to_le_bytes() {

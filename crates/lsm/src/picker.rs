@@ -19,14 +19,17 @@
 //!    tombstones take too much memory, the files that keep most of them.
 //! 6. *Tombstones*: where those above the base are many relative to the entries below, merge them
 //!    into it, so that a scan does not step over them for ever, however few bytes they are.
-//! 7. *Tiers*: merge runs of similar size when there are several.
-//! 8. *Small files*: merge neighbours in the base when many are small.
+//! 7. *Scans*: merge the newest runs of one tree of which short ranges are scanned, and which has more
+//!    than two runs, as long as an older run is not too large for what the newer ones bring.
+//! 8. *Tiers*: merge runs of similar size when there are several.
+//! 9. *Small files*: merge neighbours in the base when many are small.
 //!
 //! Tombstones count as the bytes that they are likely to remove from the base, so deletes alone
 //! cause base merges and release space.
 
 use alluvium_codec::entry::Seq;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// The description of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct FileDesc<'a> {
     pub trees: usize,
     /// The dropped trees among them.
     pub dead_trees: usize,
+    /// Its keys belong to one tree, of which short ranges are scanned: the tree is to have few runs.
+    pub scanned: bool,
     /// A running job reads it.
     pub busy: bool,
 }
@@ -169,6 +174,8 @@ pub enum MergeReason {
     Garbage,
     /// Tombstones above the base hide much of the data below.
     Tombstones,
+    /// A tree of which short ranges are scanned has several runs.
+    Scans,
     /// Runs of similar size.
     Tiers,
     /// Many small files side by side.
@@ -201,6 +208,10 @@ const SMALL_PART: u64 = 16;
 const SMALL_COUNT: usize = 8;
 /// A file is rewritten if at least one in this many of its entries is garbage.
 const GARBAGE_PART: u64 = 4;
+/// A scanned tree may have this many runs.
+const SCANNED_RUNS: usize = 2;
+/// A run of a scanned tree is merged with the newer ones if it has at most this many times their bytes.
+const SCANNED_TIMES: u64 = 3;
 /// Adjoining components are added to a base merge, up to the size of this many files.
 const JOIN_FILES: u64 = 4;
 
@@ -299,6 +310,7 @@ pub fn pick(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             apply_ranges(layout, if too_many { u64::MAX } else { rules.spotless_below })
         })
         .or_else(|| merge_tombstones(layout, rules))
+        .or_else(|| merge_scanned(layout, rules))
         .or_else(|| {
             if layout.upper().len() > rules.soft_upper_runs {
                 merge_runs(layout, rules, MergeReason::Tiers)
@@ -516,6 +528,74 @@ fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     let score = |file: &FileDesc<'_>| file.fragments as f64 / file.bytes.max(1) as f64;
     let (run, file) = free.max_by(|(_, a), (_, b)| score(a).total_cmp(&score(b)))?;
     Some(Pick::Merge { reason: MergeReason::Garbage, files: vec![file.number], out: run })
+}
+
+/// A run of one tree: its index among all runs, and the tree's files in it.
+type TreeRun<'l, 'a> = (usize, Vec<&'l FileDesc<'a>>);
+
+/// The scanned trees, each with its runs, newest first.
+fn scanned_trees<'l, 'a>(layout: &'l Layout<'a>) -> BTreeMap<u32, Vec<TreeRun<'l, 'a>>> {
+    let mut trees: BTreeMap<u32, Vec<TreeRun<'l, 'a>>> = BTreeMap::new();
+    for (at, run) in layout.runs.iter().enumerate() {
+        for file in run.files.iter().filter(|file| file.scanned) {
+            let runs = trees.entry(crate::key::tree_of(file.smallest)).or_default();
+            match runs.last_mut() {
+                Some((last, files)) if *last == at => files.push(file),
+                _ => runs.push((at, vec![file])),
+            }
+        }
+    }
+    trees
+}
+
+/// Merges the newest runs of a scanned tree with more than [`SCANNED_RUNS`]: as many as there are, while the next
+/// older one has at most [`SCANNED_TIMES`] their bytes. So an entry of a small tree is rewritten a few times, and one
+/// of a large tree is merged with its like. Takes the tree for which that is cheapest.
+fn merge_scanned(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
+    let mut best: Option<(u64, Vec<u64>, u64)> = None;
+    for runs in scanned_trees(layout).values().filter(|runs| runs.len() > SCANNED_RUNS) {
+        let Some((bytes, window)) = scanned_window(layout, runs, rules) else { continue };
+        if best.as_ref().is_none_or(|(least, ..)| bytes < *least) {
+            let files = window.iter().flat_map(|(_, files)| files.iter().map(|file| file.number)).collect();
+            let out = window.last().map_or(0, |(at, _)| layout.runs[*at].id);
+            best = Some((bytes, files, out));
+        }
+    }
+    best.map(|(_, files, out)| Pick::Merge { reason: MergeReason::Scans, files, out })
+}
+
+/// The newest runs of a tree that are worth merging, with their bytes; `None` if they are fewer than two.
+fn scanned_window<'r, 'l, 'a>(
+    layout: &Layout<'_>,
+    runs: &'r [TreeRun<'l, 'a>],
+    rules: &Rules,
+) -> Option<(u64, &'r [TreeRun<'l, 'a>])> {
+    let newest = runs.first()?.0;
+    let (mut bytes, mut found) = (0, None);
+    for (count, (at, files)) in runs.iter().enumerate() {
+        let run: u64 = files.iter().map(|file| file.bytes).sum();
+        if files.iter().any(|file| file.busy)
+            || count > 0 && run > SCANNED_TIMES.saturating_mul(bytes)
+            || bytes.saturating_add(run) > rules.max_job_bytes
+        {
+            break;
+        }
+        bytes += run;
+        let window = &runs[..=count];
+        if count > 0 && stands_alone(layout, window, newest, *at) {
+            found = Some((bytes, window));
+        }
+    }
+    found
+}
+
+/// True if no other file, and no running job, is between the keys of these files of runs `newest` to `oldest`.
+fn stands_alone(layout: &Layout<'_>, window: &[TreeRun<'_, '_>], newest: usize, oldest: usize) -> bool {
+    let files = || window.iter().flat_map(|(_, files)| files);
+    let bounds = files().map(|file| file.smallest).min().zip(files().map(|file| file.largest).max());
+    let Some((low, high)) = bounds else { return false };
+    let met = layout.runs[newest..=oldest].iter().flat_map(|run| &run.files).filter(|file| file.overlaps(low, high));
+    met.count() == files().count() && !layout.conflicts(layout.runs[oldest].id, layout.runs[newest].id, low, high)
 }
 
 /// Merges neighbouring runs above the base: those that cost least for each run that disappears.

@@ -29,6 +29,14 @@ pub trait TreeProperties: Send + Sync {
         true
     }
 
+    /// True if short ranges of a tree are scanned, each of which reads a block of every run: the tree then has files
+    /// of its own from a sixteenth of [`crate::Options::small_tree_bytes`] on, and few runs while that costs little.
+    /// Default: false.
+    fn is_scanned(&self, tree: u32) -> bool {
+        let _ = tree;
+        false
+    }
+
     /// False if the sequence numbers of a tree's entries are never used: an entry that every snapshot sees
     /// and that has nothing below it then gets the number [`NUMBERLESS`]. Default: true.
     fn needs_numbers(&self, tree: u32) -> bool {

@@ -4,11 +4,13 @@ use alluvium_codec::entry::Seq;
 
 /// For each tree, the highest number of an entry that is or was in files, or was left out of them,
 /// and is not the only full write of its key: an older version of a key, one that a range tombstone
-/// hides, a delta.
+/// hides, a delta. Where keys are marked ([`crate::DefinitionUse::uses_definitions`]), an entry
+/// counts only if no newer version of its key stays in the files that marks the key in the filter
+/// of its file: where the key has been deleted, or deltas on nothing vanish.
 ///
 /// Numbers only rise, so an entry that was dropped still counts. Hence a full write with a higher
-/// number, whose key is in no memtable and in at most one place of the files, is the newest of its
-/// key ([`crate::View::proves_newest`]).
+/// number, whose key is in no memtable and in at most one place of the files, and not marked there,
+/// is the newest of its key ([`crate::View::proves_newest`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Superseded {
     /// Ascending, each tree once, no number 0.

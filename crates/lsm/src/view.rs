@@ -9,6 +9,7 @@ use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
 use alluvium_memtable::Memtable;
+use alluvium_sst::Trace;
 use std::sync::Arc;
 
 mod invariants;
@@ -154,11 +155,17 @@ impl View {
         match self.find(key, seq, value)? {
             Some((found, Kind::Put)) => Ok(Some((found, 0))),
             None | Some((_, Kind::Delete | Kind::RangeDelete)) => Ok(None),
-            Some((found, _)) => Ok(self.get_folded(key, seq, value)?.map(|deltas| (found, deltas))),
+            Some((found, Kind::Folded)) => {
+                let (_, folded) = entry::split_folded(found, value).map_err(|e| self.damaged(key, &e))?;
+                let prefix = value.len() - folded.len();
+                value.drain(..prefix);
+                Ok(Some((found, 0)))
+            }
+            Some((found, Kind::Delta)) => Ok(self.get_folded(key, seq, value)?.map(|deltas| (found, deltas))),
         }
     }
 
-    /// As [`View::get_numbered`], where the newest version is not a plain value; returns the number of
+    /// As [`View::get_numbered`], where the newest version is a delta; returns the number of
     /// folded deltas.
     #[cold]
     fn get_folded(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<usize>> {
@@ -173,12 +180,6 @@ impl View {
             false
         })?;
         let Some((seq, kind)) = base else { return Ok(None) };
-        if chain.is_empty() {
-            let (_, folded) = entry::split_folded(seq, value).map_err(|e| self.damaged(key, &e))?;
-            let prefix = value.len() - folded.len();
-            value.drain(..prefix);
-            return Ok(Some(0));
-        }
         let content = std::mem::take(value);
         let base = Base::of(seq, kind, &content).map_err(|e| self.damaged(key, &e))?;
         let found = chain.read(&*self.policies.fold, key, base, value)?;
@@ -296,8 +297,9 @@ impl View {
     /// for trees of [`crate::TreeProperties::needs_numbers`].
     ///
     /// A newer version would be in a memtable, or under a range tombstone, or in a second place of
-    /// the files; or it has met that write in a flush or a compaction, and the number of the tree
-    /// was raised to `seq` ([`crate::Superseded`]).
+    /// the files; or it has met that write in a flush or a compaction. Then the newest version of
+    /// the key marks it in the filter of its file, or the number of the tree was raised to `seq`
+    /// ([`crate::Superseded`]).
     ///
     /// # Errors
     /// As [`View::find`].
@@ -312,10 +314,11 @@ impl View {
         let hash = alluvium_codec::hash64(key);
         let mut places = 0;
         for run in &self.version.runs {
-            if let Some(file) = run.find(key)
-                && file.reader()?.may_contain(key, hash)?
-            {
-                places += 1;
+            let Some(file) = run.find(key) else { continue };
+            match file.reader()?.trace(key, hash)? {
+                Trace::Absent => {}
+                Trace::Written => places += 1,
+                Trace::Rewritten => return Ok(false),
             }
         }
         Ok(places < 2)

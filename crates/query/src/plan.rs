@@ -43,7 +43,7 @@ mod scan;
 mod selectivity;
 
 pub use access::{AccessPath, Rejected, Rejection, Unusable};
-pub use choose::plan;
+pub use choose::{leaves_no_choice, plan};
 pub use error::PlanError;
 pub use interval::{Edge, Interval};
 pub use jump::Place;

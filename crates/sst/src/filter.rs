@@ -8,6 +8,14 @@
 //!
 //! Layout: lines of 64 bytes, then one byte, the number of probes. An empty filter means no filter.
 
+/// The hash that a filter has besides `hash`, that of a key, if the key was *rewritten*: if its newest version in
+/// the file is not known to be its only full write.
+#[inline]
+pub(crate) fn mark_of(hash: u64) -> u64 {
+    let mixed = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
 /// The bytes of a line.
 const LINE: usize = 64;
 

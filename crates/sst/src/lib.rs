@@ -43,7 +43,7 @@ pub use iter::SstIter;
 pub use meta::{FileCheck, FileMeta, FooterInfo};
 pub use options::{Compression, WriterOptions};
 pub use properties::Properties;
-pub use reader::Reader;
+pub use reader::{Reader, Trace};
 pub use sampler::Sampler;
 pub use verify::CheckEntry;
 pub use walk::{BlockReader, FooterFacts, LostBlock, WalkedBlock, WalkedFile, walk_file};

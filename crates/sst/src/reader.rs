@@ -147,6 +147,20 @@ impl Reader {
         }
     }
 
+    /// What the filter says of `key`; reads no data block. `hash` is `alluvium_codec::hash64(key)`.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    pub fn trace(&self, key: &[u8], hash: u64) -> Result<Trace> {
+        let Some(index) = self.top.find(key, MAX_SEQ) else { return Ok(Trace::Absent) };
+        let partition = self.partition(index)?;
+        Ok(match filter::contains(partition.filter(), hash) {
+            false => Trace::Absent,
+            true if filter::contains(partition.filter(), filter::mark_of(hash)) => Trace::Rewritten,
+            true => Trace::Written,
+        })
+    }
+
     /// The approximate number of entries from `lower` to below `upper`: exact within a block, else
     /// computed from the number of blocks in between and the entries of one in the middle. Reads
     /// that one and the blocks at both ends.
@@ -342,6 +356,18 @@ impl Reader {
         let block = Block::decode(content, shape).map_err(|error| self.corrupt(at.offset, error.to_string()))?;
         if filter::is_sound(block.filter()) { Ok(block) } else { Err(self.corrupt(at.offset, "a filter's length")) }
     }
+}
+
+/// What a file's filter says of a key. Of another key it may say more than there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// The file has no version of the key.
+    Absent,
+    /// It may have one.
+    Written,
+    /// It may have one, and the newest may be of [`Kind::Delta`] or [`Kind::Folded`]: the key was rewritten. Only
+    /// files that format version 2 of the manifest describes have these marks.
+    Rewritten,
 }
 
 /// A position among the entries of a file.

@@ -4,6 +4,7 @@ use crate::block::BlockBuilder;
 use crate::compress::Encoder;
 use crate::data::DataBlocks;
 use crate::dictionary::OWN_LEVEL;
+use crate::filter;
 use crate::footer::{self, Footer};
 use crate::index::{self, IndexBuilder};
 use crate::index_file::{IndexFileMeta, IndexFileWriter};
@@ -147,7 +148,11 @@ impl Writer {
     #[inline]
     fn note(&mut self, entry: &Entry<'_>, new_key: bool) {
         if new_key || self.index.has_no_key() {
-            self.index.add_hash(alluvium_codec::hash64(entry.key));
+            let hash = alluvium_codec::hash64(entry.key);
+            self.index.add_hash(hash);
+            if matches!(entry.kind, Kind::Delta | Kind::Folded) {
+                self.index.add_hash(filter::mark_of(hash));
+            }
         }
         for index in &mut self.index_files {
             index.note_key(entry.key, new_key);

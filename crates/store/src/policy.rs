@@ -35,6 +35,10 @@ impl TreeProperties for Trees {
         !self.is_multivalue(tree) && !self.is_index(tree)
     }
 
+    fn is_scanned(&self, tree: u32) -> bool {
+        self.is_index(TreeId(tree))
+    }
+
     fn needs_numbers(&self, tree: u32) -> bool {
         !self.is_multivalue(TreeId(tree))
     }

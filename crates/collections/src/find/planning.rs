@@ -159,8 +159,12 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
         })
         .collect();
     let shares = Shares::of(view, &indexes);
-    // Where the index is fixed, no estimates are needed.
-    let is_fixed = matches!(query.hint, Some(IndexHint::Usable(_)));
+    // Where the index is fixed, no estimates are needed, except to explain the plan of a user's hint.
+    let is_fixed = match &query.hint {
+        Some(IndexHint::Usable(_)) => true,
+        Some(hint) => !explains && plan::leaves_no_choice(&hint.as_planned(), &described),
+        None => false,
+    };
     let collection = plan::Collection {
         documents: statistics.documents,
         bytes: statistics.bytes,

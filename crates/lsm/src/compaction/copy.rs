@@ -5,6 +5,9 @@
 //! number of the newest delta. Deltas whose full write is further down, or beyond a snapshot, are
 //! copied unchanged. Deltas on nothing, where nothing older can exist, do nothing and are dropped.
 //!
+//! Where keys are marked ([`Newest`]), the newest version of a key that is not its only full write
+//! is written as one of [`Kind::Folded`], of which the file's filter has a mark.
+//!
 //! Entries that a range tombstone hides from every snapshot are skipped; a stretch of an input that
 //! is older than the tombstone as a whole is skipped without being read.
 
@@ -30,6 +33,31 @@ pub struct Drops<'a> {
     pub is_dropped: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
+/// The longest value that is written again as one of [`Kind::Folded`], with a prefix.
+const MARKED_VALUE_MAX: usize = 1 << 27;
+
+/// The newest version of the current key among those copied, in trees whose keys are marked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Newest {
+    /// None yet, or one that needs no mark.
+    Nothing,
+    /// A put of this number, held back in `held` until the next entry shows whether there is an
+    /// older version.
+    Held(Seq),
+    /// One that marks the key, or whose number was noted.
+    Marked,
+    /// A tombstone, or one that cannot be marked: older versions are noted.
+    Unmarked,
+}
+
+/// A held put.
+#[derive(Default)]
+struct Held {
+    key: Vec<u8>,
+    /// The prefix of a [`Kind::Folded`] that is its own last full write, then the value.
+    content: Vec<u8>,
+}
+
 /// Copies the entries of a sorted source to an output.
 pub(crate) struct Copier<'a, 'o> {
     retention: Retention,
@@ -45,6 +73,10 @@ pub(crate) struct Copier<'a, 'o> {
     shadowed: Option<Seq>,
     /// True if the sequence numbers of the current tree's entries are used.
     numbers: bool,
+    /// True if rewritten keys of the current tree are marked.
+    marks: bool,
+    newest: Newest,
+    held: Held,
     folded: Vec<u8>,
     folds: u64,
     refused: u64,
@@ -83,6 +115,9 @@ impl<'a, 'o> Copier<'a, 'o> {
             key: Vec::new(),
             shadowed: None,
             numbers: true,
+            marks: false,
+            newest: Newest::Nothing,
+            held: Held::default(),
             folded: Vec::new(),
             folds: 0,
             refused: 0,
@@ -122,6 +157,7 @@ impl<'a, 'o> Copier<'a, 'o> {
             if tree != Some(this) {
                 // The chain belongs to the previous tree, and to its use of numbers.
                 self.leave_chain(None)?;
+                self.leave_key()?;
                 tree = Some(this);
                 if !self.policies.liveness.tree_is_live(this, now) {
                     let Some(next) = this.checked_add(1) else { break };
@@ -129,6 +165,9 @@ impl<'a, 'o> Copier<'a, 'o> {
                     continue;
                 }
                 self.numbers = self.policies.trees.needs_numbers(this);
+                self.marks = self.numbers
+                    && self.policies.trees.wants_filter(this)
+                    && self.policies.definitions.uses_definitions(this);
             }
             let passed = match self.retention.passes(key, source.seq()) {
                 Some((cover, high)) => {
@@ -162,6 +201,7 @@ impl<'a, 'o> Copier<'a, 'o> {
             }
         }
         self.leave_chain(None)?;
+        self.leave_key()?;
         Ok(self.copied(true))
     }
 
@@ -171,15 +211,14 @@ impl<'a, 'o> Copier<'a, 'o> {
         if !self.chain.is_empty() && !matches!(verdict, Verdict::Chain | Verdict::Base { .. }) {
             self.leave_chain(Some(entry.key))?;
         }
-        let is_sole_write = match verdict {
-            Verdict::Keep => entry.kind != Kind::Delta,
-            Verdict::DropIfBottom | Verdict::ChainStart { shadowed: None } => true,
-            _ => false,
-        };
-        if !is_sole_write {
-            self.note(entry.key, entry.seq);
+        match verdict {
+            _ if self.marks => self.mark(&entry, verdict)?,
+            Verdict::Keep if entry.kind != Kind::Delta => {}
+            Verdict::DropIfBottom | Verdict::ChainStart { shadowed: None } => {}
+            _ => self.note(entry.key, entry.seq),
         }
         match verdict {
+            Verdict::Keep if self.newest == Newest::Held(entry.seq) => Ok(()),
             Verdict::Keep if !self.numbers && entry.kind == Kind::Put => {
                 let entry = self.lowest(entry);
                 self.output.add(entry, None)
@@ -201,6 +240,66 @@ impl<'a, 'o> Copier<'a, 'o> {
             }
             Verdict::Base { oldest } => self.close_chain(entry, oldest),
         }
+    }
+
+    /// Before an entry of a tree whose keys are marked is treated as its verdict says: finds whether
+    /// it is the first of its key. A put is held back then. An older version of the key marks it, or
+    /// is noted.
+    #[inline]
+    fn mark(&mut self, entry: &Entry<'_>, verdict: Verdict) -> Result<()> {
+        let may_be_first = match verdict {
+            Verdict::Keep | Verdict::ChainStart { shadowed: None } => true,
+            // Also of an older version, or of a key of which range tombstones have hidden all before.
+            Verdict::DropIfBottom | Verdict::Drop => self.held.key != entry.key,
+            Verdict::KeepShadowed(_) | Verdict::ChainStart { .. } | Verdict::Chain | Verdict::Base { .. } => false,
+        };
+        if !may_be_first {
+            return self.mark_older(entry);
+        }
+        self.leave_key()?;
+        self.held.key.clear();
+        self.held.key.extend_from_slice(entry.key);
+        self.newest = match (verdict, entry.kind) {
+            // A range tombstone hides it, and all older versions: none has a higher number.
+            (Verdict::Drop, _) => {
+                self.note(entry.key, entry.seq);
+                Newest::Marked
+            }
+            (Verdict::Keep, Kind::Put) if entry.value.len() <= MARKED_VALUE_MAX => {
+                self.held.content.clear();
+                entry::put_folded(&mut self.held.content, entry.seq, entry.seq);
+                self.held.content.extend_from_slice(entry.value);
+                Newest::Held(entry.seq)
+            }
+            // Deltas that vanish are noted.
+            (_, Kind::Delta | Kind::Folded) => Newest::Marked,
+            _ => Newest::Unmarked,
+        };
+        Ok(())
+    }
+
+    /// An older version than the newest of its key.
+    fn mark_older(&mut self, entry: &Entry<'_>) -> Result<()> {
+        match self.newest {
+            Newest::Held(seq) => {
+                self.newest = Newest::Marked;
+                let Held { key, content } = &self.held;
+                self.output.add(Entry { key, seq, kind: Kind::Folded, value: content }, None)
+            }
+            Newest::Marked => Ok(()),
+            Newest::Nothing | Newest::Unmarked => {
+                self.note(entry.key, entry.seq);
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies the newest version of the key, if it is held back, as the only one of its key.
+    fn leave_key(&mut self) -> Result<()> {
+        let Newest::Held(seq) = std::mem::replace(&mut self.newest, Newest::Nothing) else { return Ok(()) };
+        let Held { key, content } = &self.held;
+        let (_, value) = entry::split_folded(seq, content).map_err(|e| damaged(key, &e))?;
+        self.output.add(Entry { key, seq, kind: Kind::Put, value }, None)
     }
 
     /// Records that an entry of the key is not the only one, or not a full write.
@@ -225,9 +324,11 @@ impl<'a, 'o> Copier<'a, 'o> {
         if self.chain.is_empty() {
             return Ok(());
         }
-        self.note_chain();
         // Deltas on nothing do nothing.
         let nothing_below = next != Some(self.key.as_slice()) && (self.at_bottom)(&self.key);
+        if nothing_below || !self.marks {
+            self.note_chain();
+        }
         if !nothing_below {
             self.copy_chain()?;
         }
@@ -268,11 +369,7 @@ impl<'a, 'o> Copier<'a, 'o> {
     /// Ends the chain at this entry of the same stripe; `oldest` is true if the entry is the oldest
     /// of the key.
     fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
-        let damaged = |e: alluvium_codec::DecodeError| {
-            let what = format!("key {:02x?}: {e}", base.key);
-            Error::corrupt(std::path::Path::new("a folded value"), 0, what)
-        };
-        match Base::of(base.seq, base.kind, base.value).map_err(damaged)? {
+        match Base::of(base.seq, base.kind, base.value).map_err(|e| damaged(base.key, &e))? {
             // The deltas do nothing.
             Base::Absent => {
                 self.note_chain();
@@ -304,4 +401,8 @@ impl<'a, 'o> Copier<'a, 'o> {
             }
         }
     }
+}
+
+fn damaged(key: &[u8], error: &alluvium_codec::DecodeError) -> Error {
+    Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
 }

@@ -3,11 +3,11 @@
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
 use crate::picker::{FileDesc, Layout, MergeReason, Pick, RunDesc, Span};
-use crate::policy::Liveness;
+use crate::policy::{Liveness, Policies};
 use crate::ranges::covered;
 use crate::version::Version;
 use alluvium_codec::entry::Seq;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How a compaction ended.
@@ -52,15 +52,43 @@ impl std::fmt::Debug for CompactionJob {
     }
 }
 
-/// The number of dead trees in each file that has some. Called before locks are taken.
-pub(crate) fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashMap<u64, usize> {
+/// What the layers above know of a version's files, by file number. Taken before locks are.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// The number of dead trees in each file that has some.
+    dead: HashMap<u64, usize>,
+    /// What range tombstones hide of each file.
+    covered: HashMap<u64, Covered>,
+    /// The files of one tree, which is scanned.
+    scanned: HashSet<u64>,
+}
+
+impl Facts {
+    /// The facts at `now`, the newest snapshot; `oldest` is the oldest one.
+    pub fn of(version: &Version, policies: &Policies, oldest: Seq, now: Seq) -> Self {
+        let one_scanned = |file: &FileHandle| matches!(file.trees[..], [tree] if policies.trees.is_scanned(tree));
+        let scanned = version.files().filter(|(_, file)| one_scanned(file)).map(|(_, file)| file.meta.number);
+        Self {
+            dead: dead_trees(version, &*policies.liveness, now),
+            covered: covered_files(version, oldest),
+            scanned: scanned.collect(),
+        }
+    }
+
+    /// True if range tombstones hide all of a file.
+    pub fn covers_wholly(&self, file: u64) -> bool {
+        self.covered.get(&file).is_some_and(|covered| covered.wholly)
+    }
+}
+
+fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashMap<u64, usize> {
     let counted =
         version.files().map(|(_, file)| (file.meta.number, file.dead_trees(|tree| liveness.tree_is_live(tree, now))));
     counted.filter(|(_, dead)| *dead > 0).collect()
 }
 
 /// The part of each file that range tombstones hide. Called before locks are taken.
-pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
+fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covered> {
     if version.ranges.is_empty() {
         return HashMap::new();
     }
@@ -73,13 +101,12 @@ pub(crate) fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,
-    dead: &HashMap<u64, usize>,
-    covered: &HashMap<u64, Covered>,
+    facts: &Facts,
     oldest_snapshot: Seq,
     left_out: &dyn Fn(&FileHandle) -> bool,
 ) -> Layout<'a> {
     let describe = |file: &'a Arc<FileHandle>| {
-        let covered = covered.get(&file.meta.number).copied().unwrap_or_default();
+        let covered = facts.covered.get(&file.meta.number).copied().unwrap_or_default();
         FileDesc {
             number: file.meta.number,
             smallest: &file.meta.smallest,
@@ -94,7 +121,8 @@ pub(crate) fn layout<'a>(
             fragments: covered.fragments,
             covered_wholly: covered.wholly,
             trees: file.trees.len(),
-            dead_trees: dead.get(&file.meta.number).copied().unwrap_or(0),
+            dead_trees: facts.dead.get(&file.meta.number).copied().unwrap_or(0),
+            scanned: facts.scanned.contains(&file.meta.number),
             busy: running.is_busy(file.meta.number) || left_out(file),
         }
     };

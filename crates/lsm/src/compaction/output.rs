@@ -3,7 +3,7 @@
 //!
 //! The first entries of a tree in a file are *staged* in memory until the amount of data of the
 //! tree is known. A small tree, here and in the files below, shares the file of its neighbours. A
-//! larger one gets a file of its own. One that is large enough for a dictionary gets a file with
+//! larger one gets a file of its own, and one that is scanned does so from a smaller size on. One that is large enough for a dictionary gets a file with
 //! the tree's dictionary, and its further entries are written directly. Files end at the target
 //! size, where a large tree ends, at bounds of base files (so that runs above stay cut as the base
 //! is), and where a tree's keys leave the range of everything below, so that what follows can sink
@@ -21,6 +21,10 @@ use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Result;
 use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterOptions};
 use std::sync::Arc;
+
+/// A tree that is scanned ([`crate::TreeProperties::is_scanned`]) has a file of its own from this part of
+/// [`crate::Options::small_tree_bytes`] on: its runs can be merged apart from other trees.
+const SCANNED_PART: u64 = 16;
 
 /// The assumed compression ratio when too few values are staged to measure one.
 const TYPICAL_RATIO: f64 = 0.45;
@@ -180,6 +184,8 @@ pub(crate) struct Output<'a> {
     tree_end: Option<Vec<u8>>,
     /// The last key was at or below `tree_end`.
     inside: bool,
+    /// The tree has a file of its own from this many raw bytes on.
+    small: u64,
     /// The tree counts as large because it has large files below, even if this output holds little
     /// of it.
     large: bool,
@@ -201,6 +207,7 @@ impl<'a> Output<'a> {
             base_at: 0,
             tree_end: None,
             inside: false,
+            small: 0,
             large: false,
             charge,
         }
@@ -303,11 +310,14 @@ impl<'a> Output<'a> {
         let low = tree.to_be_bytes();
         let high = tree.checked_add(1).map_or_else(|| vec![0xff; 5], |next| next.to_be_bytes().to_vec());
         (self.tree_end, self.large) = (None, false);
+        self.small = self.home.shared.options.small_tree_bytes;
+        if self.home.shared.policies.trees.is_scanned(tree) {
+            self.small /= SCANNED_PART;
+        }
         for run in self.plan.below.runs.iter().filter(|run| run.id < self.plan.run) {
             for file in run.overlapping(&low, &high).iter().filter(|file| file.meta.smallest < high) {
                 self.tree_end = self.tree_end.take().max(Some(file.meta.largest.clone()));
-                let small = self.home.shared.options.small_tree_bytes;
-                self.large |= file.trees == [tree] && file.meta.raw_bytes >= small;
+                self.large |= file.trees == [tree] && file.meta.raw_bytes >= self.small;
             }
         }
         self.inside = self.tree_end.is_some();
@@ -325,7 +335,7 @@ impl<'a> Output<'a> {
         if self.stage.entries.is_empty() {
             return Ok(());
         }
-        if self.large || self.stage.raw_bytes() >= self.home.shared.options.small_tree_bytes {
+        if self.large || self.stage.raw_bytes() >= self.small {
             self.close()?;
             self.write_stage(None, true)?;
             return self.close();

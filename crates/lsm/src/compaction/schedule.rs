@@ -1,7 +1,7 @@
 //! Picking and running the compactions of a partition.
 
 use super::copy::{Copier, Drops};
-use super::job::{self, CompactionJob, Outcome, spans_of};
+use super::job::{self, CompactionJob, Facts, Outcome, spans_of};
 use super::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
 use crate::edit::VersionEdit;
@@ -58,13 +58,12 @@ impl Partition {
         if self.poisoned().is_some() {
             return None;
         }
-        let liveness = &*self.shared().policies.liveness;
+        let policies = &self.shared().policies;
         loop {
             let version = self.view().version.clone();
-            let snapshots = liveness.snapshots();
+            let snapshots = policies.liveness.snapshots();
             let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
-            let dead = job::dead_trees(&version, liveness, visible.unwrap_or(0));
-            let covered = job::covered_files(&version, oldest.unwrap_or(0));
+            let facts = Facts::of(&version, policies, oldest.unwrap_or(0), visible.unwrap_or(0));
             let mut running = self.jobs.lock();
             // Checked under this lock: closing waits for all jobs that have entered.
             if self.closing() {
@@ -75,11 +74,11 @@ impl Partition {
             if !Arc::ptr_eq(&version, &self.view().version) {
                 continue;
             }
-            let mut layout = job::layout(&version, &running, &dead, &covered, oldest.unwrap_or(0), left_out);
+            let mut layout = job::layout(&version, &running, &facts, oldest.unwrap_or(0), left_out);
             layout.runs.retain(|run| run.id < newer);
             let pick = picker::pick(&layout, rules)?;
             if let Pick::Remove(files) = &pick
-                && files.iter().any(|file| covered.get(file).is_some_and(|covered| covered.wholly))
+                && files.iter().any(|&file| facts.covers_wholly(file))
             {
                 marks::FILE_UNDER_RANGE.hit();
             }
@@ -362,8 +361,8 @@ impl Partition {
 
     /// Measures the excess bytes above the base, after each edit.
     pub(crate) fn measure_debt(&self, version: &Version) {
-        let none = (Default::default(), Default::default(), Default::default());
-        let layout: Layout<'_> = job::layout(version, &none.0, &none.1, &none.2, 0, &|_| false);
+        let (running, facts) = Default::default();
+        let layout: Layout<'_> = job::layout(version, &running, &facts, 0, &|_| false);
         self.counters.debt_bytes.store(layout.debt(&self.rules()), Ordering::Relaxed);
     }
 

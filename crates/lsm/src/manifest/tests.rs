@@ -134,9 +134,24 @@ fn a_newer_format_is_named() {
     let env = new_env();
     create(&env, 1, &add(1, 1)).unwrap();
     let mut bytes = read(&env);
-    bytes[8] = 2;
+    bytes[8] = 3;
     write(&env, &bytes);
-    assert!(matches!(recover(&env), Err(Error::NewerFormat { found: 2, supported: 1, .. })));
+    assert!(matches!(recover(&env), Err(Error::NewerFormat { found: 3, supported: 2, .. })));
+}
+
+#[test]
+fn version_1_is_read() {
+    let env = new_env();
+    create(&env, 1, &add(1, 1)).unwrap();
+    let bytes = read(&env);
+    for version in [0, 1] {
+        let mut old = header(version, IDENTITY, 1);
+        let seed = seed(&old);
+        let payload = frame::get(&mut &bytes[HEADER_LEN..], super::seed(&bytes[..HEADER_LEN]), HEADER_LEN as u64);
+        frame::put(&mut old, payload.unwrap(), seed, HEADER_LEN as u64).unwrap();
+        write(&env, &old);
+        assert_eq!(recover(&env).is_ok(), version == 1);
+    }
 }
 
 #[test]
@@ -237,7 +252,7 @@ fn long_means_much_longer_than_a_new_one() {
 
 /// Writes a manifest with valid frames that have these payloads.
 fn crafted(env: &Env, number: u64, payloads: &[Vec<u8>]) -> Vec<u64> {
-    let mut bytes = header(IDENTITY, number);
+    let mut bytes = header(FORMAT_VERSION, IDENTITY, number);
     let seed = seed(&bytes);
     let mut begins = Vec::new();
     for payload in payloads {

@@ -54,7 +54,9 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
     };
     let named = manifest_number(&name);
     // The expected header, if it is known.
-    let expected = known.zip(named).map(|(identity, number)| super::header(identity, number));
+    let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+    let expected =
+        known.zip(named).map(|(identity, number)| super::header(version.clamp(1, FORMAT_VERSION), identity, number));
     if !header.starts_with(MAGIC) {
         walked.damage.push((0, "this is not a manifest".to_owned()));
         if expected.is_none() {
@@ -62,7 +64,6 @@ pub(crate) fn walk(env: &Env, path: &Path, known: Option<Identity>) -> Result<Wa
         }
     }
     let sum_is_right = header[32..] == checksum64(&header[..32], 0).to_le_bytes();
-    let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
     if version > FORMAT_VERSION && sum_is_right {
         return Err(Error::NewerFormat { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
     }

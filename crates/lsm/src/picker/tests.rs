@@ -15,7 +15,7 @@ fn key(text: &str) -> &'static [u8] {
     key.leak()
 }
 
-/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [released=n] [covered=n] [ranges=n] [seq=n] [busy] [dead] [partly]`
+/// `number low-high bytes [entries=n] [tombstones=n] [shadowed=n] [released=n] [covered=n] [ranges=n] [seq=n] [busy] [scanned] [dropped=n/n] [covered]`
 fn file(text: &str) -> FileDesc<'static> {
     let mut words = text.split_whitespace();
     let number = words.next().unwrap().parse().unwrap();
@@ -33,6 +33,7 @@ fn file(text: &str) -> FileDesc<'static> {
             Some(("ranges", n)) => file.fragments = n.parse().unwrap(),
             Some(("seq", n)) => file.max_seq = n.parse().unwrap(),
             None if word == "busy" => file.busy = true,
+            None if word == "scanned" => file.scanned = true,
             Some(("dropped", of)) => {
                 let (dropped, trees) = of.split_once('/').unwrap();
                 (file.dead_trees, file.trees) = (dropped.parse().unwrap(), trees.parse().unwrap());

@@ -128,6 +128,14 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     Ok(Plan { root: best.into_node(query.filter, true), access, cost, rejected })
 }
 
+/// True if a hint names one candidate at most, so that its plan does not depend on estimates.
+pub fn leaves_no_choice(hint: &Hint<'_>, indexes: &[Index<'_>]) -> bool {
+    match hint {
+        Hint::Natural { .. } | Hint::Name(_) | Hint::Usable(_) => true,
+        Hint::Keys(keys) => indexes.iter().filter(|index| same_keys(&index.definition.keys_map(), keys)).count() < 2,
+    }
+}
+
 /// True if no value meets one of the conditions.
 fn finds_nothing(filter: &Filter) -> bool {
     let of = KeySource::Path { multikey: true, dotted: true, positions: true };

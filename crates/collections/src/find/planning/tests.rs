@@ -4,7 +4,7 @@ use crate::find::request::FindRequest;
 use crate::testing::{Collection, Database, count, hinted};
 use alluvium_document::IntoDocument;
 use alluvium_query::expression::Variables;
-use alluvium_store::Options;
+use alluvium_store::{BlockCounts, Options};
 
 fn database() -> Database {
     Database::with(Options { partitions: Some(2), ..Options::default() })
@@ -147,6 +147,36 @@ fn ranges_are_looked_into() {
         let documents = c.estimated_count();
         assert!((18_000..22_000).contains(&documents), "{documents}");
     }
+}
+
+#[test]
+fn a_hint_that_leaves_no_choice_is_not_looked_into() {
+    let db = database();
+    let c = db.collection("c");
+    c.insert((0..5000).map(|n| format!(r#"{{"_id": {n}, "a": {n}}}"#)));
+    c.create_index(r#"{"a": 1}"#, "{}");
+    let filter = r#"{"a": {"$gt": 100, "$lt": 200}}"#;
+    db.compact();
+    let looked_up = |request: FindRequest, explains: bool| {
+        let (view, query) = (c.view(), Query::new(request, Variables::NONE).unwrap());
+        super::plan(&view, &query, explains).unwrap();
+        let before = BlockCounts::of_thread().looked_up;
+        let planned = super::plan(&view, &query, explains).unwrap();
+        assert_eq!(planned.plan.index_name(), Some("a_1"));
+        BlockCounts::of_thread().looked_up - before
+    };
+    assert_eq!(looked_up(hinted(filter, "a_1"), false), 0);
+    assert_eq!(looked_up(hinted(filter, r#"{"a": 1}"#), false), 0);
+    assert_eq!(looked_up(FindRequest::new(filter), false), 0, "its plan is remembered");
+    assert!(looked_up(hinted(filter, "a_1"), true) > 0, "an explanation has estimates");
+    // Of two indexes with these keys, the one for fewer documents may be cheaper.
+    c.create_index(r#"{"a": 1}"#, r#"{"name": "some", "partialFilterExpression": {"a": {"$gt": 50}}}"#);
+    db.compact();
+    let (view, query) = (c.view(), Query::new(hinted(filter, r#"{"a": 1}"#), Variables::NONE).unwrap());
+    super::plan(&view, &query, false).unwrap();
+    let before = BlockCounts::of_thread().looked_up;
+    super::plan(&view, &query, false).unwrap();
+    assert!(BlockCounts::of_thread().looked_up > before);
 }
 
 #[test]

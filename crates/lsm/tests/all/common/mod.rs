@@ -75,9 +75,19 @@ impl DeltaFold for TestPolicy {
     }
 }
 
-impl DefinitionUse for TestPolicy {}
+impl DefinitionUse for TestPolicy {
+    /// Only keys of tree 1 are marked.
+    fn uses_definitions(&self, tree: u32) -> bool {
+        tree == 1
+    }
+}
 
 impl TreeProperties for TestPolicy {
+    /// Only tree 2 is scanned.
+    fn is_scanned(&self, tree: u32) -> bool {
+        tree == 2
+    }
+
     /// Only tree 3 needs no numbers.
     fn needs_numbers(&self, tree: u32) -> bool {
         tree != 3
