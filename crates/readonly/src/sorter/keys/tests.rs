@@ -42,7 +42,10 @@ fn a_set_ends_when_it_is_told_to() {
     for calls in [0u32, 1, 20, 100] {
         let left = std::cell::Cell::new(calls);
         let few = |_: u64| match left.get().checked_sub(1) {
-            Some(less) => Ok(left.set(less)),
+            Some(less) => {
+                left.set(less);
+                Ok(())
+            }
             None => Err(Error::NotEmpty("enough".into())),
         };
         let mut set = KeySet::new(&env, "db/sort-1".into());
