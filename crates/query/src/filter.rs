@@ -50,6 +50,7 @@ pub(crate) mod bits;
 mod error;
 mod eval;
 mod node;
+mod operators;
 mod parse;
 mod position;
 mod print;

@@ -9,6 +9,7 @@ use alluvium_document::{MAX_DEPTH, Map, Value};
 use std::collections::BTreeMap;
 
 use super::bits::{Bits, Wanted, truncated};
+use super::operators::{AT_TOP, OF_DOCUMENTS, OF_FIELDS, UNSUPPORTED};
 use super::schema::Schema;
 use super::tree::{Clause, Comparison, Computed, Condition, Demands, In, Operand, Ordered, Path, Shaped, Test};
 use super::types::TypeSet;
@@ -25,58 +26,6 @@ const LONG_BYTES: usize = 256;
 
 /// The work of parsing a condition or a value.
 const STEP_UNITS: usize = 64;
-
-/// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
-const UNSUPPORTED: [&str; 17] = [
-    "$where",
-    "$text",
-    "$near",
-    "$nearSphere",
-    "$geoNear",
-    "$geoWithin",
-    "$geoIntersects",
-    "$within",
-    "$geometry",
-    "$center",
-    "$centerSphere",
-    "$box",
-    "$polygon",
-    "$maxDistance",
-    "$minDistance",
-    "$alwaysTrue",
-    "$alwaysFalse",
-];
-
-/// The operators on a field.
-const OF_FIELDS: [&str; 20] = [
-    "$eq",
-    "$ne",
-    "$gt",
-    "$gte",
-    "$lt",
-    "$lte",
-    "$in",
-    "$nin",
-    "$exists",
-    "$type",
-    "$regex",
-    "$size",
-    "$all",
-    "$elemMatch",
-    "$mod",
-    "$not",
-    "$bitsAllSet",
-    "$bitsAnySet",
-    "$bitsAllClear",
-    "$bitsAnyClear",
-];
-
-/// The operators at the level of fields.
-const AT_TOP: [&str; 7] = ["$and", "$or", "$nor", "$comment", "$expr", "$jsonSchema", "$sampleRate"];
-
-/// Operators at the level of fields, supported or not. A map that begins with one of them is not a
-/// list of operators on a value.
-const OF_DOCUMENTS: [&str; 8] = ["$and", "$or", "$nor", "$comment", "$where", "$expr", "$text", "$jsonSchema"];
 
 /// `$regex` and `$options` may come in either order.
 const REGEX: [&str; 2] = ["$regex", "$options"];
