@@ -69,7 +69,8 @@ pub struct Options {
     /// segment is made that would leave less (deletes leave half), and the write that needs one is
     /// refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
-    /// compactions keep; with the defaults 166 MiB. It is at most a twentieth of the volume.
+    /// compactions keep; with the defaults 166 MiB. It is at most a twentieth of the volume, unless
+    /// memtables and two sorted files need more.
     pub disk_reserve_bytes: Option<u64>,
     /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default:
     /// `None`.
@@ -208,7 +209,7 @@ impl Options {
     }
 
     /// As [`Options::disk_reserve`], for a store in a directory: a derived value is at most a
-    /// twentieth of the volume.
+    /// twentieth of the volume, unless memtables and a merge of two files need more.
     ///
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
@@ -217,9 +218,13 @@ impl Options {
     /// ```
     pub fn disk_reserve_at(&self, env: &Env, dir: &Path) -> u64 {
         let derived = self.disk_reserve();
-        match self.disk_reserve_bytes {
-            Some(_) => derived,
-            None => env.fs.capacity_bytes(dir).map_or(derived, |capacity| derived.min(capacity / VOLUME_PARTS)),
+        match env.fs.capacity_bytes(dir) {
+            Ok(capacity) if self.disk_reserve_bytes.is_none() => {
+                // With less, a full disk may accept no deletes, since no flush and no merge finishes.
+                let least = self.memtable_bytes() as u64 + 2 * self.sorted_file_bytes();
+                derived.min((capacity / VOLUME_PARTS).max(least))
+            }
+            _ => derived,
         }
     }
 

@@ -239,7 +239,7 @@ impl Builder {
     /// finish. A write whose log would use it is refused with [`crate::ErrorKind::NoSpace`];
     /// deletes may use half of it. The space is not allocated: only the free space of the disk is
     /// checked. 0 disables the check. Default: two fifths of the memory budget plus 64 MiB,
-    /// together 166 MiB with the default budget, but at most a twentieth of the volume.
+    /// together 166 MiB with the default budget; on volumes below 3.3 GiB less, down to 134 MiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

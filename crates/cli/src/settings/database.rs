@@ -34,7 +34,7 @@ pub struct DatabaseArgs<A: Access = Writing> {
     /// Wait this many seconds if another process has the database open; by default the command fails at once
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
-    /// Disk space in bytes that writes leave free for flushes and compactions; 0 for none, by default two fifths of the memory budget plus 64M, at most a twentieth of the disk
+    /// Disk space in bytes that writes leave free for flushes and compactions; 0 for none, by default two fifths of the memory budget plus 64M, and less on small disks
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     disk_reserve: Option<u64>,
     #[command(flatten)]

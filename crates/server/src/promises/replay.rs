@@ -169,7 +169,8 @@ fn an_entry_that_cannot_be_applied_is_reported() {
     let drop = || of_command(doc! {"dropDatabase": 1});
     connection.fails(6_275_900, "admin", apply([drop(), drop()]));
     let mut deep = doc! {"drop": "none"};
-    for _ in 0..11 {
+    // The command has ten levels within it, and one more.
+    for _ in 0..12 {
         deep = doc! {"applyOps": [(of_command(deep))]};
     }
     connection.fails(9, "admin", deep);

@@ -200,8 +200,12 @@ pub fn read_state(db: &Database) -> alluvium::Result<State> {
         }
         let mut indexes = BTreeMap::new();
         for index in collection.indexes()?.into_iter().filter(|index| index.name != "_id_") {
-            let definition =
-                Arc::new(alluvium_query::index::Definition::from_map(&index.definition).expect("a definition"));
+            let definition = match alluvium_query::index::Definition::from_map(&index.definition) {
+                Ok(definition) => Arc::new(definition),
+                // The definition of an index that is not built is kept as it is.
+                Err(_) if !index.is_built => continue,
+                Err(error) => panic!("{name}, {}: {error}", index.name),
+            };
             indexes.insert(index.name, Index { definition, serial: 0, ready: index.ready });
         }
         state.collections.insert(name, Contents { documents: Arc::new(documents), indexes });

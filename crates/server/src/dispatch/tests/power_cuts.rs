@@ -107,6 +107,19 @@ fn cases(name: &str) -> Vec<Case> {
             zoo(aggregate(doc! {"$merge": "new"})).after([pets()]),
             zoo(aggregate(doc! {"$merge": {"into": "pets", "whenMatched": "keepExisting"}})).after([pets()]),
         ],
+        "applyOps" => {
+            let body = |entry: Map| Case::new("admin", doc! {(name): [(Value::Map(entry))]});
+            let apply = |entry: Map| body(entry).after([pets()]);
+            let of_command = |object: Map| body(doc! {"op": "c", "ns": "zoo.$cmd", "o": (object)});
+            let delta = doc! {"$v": 2, "diff": {"i": {"b": 1}}};
+            vec![
+                apply(doc! {"op": "i", "ns": "zoo.pets", "o": {"_id": 7}}),
+                apply(doc! {"op": "u", "ns": "zoo.pets", "o": (delta), "o2": {"_id": 1}}),
+                apply(doc! {"op": "d", "ns": "zoo.pets", "o": {"_id": 1}}),
+                of_command(doc! {"create": "others"}).after([pets()]),
+                of_command(doc! {"drop": "pets"}).after_synced([pets()]),
+            ]
+        }
         "bulkWrite" => {
             let namespaces = || Value::Array(vec![Value::Map(doc! {"ns": "zoo.pets"})]);
             let with = |operation: Map| doc! {(name): 1, "ops": [(Value::Map(operation))], "nsInfo": (namespaces())};
