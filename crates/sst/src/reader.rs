@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// What the filter says of `key`; reads no data block. `hash` is `alluvium_codec::hash64(key)`.
+    /// The answer of the filter about `key`; reads no data block. `hash` is `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -358,7 +358,7 @@ impl Reader {
     }
 }
 
-/// What a file's filter says of a key. Of another key it may say more than there is.
+/// The answer of a file's filter about a key. It may claim more than the file has, and never less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
     /// The file has no version of the key.

@@ -29,7 +29,8 @@ fn blocks(c: &Collection) -> u64 {
 
 #[test]
 fn updates_of_some_documents_leave_the_proofs_of_others_cheap() {
-    let updates: [(&str, fn(&Collection, i32)); 3] = [
+    type Update = fn(&Collection, i32);
+    let updates: [(&str, Update); 3] = [
         ("put", |c, id| c.put(id, document(id, 1))),
         ("checked", |c, id| drop(c.update(id, r#"{"$set": {"a": -1}}"#))),
         ("count", |c, id| drop(c.update(id, r#"{"$inc": {"n": 1}}"#))),

@@ -52,12 +52,12 @@ impl std::fmt::Debug for CompactionJob {
     }
 }
 
-/// What the layers above know of a version's files, by file number. Taken before locks are.
+/// Facts about a version's files that the layers above know, by file number. Collected before locks are taken.
 #[derive(Default)]
 pub(crate) struct Facts {
     /// The number of dead trees in each file that has some.
     dead: HashMap<u64, usize>,
-    /// What range tombstones hide of each file.
+    /// The part of each file that range tombstones hide.
     covered: HashMap<u64, Covered>,
     /// The files of one tree, which is scanned.
     scanned: HashSet<u64>,

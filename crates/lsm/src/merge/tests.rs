@@ -91,7 +91,7 @@ proptest! {
         let mut merge = Merge::new((0..5).map(source).collect());
         let mut one = List { entries: all.clone(), at: None };
         for step in moves {
-            let go = |iter: &mut dyn EntryIter<Error = Infallible>| match step {
+            let run = |iter: &mut dyn EntryIter<Error = Infallible>| match step {
                 Move::First => iter.seek_first(),
                 Move::Last => iter.seek_last(),
                 Move::Seek(key, seq) => iter.seek(&[key], seq),
@@ -99,8 +99,8 @@ proptest! {
                 Move::Next => iter.next(),
                 Move::Prev => iter.prev(),
             };
-            go(&mut merge).unwrap();
-            go(&mut one).unwrap();
+            run(&mut merge).unwrap();
+            run(&mut one).unwrap();
             prop_assert_eq!(merge.valid(), one.valid());
             prop_assert_eq!((merge.key(), merge.seq()), (one.key(), one.seq()));
         }

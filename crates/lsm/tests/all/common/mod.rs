@@ -380,7 +380,7 @@ impl Db {
             }
             for seq in self.model.numbers(key).filter(|seq| view.proves_newest(key, *seq).unwrap()) {
                 let newest = view.find(key, self.seq, &mut Vec::new()).unwrap();
-                assert_eq!(newest.map(|(seq, _)| seq), Some(seq), "{key:?} stands alone");
+                assert_eq!(newest.map(|(seq, _)| seq), Some(seq), "{key:?} was proved");
                 alone += 1;
             }
         }
