@@ -27,9 +27,10 @@ fn blocks(c: &Collection) -> u64 {
     BlockCounts::of_thread().looked_up - before
 }
 
+type Update = fn(&Collection, i32);
+
 #[test]
 fn updates_of_some_documents_leave_the_proofs_of_others_cheap() {
-    type Update = fn(&Collection, i32);
     let updates: [(&str, Update); 3] = [
         ("put", |c, id| c.put(id, document(id, 1))),
         ("checked", |c, id| drop(c.update(id, r#"{"$set": {"a": -1}}"#))),

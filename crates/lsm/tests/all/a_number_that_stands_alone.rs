@@ -4,7 +4,7 @@
 use crate::common::{Db, tiny_options, tree_key};
 
 const KEYS: u64 = 400;
-/// Filters take at most this number of keys for marked ones.
+/// Filters mistake at most this number of keys for marked ones.
 const MISTAKEN: usize = KEYS as usize / 25;
 /// Keys of this tree are marked; those of the other one are not.
 const MARKED: u32 = 1;
@@ -96,7 +96,7 @@ fn marks_outlive_what_they_are_of() {
         check(MARKED, db.check_numbers(), KEYS as usize - twice.len(), "rewritten");
     }
     db.check();
-    // A deleted key has no mark any more; the number shows it.
+    // A deleted key has no mark any more; the number covers it.
     db.delete(&twice[39]);
     db.flush();
     db.partition.compact_all().unwrap();
