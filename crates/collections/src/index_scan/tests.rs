@@ -47,6 +47,7 @@ fn updates_of_some_documents_leave_the_proofs_of_others_cheap() {
         (0..DOCUMENTS / 100).for_each(|n| update(&c, DOCUMENTS - 1 - n * 97));
         db.compact();
         let updated = blocks(&c);
-        assert!(updated <= clean * 2, "{name}: {updated} blocks, {clean} before");
+        // A query looks into ten blocks of rows more where filters prove nothing.
+        assert!(updated <= clean + 2 * QUERIES as u64, "{name}: {updated} blocks, {clean} before");
     }
 }
