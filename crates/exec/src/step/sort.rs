@@ -181,7 +181,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         if !self.would_keep() {
             return Ok(());
         }
-        // Picked fields need no key.
+        // With picked fields, the key is made of their `_id` when the document is returned.
         let key = match &self.picker {
             Some(_) => None,
             None => row.get(ID)?.map(|id| id.to_value()).transpose()?.and_then(|id| self.source.key_of(&id)),
@@ -326,6 +326,7 @@ fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {
         PLAIN | PICKED => source.picked(rest.to_vec())?,
         _ => return Err(damaged()),
     };
+    let key = if key.is_empty() { source.key_of(document.id()).ok_or_else(damaged)? } else { key };
     Ok(Item { key, document: Some(document), whole: *what != PICKED })
 }
 

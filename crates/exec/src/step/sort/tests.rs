@@ -55,7 +55,13 @@ fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
         let mut execution = find.execution();
         let mut rows = Vec::new();
         while let Some(item) = execution.next_item().unwrap() {
-            rows.push((item.whole, item.document.unwrap().to_string()));
+            let document = item.document.unwrap();
+            assert_eq!(
+                item.key[..],
+                alluvium_document::key::id_key(document.id()).unwrap()[..],
+                "writers find it by its key"
+            );
+            rows.push((item.whole, document.to_string()));
         }
         rows
     };
@@ -67,6 +73,7 @@ fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
     let row = |n: &i64| (false, format!(r#"{{"_id":{n},"kind":"k{}","bred":{{"by":{n}}}}}"#, n % 3));
     let expected: Vec<_> = ids.iter().map(row).collect();
     assert_eq!(rows(find()), expected, "in memory");
+    assert_eq!(rows(find().limit(7)), expected[..7], "the first ones");
     // Wherever memory ends in a batch.
     for (n, bytes) in (3000..=30_000).step_by(150).enumerate() {
         assert_eq!(rows(find().with(|request| request.sort_bytes_max = bytes)), expected, "in files from {bytes} on");
