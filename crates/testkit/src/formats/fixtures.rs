@@ -163,7 +163,7 @@ fn dictionary(file: &[u8]) -> bool {
 /// An index in one line: its definition, and its entries if it is ready.
 fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
     let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
-    if index.ready {
+    if index.ready && index.is_built {
         let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
         let checksum = alluvium_codec::checksum64(format!("{shown:?}").as_bytes(), 0);
         line.push(("entries", (shown.len() as i32).into()));
