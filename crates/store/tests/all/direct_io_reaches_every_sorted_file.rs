@@ -47,7 +47,7 @@ impl Fs for Watch {
     alluvium_env::forward_fs! {
         inner:
             rename, remove, create_dir_all, remove_dir, list, exists, sync_dir, hard_link, try_lock,
-            try_lock_to_read, available_bytes, is_same_disk, open_files_max,
+            try_lock_to_read, available_bytes, capacity_bytes, is_same_disk, open_files_max,
     }
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {

@@ -36,7 +36,7 @@ impl Ruled {
 }
 
 impl Fs for Ruled {
-    alluvium_env::forward_fs!(inner: list, exists, sync_dir, try_lock_to_read, open_files_max);
+    alluvium_env::forward_fs!(inner: list, exists, sync_dir, try_lock_to_read, capacity_bytes, open_files_max);
 
     fn hold_dir(&self, dir: &Path) -> Result<Arc<dyn Fs>> {
         Ok(Arc::new(Self { inner: self.inner.hold_dir(dir)?, rules: self.rules.clone() }))
