@@ -52,6 +52,8 @@ pub enum End {
 pub const VALUES: &[u8] = b"\xffvalues";
 /// The offset of the note of a segment's successor (`docs/format/wal.md`).
 const FOLLOWER: usize = 4608;
+/// The collection that keeps the order of insertion.
+const NATURAL: &str = "main.arrivals";
 /// Collections with more documents are listed by their count and a checksum.
 const MANY: usize = 100;
 
@@ -163,7 +165,7 @@ fn dictionary(file: &[u8]) -> bool {
 /// An index in one line: its definition, and its entries if it is ready.
 fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
     let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
-    if index.ready {
+    if index.ready && index.is_built {
         let shown = db.collection(name).index_shown(&db.snapshot(), &index.name, false).expect("it reads");
         let checksum = alluvium_codec::checksum64(format!("{shown:?}").as_bytes(), 0);
         line.push(("entries", (shown.len() as i32).into()));
@@ -188,8 +190,7 @@ pub fn print(db: &Database) -> Vec<u8> {
         if !options.is_empty() {
             line(vec![("ns", name.as_str().into()), ("options", Value::Map(options))]);
         }
-        let is_natural = db.collection(&name).options().expect("it exists").contains("naturalOrder");
-        if is_natural || db.collection(&name).capped().expect("it exists").is_some() {
+        if name == NATURAL || db.collection(&name).capped().expect("it exists").is_some() {
             let found = db.collection(&name).find(Map::new()).run().expect("it reads");
             let ids = found.map(|document| document.expect("it reads").id().clone()).collect();
             line(vec![("ns", name.as_str().into()), ("order", Value::Array(ids))]);
@@ -457,19 +458,19 @@ impl Maker<'_> {
 
     /// The order of insertion, in files and in the log, and definitions of indexes that are not built.
     fn natural(&mut self) {
-        self.db().create_collection("main.arrivals").natural_order(true).run().expect("a collection");
+        self.db().create_collection(NATURAL).natural_order(true).run().expect("a collection");
         for id in [8, 3, 9, 1, 7] {
-            self.json("main.arrivals", id, &format!(r#""n":{id}"#));
+            self.json(NATURAL, id, &format!(r#""n":{id}"#));
         }
-        self.delete("main.arrivals", 3);
+        self.delete(NATURAL, 3);
         self.json("main.places", 1, r#""at":{"type":"Point","coordinates":[1,2]},"text":"a place""#);
         self.index("main.places", r#"{"at":"2dsphere"}"#, "{}");
         self.index("main.places", r#"{"text":"text"}"#, r#"{"default_language":"french"}"#);
         self.db().flush().expect("it flushes");
         // Only in the log: one that comes again, one that changes, a new one, and a definition.
-        self.json("main.arrivals", 3, r#""n":"again""#);
-        self.json("main.arrivals", 9, r#""n":"changed""#);
-        self.json("main.arrivals", 2, r#""n":2"#);
+        self.json(NATURAL, 3, r#""n":"again""#);
+        self.json(NATURAL, 9, r#""n":"changed""#);
+        self.json(NATURAL, 2, r#""n":2"#);
         self.index("main.places", r#"{"$**":1}"#, "{}");
     }
 

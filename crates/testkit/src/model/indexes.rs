@@ -182,7 +182,7 @@ pub fn check_now(db: &Database) -> Result<(), String> {
             .indexes()
             .map_err(|e| e.to_string())?
             .into_iter()
-            .filter(|index| index.ready && index.name != "_id_")
+            .filter(|index| index.ready && index.is_built && index.name != "_id_")
             .map(|index| Definition::from_map(&index.definition).expect("a definition"))
             .collect();
         if ready.is_empty() {
