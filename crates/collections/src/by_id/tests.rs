@@ -36,7 +36,8 @@ fn a_checked_update_writes_a_delta_where_that_is_smaller() {
 
 #[test]
 fn a_large_document_does_not_prevent_changes_of_small_ones() {
-    let db = Database::with(Options { memory_bytes: 8 << 20, ..Options::default() });
+    let tuning = alluvium_store::Tuning { max_batch_bytes: Some(1_600_000), ..alluvium_store::Tuning::default() };
+    let db = Database::with(Options { memory_bytes: 8 << 20, tuning, ..Options::default() });
     let c = db.collection("c");
     c.put("large", r#"{"n": 0}"#);
     c.put("small", r#"{"n": 0}"#);
