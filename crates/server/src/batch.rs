@@ -139,6 +139,17 @@ pub(crate) fn charge_whole(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     Ok(())
 }
 
+/// Charges the memory of the reply to a write that was made, and of what it is made of. Waits until it has it.
+///
+/// # Errors
+/// Error 462 if the command is ended while it waits.
+pub(crate) fn charge_made(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
+    if bytes > FREE_BYTES {
+        call.client.charge_reply(call.funds().charge(bytes - FREE_BYTES, Until::Made)?);
+    }
+    Ok(())
+}
+
 /// The documents that the cursor of a reply reads, and the limits of its first batch.
 pub(crate) struct FirstBatch {
     /// The documents.

@@ -260,10 +260,19 @@ impl Command {
     }
 
     /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Only
-    /// the fields of a command with secrets that are known not to be secret are shown.
+    /// the fields of a command with secrets that are known not to be secret are shown. So are those of a command within
+    /// the first field, which `explain` and `applyOps` have.
     pub(crate) fn shown(&self, body: &Arc<Map>) -> Arc<Map> {
         if !self.has_secrets() {
-            return Arc::clone(body);
+            let within = body.entries.first().and_then(|(_, value)| without_secrets(value));
+            return match within {
+                None => Arc::clone(body),
+                Some(value) => {
+                    let mut shown = Map::clone(body);
+                    shown.entries[0].1 = value;
+                    Arc::new(shown)
+                }
+            };
         }
         let is_shown = |name: &str| match self.fields.iter().find(|field| field.name == name) {
             Some(field) => field.handling != Handling::Secret,
@@ -292,6 +301,35 @@ impl Command {
             false => (Vec::new(), body.entries),
         };
         (Map { entries: rest }, Map { entries: apart })
+    }
+}
+
+/// A value without the secrets of the commands in it; `None` if it has none.
+fn without_secrets(value: &Value) -> Option<Value> {
+    match value {
+        Value::Map(map) => {
+            let name = map.entries.first().and_then(|(name, _)| name.as_str());
+            if let Some(command) = name.and_then(find).filter(|command| command.has_secrets()) {
+                return Some(Value::Map(Map::clone(&command.shown(&Arc::new(map.clone())))));
+            }
+            let mut shown: Option<Map> = None;
+            for (at, (_, value)) in map.entries.iter().enumerate() {
+                if let Some(value) = without_secrets(value) {
+                    shown.get_or_insert_with(|| map.clone()).entries[at].1 = value;
+                }
+            }
+            shown.map(Value::Map)
+        }
+        Value::Array(values) => {
+            let mut shown: Option<Vec<Value>> = None;
+            for (at, value) in values.iter().enumerate() {
+                if let Some(value) = without_secrets(value) {
+                    shown.get_or_insert_with(|| values.clone())[at] = value;
+                }
+            }
+            shown.map(Value::Array)
+        }
+        _ => None,
     }
 }
 

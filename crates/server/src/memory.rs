@@ -7,7 +7,8 @@
 //!
 //! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
 //! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for
-//! more do not wait for each other, one of them at a time may exceed the capacity, by a large document.
+//! more do not wait for each other, one of them at a time may exceed the capacity, by a large document. So may the reply to
+//! a write that was made, which is never refused.
 
 use crate::principal::Principal;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -71,6 +72,8 @@ pub(crate) enum Until {
     Ended,
     /// When the client has read the reply.
     Sent,
+    /// When the client has read the reply to a write that was made: it waits until it fits, or exceeds the capacity alone.
+    Made,
 }
 
 /// Memory that is charged until this is dropped.
@@ -161,15 +164,18 @@ impl Memory {
         let fits_now = |state: &State| match until {
             Until::Ended => state.fits_running(self.0.capacity, bytes),
             Until::Sent => state.fits(self.0.capacity, principal, bytes).then_some(false),
+            Until::Made => state.fits_made(self.0.capacity, bytes),
         };
+        let is_made = matches!(until, Until::Made);
         let mut fits = fits_now(&state);
-        if fits.is_none() && state.threads >= self.0.threads_max() {
+        if fits.is_none() && !is_made && state.threads >= self.0.threads_max() {
             return None;
         }
         state.threads += 1;
-        while fits.is_none() && looks > 0 && bytes <= self.0.capacity && !stop.load(Ordering::Relaxed) {
+        let may_fit = is_made || bytes <= self.0.capacity;
+        while fits.is_none() && may_fit && (is_made || looks > 0) && !stop.load(Ordering::Relaxed) {
             self.0.freed.wait_for(&mut state, LOOK);
-            looks -= 1;
+            looks = looks.saturating_sub(1);
             fits = fits_now(&state);
         }
         state.threads -= 1;
@@ -220,6 +226,12 @@ impl State {
             return Some(false);
         }
         (!self.is_overdrawn && bytes <= OVERDRAFT_MAX.min(capacity / 2)).then_some(true)
+    }
+
+    /// As [`State::fits_running`], of any size: at most one such charge exceeds the capacity at a time.
+    fn fits_made(&self, capacity: usize, bytes: usize) -> Option<bool> {
+        let fits = self.used + bytes <= capacity;
+        (fits || !self.is_overdrawn).then_some(!fits)
     }
 
     fn add(&mut self, principal: &Principal, bytes: usize) {

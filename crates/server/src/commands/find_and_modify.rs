@@ -3,7 +3,7 @@
 use super::Command;
 use super::explain::with_write;
 use super::update::is_replacement;
-use crate::batch::charge_whole;
+use crate::batch::charge_made;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -72,7 +72,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(document) = &done.document {
         // Stored, decoded, and in the reply.
         let decoded = document.map().and_then(|map| map.memory()).map_err(alluvium::Error::from)?;
-        charge_whole(call, decoded + 2 * document.row_len())?;
+        charge_made(call, decoded + 2 * document.row_len())?;
     }
     let document = done.document.as_ref().map(Document::to_map).transpose().map_err(alluvium::Error::from)?;
     call.answer(&describe(removes, done.matched, done.upserted_id.as_ref(), document))

@@ -129,3 +129,25 @@ fn a_wait_ends_and_leaves_nothing() {
     assert_eq!(memory.used(), 0);
     assert!(memory.0.state.lock().waiting.is_empty());
 }
+
+/// A reply to a write that was made is not refused, however much is used; a second one waits for the first.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "threads of the system")]
+fn replies_to_writes_exceed_the_account_one_at_a_time() {
+    let (memory, one, other) = account(8 * MIB);
+    let _request = memory.note(&one, 7 * MIB);
+    let stop = AtomicBool::new(false);
+    let charge = |principal| memory.charge_on_thread(principal, 9 * MIB, Until::Made, Duration::ZERO, &stop);
+    let first = charge(&one).unwrap();
+    assert_eq!(memory.used(), 16 * MIB);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| charge(&other).map(|charge| charge.bytes()));
+        while memory.0.state.lock().threads == 0 {
+            std::thread::yield_now();
+        }
+        assert!(!second.is_finished());
+        drop(first);
+        assert_eq!(second.join().unwrap(), Some(9 * MIB));
+    });
+    assert_eq!(memory.used(), 7 * MIB);
+}

@@ -120,6 +120,14 @@ fn what_is_shown_of_a_command_has_no_secret() {
         let count = |map: &Map| map.iter().filter(|(_, value)| value.as_str() == Some("shown")).count();
         assert_eq!(count(&shown), count(&body), "{shown}");
     }
+    // Commands within a command are refused by these, and are listed nevertheless.
+    let user = || Value::Map(Map::from([("createUser", Value::from("shown")), ("pwd", Value::from("hidden"))]));
+    let entry = Value::Map(Map::from([("op", Value::from("c")), ("o", user())]));
+    for (name, within) in [("explain", user()), ("applyOps", Value::Array(vec![entry]))] {
+        let body = Map::from([(name, within), ("comment", Value::from("shown"))]);
+        let shown = find(name).unwrap().shown(&Arc::new(body)).to_string();
+        assert_eq!((shown.matches("shown").count(), shown.contains("hidden")), (2, false), "{shown}");
+    }
     let secret: Vec<&str> = all().filter(|command| command.has_secrets()).map(|command| command.name).collect();
     assert_eq!(secret, ["authenticate", "createUser", "hello", "isMaster", "saslContinue", "saslStart", "updateUser"]);
 }
