@@ -209,7 +209,7 @@ const SMALL_COUNT: usize = 8;
 /// A file is rewritten if at least one in this many of its entries is garbage.
 const GARBAGE_PART: u64 = 4;
 /// A scanned tree may have this many runs.
-const SCANNED_RUNS: usize = 2;
+pub(super) const SCANNED_RUNS: usize = 2;
 /// A run of a scanned tree is merged with the newer ones if it has at most this many times their bytes.
 const SCANNED_TIMES: u64 = 3;
 /// Adjoining components are added to a base merge, up to the size of this many files.

@@ -2,7 +2,7 @@
 
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
-use crate::picker::{FileDesc, Layout, MergeReason, Pick, RunDesc, Span};
+use crate::picker::{FileDesc, Layout, MergeReason, Pick, RunDesc, SCANNED_RUNS, Span};
 use crate::policy::{Liveness, Policies};
 use crate::ranges::covered;
 use crate::version::Version;
@@ -66,12 +66,10 @@ pub(crate) struct Facts {
 impl Facts {
     /// The facts at `now`, the newest snapshot; `oldest` is the oldest one.
     pub fn of(version: &Version, policies: &Policies, oldest: Seq, now: Seq) -> Self {
-        let one_scanned = |file: &FileHandle| matches!(file.trees[..], [tree] if policies.trees.is_scanned(tree));
-        let scanned = version.files().filter(|(_, file)| one_scanned(file)).map(|(_, file)| file.meta.number);
         Self {
             dead: dead_trees(version, &*policies.liveness, now),
             covered: covered_files(version, oldest),
-            scanned: scanned.collect(),
+            scanned: scanned_files(version, policies),
         }
     }
 
@@ -85,6 +83,17 @@ fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashMap<u
     let counted =
         version.files().map(|(_, file)| (file.meta.number, file.dead_trees(|tree| liveness.tree_is_live(tree, now))));
     counted.filter(|(_, dead)| *dead > 0).collect()
+}
+
+/// The files of one tree that is scanned. Asks for each tree once, and for none while there are too few runs to merge.
+fn scanned_files(version: &Version, policies: &Policies) -> HashSet<u64> {
+    if version.run_count() <= SCANNED_RUNS {
+        return HashSet::new();
+    }
+    let mut known: HashMap<u32, bool> = HashMap::new();
+    let mut is_scanned = |tree| *known.entry(tree).or_insert_with(|| policies.trees.is_scanned(tree));
+    let files = version.files().filter(|(_, file)| matches!(file.trees[..], [tree] if is_scanned(tree)));
+    files.map(|(_, file)| file.meta.number).collect()
 }
 
 /// The part of each file that range tombstones hide. Called before locks are taken.
