@@ -9,8 +9,8 @@ use alluvium_document::row::RowError;
 use alluvium_document::{Document, Value};
 use alluvium_env::Env;
 use alluvium_exec::{
-    BATCH_BYTES, BlockCounts, DocumentRequest, EntryBatch, EntryRef, Examined, Item, Key, KeySet, Limits, Proof,
-    Sorted, Sorter, Source, Walk, Watch,
+    BATCH_BYTES, BlockCounts, Blocks, DocumentRequest, EntryBatch, EntryRef, Examined, Item, Key, KeySet, Limits,
+    Proof, Sorted, Sorter, Source, Walk, Watch,
 };
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
@@ -250,7 +250,7 @@ impl ReadOnlySource {
     }
 }
 
-/// In place of a sorter or of a set of keys in files: a read-only store has no place for them.
+/// In place of a sorter, a set of keys or blocks in files: a read-only store has no place for them.
 pub(crate) struct NoFiles {
     pub purpose: &'static str,
     /// The bytes that were not enough.
@@ -291,6 +291,18 @@ impl KeySet for NoFiles {
 
     fn contains(&mut self, _: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>> {
         Ok(vec![false; keys.len()])
+    }
+}
+
+impl Blocks for NoFiles {
+    type Error = Error;
+
+    fn push(&mut self, _: &Limits, _: &[u8]) -> Result<()> {
+        Err(self.refusal())
+    }
+
+    fn read(&mut self, _: &Limits, _: usize, _: &mut Vec<u8>) -> Result<()> {
+        Err(self.refusal())
     }
 }
 

@@ -1,11 +1,11 @@
-//! Sorts pairs that exceed memory in files, and keeps sets of keys there. The files leave the disk reserve free for
+//! Sorts pairs that exceed memory in files, and keeps sets of keys and blocks of documents there. The files leave the disk reserve free for
 //! writes.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::space;
 use alluvium_exec::Limits;
-use alluvium_readonly::sorter::{KeySet, Sorted, Sorter};
+use alluvium_readonly::sorter::{Blocks, KeySet, Sorted, Sorter};
 use std::path::PathBuf;
 
 /// Takes pairs of keys and values, and returns them in the order of their keys.
@@ -61,6 +61,35 @@ impl alluvium_exec::KeySet for SpilledKeys {
     fn contains(&mut self, limits: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>> {
         let (engine, purpose) = (&self.engine, self.purpose);
         self.set.contains(keys, |needed| check_space(engine, limits, purpose, needed))
+    }
+}
+
+/// Blocks of documents in files.
+pub(crate) struct SpilledBlocks {
+    engine: EngineHandle,
+    blocks: Blocks,
+    purpose: &'static str,
+}
+
+impl SpilledBlocks {
+    /// Errors name the `purpose`.
+    pub fn new(engine: &EngineHandle, purpose: &'static str) -> Self {
+        let blocks = Blocks::new(engine.store().sorted_env(), new_folder(engine));
+        Self { engine: engine.clone(), blocks, purpose }
+    }
+}
+
+impl alluvium_exec::Blocks for SpilledBlocks {
+    type Error = Error;
+
+    fn push(&mut self, limits: &Limits, block: &[u8]) -> Result<()> {
+        let (engine, purpose) = (&self.engine, self.purpose);
+        self.blocks.push(block, |needed| check_space(engine, limits, purpose, needed))
+    }
+
+    fn read(&mut self, limits: &Limits, number: usize, out: &mut Vec<u8>) -> Result<()> {
+        limits.check(&self.engine.env)?;
+        Ok(self.blocks.read(number, out)?)
     }
 }
 

@@ -44,6 +44,6 @@ pub use item::{BATCH_BYTES, BATCH_MAX, Item};
 pub use key::Key;
 pub use limits::{Interrupted, Limits, Watch};
 pub use run::Request;
-pub use source::{DocumentRequest, KeySet, MemoryAccount, Proof, Sorted, Sorter, Source, matches};
+pub use source::{Blocks, DocumentRequest, KeySet, MemoryAccount, Proof, Sorted, Sorter, Source, matches};
 pub use step::points;
 pub use walk::{Move, Walk};

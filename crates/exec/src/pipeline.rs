@@ -12,6 +12,7 @@
 //! | `parallel` | groups by several threads |
 //! | `bucket` | `$bucketAuto` |
 //! | `window` | `$setWindowFields`, `$densify` |
+//! | `partition` | the documents of a partition, by their positions |
 //! | `lookup`, `graph` | stages that read other collections |
 //! | `search`, `known` | what a `$graphLookup` reaches from one document; the keys that it has seen |
 //! | `equality` | what these share |
@@ -33,6 +34,7 @@ mod known;
 mod lookup;
 mod ordered;
 mod parallel;
+mod partition;
 mod run;
 mod search;
 mod sort;

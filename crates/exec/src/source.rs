@@ -328,6 +328,24 @@ pub trait KeySet {
     fn contains(&mut self, limits: &Limits, keys: &[&[u8]]) -> Result<Vec<bool>, Self::Error>;
 }
 
+/// Blocks of bytes in a file, which are read by their numbers.
+pub trait Blocks {
+    /// The error of all operations.
+    type Error;
+
+    /// Appends a block. Checks the limits.
+    ///
+    /// # Errors
+    /// There is no space; I/O errors; [`Interrupted`]. No block may be appended then.
+    fn push(&mut self, limits: &Limits, block: &[u8]) -> Result<(), Self::Error>;
+
+    /// Reads the block with this number, counted from 0, into `out`. Checks the limits.
+    ///
+    /// # Errors
+    /// Damage; I/O errors; [`Interrupted`].
+    fn read(&mut self, limits: &Limits, number: usize, out: &mut Vec<u8>) -> Result<(), Self::Error>;
+}
+
 /// True if a document matches.
 ///
 /// # Errors

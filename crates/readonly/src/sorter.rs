@@ -5,10 +5,12 @@
 //! the runs hold their places. So are the tails of long keys, which are read where their beginnings
 //! are equal. So the memory of a merge depends on the number of runs alone.
 
+mod blocks;
 mod keys;
 mod stored;
 mod ties;
 
+pub use blocks::Blocks;
 pub use keys::KeySet;
 
 use crate::arena::Arena;

@@ -134,6 +134,30 @@ fn sequences_continue_in_files() {
     }
 }
 
+/// The documents of one partition, of two, and of many. No file is left.
+#[test]
+fn partitions_continue_in_files() {
+    let outputs = r#""sum":{"$sum":"$n","window":{"documents":["unbounded","current"]}},"before":{"$shift":{"output":"$n","by":-1}},
+        "near":{"$avg":"$n","window":{"range":[-5,5]}},"share":{"$max":"$n"},"filled":{"$linearFill":"$some"}"#;
+    let some = r#"{"$set":{"some":{"$cond":[{"$eq":[{"$mod":["$n",40]},0]},"$n",null]}}}"#;
+    for partition in ["null", r#"{"$lt":["$n",100]}"#, r#"{"$mod":["$n",50]}"#] {
+        for stage in [
+            format!(
+                r#"{{"$setWindowFields":{{"partitionBy":{partition},"sortBy":{{"n":1}},"output":{{{outputs}}}}}}}"#
+            ),
+            r#"{"$fill":{"sortBy":{"n":1},"output":{"some":{"method":"linear"}}}}"#.to_owned(),
+            r#"{"$fill":{"sortBy":{"n":1},"output":{"some":{"method":"locf"}}}}"#.to_owned(),
+        ] {
+            let stages = format!("[{some},{stage}]");
+            let in_memory = run(&database(100 << 20), &stages, true).unwrap();
+            assert_eq!(in_memory.len() as i64, DOCUMENTS);
+            let small = database(40_000);
+            assert_eq!(run(&small, &stages, true).unwrap(), in_memory, "{stages}");
+            assert_eq!(code(run(&small, &stages, false)), Some(292), "{stages}");
+        }
+    }
+}
+
 /// A collection of documents that lead to two others each.
 fn graph(env: &Env, gather_bytes: usize) -> Database {
     let tuning = Tuning { gather_bytes: Some(gather_bytes), ..Tuning::default() };

@@ -9,7 +9,7 @@ use crate::find::{Execution, IndexHint, Query};
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::source::{LocalAccount, LocalDocuments, LocalSource};
-use crate::spill::{Spill, SpilledKeys};
+use crate::spill::{Spill, SpilledBlocks, SpilledKeys};
 use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_env::Env;
@@ -172,6 +172,7 @@ impl Host for LocalHost {
     type Account = LocalAccount;
     type Sorter = Spill;
     type KeySet = SpilledKeys;
+    type Blocks = SpilledBlocks;
 
     fn env(&self) -> &Env {
         &self.engine.env
@@ -187,6 +188,10 @@ impl Host for LocalHost {
 
     fn key_set(&self, purpose: &'static str) -> SpilledKeys {
         SpilledKeys::new(&self.engine, purpose)
+    }
+
+    fn blocks(&self, purpose: &'static str) -> SpilledBlocks {
+        SpilledBlocks::new(&self.engine, purpose)
     }
 
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {

@@ -107,6 +107,7 @@ impl Host for ReadOnlyHost {
     type Account = LocalAccount;
     type Sorter = NoFiles;
     type KeySet = NoFiles;
+    type Blocks = NoFiles;
 
     fn env(&self) -> &Env {
         self.store.pairs().env()
@@ -121,6 +122,10 @@ impl Host for ReadOnlyHost {
     }
 
     fn key_set(&self, purpose: &'static str) -> NoFiles {
+        NoFiles { purpose, limit: stage_bytes_max(&self.store) }
+    }
+
+    fn blocks(&self, purpose: &'static str) -> NoFiles {
         NoFiles { purpose, limit: stage_bytes_max(&self.store) }
     }
 

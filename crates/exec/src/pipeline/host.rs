@@ -1,7 +1,7 @@
 //! The services of a database that a pipeline needs.
 
 use crate::limits::{Interrupted, Limits};
-use crate::source::{KeySet, MemoryAccount, Sorter};
+use crate::source::{Blocks, KeySet, MemoryAccount, Sorter};
 use crate::step::points::Take;
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
@@ -77,6 +77,8 @@ pub trait Host: Clone + Send {
     type Sorter: Sorter<Error = Self::Error, Sorted: Send> + Send;
     /// Has keys that exceed memory.
     type KeySet: KeySet<Error = Self::Error> + Send;
+    /// Has documents that exceed memory, and are read by their positions.
+    type Blocks: Blocks<Error = Self::Error> + Send;
 
     /// The environment, for its clock and its random numbers.
     fn env(&self) -> &Env;
@@ -89,6 +91,9 @@ pub trait Host: Clone + Send {
 
     /// An empty set of keys, for a `purpose` that errors name.
     fn key_set(&self, purpose: &'static str) -> Self::KeySet;
+
+    /// No blocks yet, for a `purpose` that errors name.
+    fn blocks(&self, purpose: &'static str) -> Self::Blocks;
 
     /// The documents that stages make of a collection of this name, or, without a name, of documents of
     /// their own. A collection that does not exist is empty.

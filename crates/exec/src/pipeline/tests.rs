@@ -1,8 +1,9 @@
 mod graph;
+mod windows;
 
 use super::*;
 use crate::limits::{Interrupted, Limits};
-use crate::source::{KeySet, MemoryAccount, Sorted, Sorter};
+use crate::source::{Blocks, KeySet, MemoryAccount, Sorted, Sorter};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
@@ -43,6 +44,11 @@ struct Inner {
     graph: Mutex<Vec<Map>>,
     /// The keys that are in files.
     filed_keys: AtomicUsize,
+    /// The blocks that were written to files, and read from them.
+    filed_blocks: AtomicUsize,
+    read_blocks: AtomicUsize,
+    /// This read of a block sets the flag.
+    stops_at_block: AtomicUsize,
     /// The collections that were opened, in this order.
     opened: Mutex<Vec<String>>,
     /// Documents that were read from the first source.
@@ -59,10 +65,24 @@ struct Inner {
 impl World {
     fn new() -> Self {
         let (reads, stops_at) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-        let [held, held_most, filed_keys] = [0; 3].map(AtomicUsize::new);
-        let allowed = AtomicUsize::new(usize::MAX);
+        let [held, held_most, filed_keys, filed_blocks, read_blocks] = [0; 5].map(AtomicUsize::new);
+        let [allowed, stops_at_block] = [usize::MAX; 2].map(AtomicUsize::new);
         let (env, graph, opened, stop) = (Env::in_memory(1), Mutex::default(), Mutex::default(), Arc::default());
-        Self(Arc::new(Inner { env, graph, filed_keys, opened, reads, stops_at, stop, held, held_most, allowed }))
+        Self(Arc::new(Inner {
+            env,
+            graph,
+            filed_keys,
+            filed_blocks,
+            read_blocks,
+            stops_at_block,
+            opened,
+            reads,
+            stops_at,
+            stop,
+            held,
+            held_most,
+            allowed,
+        }))
     }
 
     fn reads(&self) -> u64 {
@@ -214,11 +234,37 @@ impl KeySet for Keys {
     }
 }
 
+struct Filed {
+    world: World,
+    blocks: Vec<Vec<u8>>,
+}
+
+impl Blocks for Filed {
+    type Error = Failure;
+
+    fn push(&mut self, _: &Limits, block: &[u8]) -> Result<()> {
+        self.world.0.filed_blocks.fetch_add(1, Ordering::Relaxed);
+        self.blocks.push(block.to_vec());
+        Ok(())
+    }
+
+    fn read(&mut self, limits: &Limits, number: usize, out: &mut Vec<u8>) -> Result<()> {
+        limits.check(&self.world.0.env)?;
+        let reads = self.world.0.read_blocks.fetch_add(1, Ordering::Relaxed) + 1;
+        if reads >= self.world.0.stops_at_block.load(Ordering::Relaxed) {
+            self.world.0.stop.store(true, Ordering::Relaxed);
+        }
+        out.clone_from(&self.blocks[number]);
+        Ok(())
+    }
+}
+
 impl Host for World {
     type Error = Failure;
     type Account = Account;
     type Sorter = Pairs;
     type KeySet = Keys;
+    type Blocks = Filed;
 
     fn env(&self) -> &Env {
         &self.0.env
@@ -234,6 +280,10 @@ impl Host for World {
 
     fn key_set(&self, _: &'static str) -> Keys {
         Keys { world: self.clone(), keys: BTreeSet::new() }
+    }
+
+    fn blocks(&self, _: &'static str) -> Filed {
+        Filed { world: self.clone(), blocks: Vec::new() }
     }
 
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Failure>>> {

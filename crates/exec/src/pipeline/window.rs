@@ -3,6 +3,7 @@
 use super::gather::Held;
 use super::host::Host;
 use super::ordered::Ordered;
+use super::partition::Partitioned;
 use super::run::Run;
 use super::stream::Stream;
 use crate::limits::{Interrupted, Limits};
@@ -10,8 +11,8 @@ use alluvium_env::Env;
 use alluvium_query::pipeline::{Caller, Densify, Partition, PipelineError, Record, Sequence, WindowFields};
 use std::sync::Arc;
 
-/// `$setWindowFields`: the documents are sorted, in memory or in files; those of one partition are in memory
-/// together.
+/// `$setWindowFields`: the documents are sorted, in memory or in files; then those of one partition at a time are in
+/// memory or in a file, where the functions read them by their positions.
 pub(super) struct Windows<H: Host> {
     input: Box<dyn Stream<H>>,
     stage: Arc<WindowFields>,
@@ -21,21 +22,36 @@ pub(super) struct Windows<H: Host> {
     /// The first document of the next partition, with the partition's key.
     next: Option<(Vec<u8>, Record)>,
     /// The partition whose documents are returned.
-    current: Option<Partition>,
-    /// The memory of the documents of a partition, if they were in files.
-    partition_held: Option<Held<H>>,
+    current: Option<Current<H>>,
+}
+
+/// A partition whose documents are returned.
+struct Current<H: Host> {
+    partition: Partition,
+    documents: Partitioned<H>,
     /// The memory of all functions together.
-    held: Option<Held<H>>,
+    held: Held<H>,
 }
 
 /// The caller of the functions of windows.
 struct Calling<'c, H: Host> {
     limits: &'c Limits,
     env: &'c Env,
+    documents: &'c mut Partitioned<H>,
     held: &'c mut Held<H>,
+    /// Why a document was not read.
+    failure: Option<H::Error>,
 }
 
 impl<H: Host> Caller for Calling<'_, H> {
+    fn document(&mut self, at: usize) -> Result<&Record, PipelineError> {
+        let failure = &mut self.failure;
+        self.documents.document(self.limits, at).map_err(|error| {
+            *failure = Some(error);
+            PipelineError::Stopped
+        })
+    }
+
     fn check(&mut self) -> Result<(), PipelineError> {
         self.limits.check(self.env).map_err(|_| PipelineError::Stopped)
     }
@@ -49,8 +65,7 @@ const NAME: &str = "$setWindowFields";
 
 impl<H: Host> Windows<H> {
     pub fn new(input: Box<dyn Stream<H>>, stage: Arc<WindowFields>, at: Option<usize>) -> Self {
-        let (sorted, next, current) = (None, None, None);
-        Self { input, stage, at, sorted, next, current, partition_held: None, held: None }
+        Self { input, stage, at, sorted: None, next: None, current: None }
     }
 
     /// The next document in order, with the key of its partition.
@@ -63,17 +78,18 @@ impl<H: Host> Windows<H> {
         Ok(Some((key, record)))
     }
 
-    /// The documents of the next partition.
-    fn partition(&mut self, run: &mut Run<H>) -> Result<Vec<Record>, H::Error> {
+    /// The documents of the next partition; none at the end.
+    fn partition(&mut self, run: &mut Run<H>) -> Result<Partitioned<H>, H::Error> {
+        // What was in memory before is counted there.
+        let counted = self.sorted.as_ref().is_some_and(Ordered::is_in_memory);
+        let mut documents = Partitioned::new(run, counted);
         let first = match self.next.take() {
             Some(first) => Some(first),
             None => self.read(run)?,
         };
-        let Some((key, record)) = first else { return Ok(Vec::new()) };
-        // What was in memory before is counted there.
-        let from_files = self.sorted.as_ref().is_some_and(|sorted| !sorted.is_in_memory());
-        let mut held = from_files.then(|| Held::in_memory(run, "a partition of $setWindowFields"));
-        let (mut bytes, mut records) = (record.bytes(), vec![record]);
+        let Some((key, record)) = first else { return Ok(documents) };
+        let mut bytes = record.bytes();
+        documents.push(run, record, bytes)?;
         while let Some((other, record)) = self.read(run)? {
             run.tick()?;
             if other != key {
@@ -81,13 +97,21 @@ impl<H: Host> Windows<H> {
                 break;
             }
             bytes += record.bytes();
-            if let Some(held) = &mut held {
-                held.set(bytes)?;
-            }
-            records.push(record);
+            documents.push(run, record, bytes)?;
         }
-        self.partition_held = held;
-        Ok(records)
+        documents.finish(&run.settings.limits)?;
+        Ok(documents)
+    }
+
+    /// The next document of a partition.
+    fn made(run: &Run<H>, current: &mut Current<H>) -> Result<Option<Record>, H::Error> {
+        let Current { partition, documents, held } = current;
+        let mut calling = Calling { limits: &run.settings.limits, env: run.host.env(), documents, held, failure: None };
+        let made = partition.next(&mut calling);
+        match calling.failure {
+            Some(failure) => Err(failure),
+            None => finished(run, made),
+        }
     }
 }
 
@@ -100,21 +124,18 @@ impl<H: Host> Stream<H> for Windows<H> {
         }
         loop {
             run.tick()?;
-            if let (Some(partition), Some(held)) = (&mut self.current, &mut self.held) {
-                let calling = &mut Calling { limits: &run.settings.limits, env: run.host.env(), held };
-                if let Some(record) = finished(run, partition.next(calling))? {
-                    return Ok(Some(record));
-                }
+            if let Some(current) = &mut self.current
+                && let Some(record) = Self::made(run, current)?
+            {
+                return Ok(Some(record));
             }
-            (self.current, self.held) = (None, None);
-            let records = self.partition(run)?;
-            if records.is_empty() {
-                self.partition_held = None;
+            self.current = None;
+            let documents = self.partition(run)?;
+            if documents.len() == 0 {
                 return Ok(None);
             }
-            let held = self.held.insert(Held::in_memory(run, NAME));
-            let calling = &mut Calling { limits: &run.settings.limits, env: run.host.env(), held };
-            self.current = Some(finished(run, Partition::new(self.stage.clone(), records, calling))?);
+            let partition = Partition::new(self.stage.clone(), documents.len())?;
+            self.current = Some(Current { partition, documents, held: Held::in_memory(run, NAME) });
         }
     }
 }

@@ -1,7 +1,11 @@
 //! `$setWindowFields`: fields computed from the documents around each document.
 
+mod bounds;
+mod change;
 mod covariance;
 mod evaluate;
+mod fill;
+mod meter;
 mod parse;
 
 use super::accumulator::Accumulator;
@@ -90,6 +94,11 @@ impl Window {
     fn all() -> Self {
         Self::Documents(Bound::Unbounded, Bound::Unbounded)
     }
+
+    /// True if the windows of all documents start at the first one.
+    fn starts_at_first(&self) -> bool {
+        matches!(self, Self::Documents(Bound::Unbounded, _) | Self::Range(Bound::Unbounded, ..))
+    }
 }
 
 impl WindowFields {
@@ -123,8 +132,16 @@ impl WindowFields {
     }
 }
 
-/// The caller of a computation over many documents, which decides whether it may continue.
+/// The caller of a computation over the documents of a partition: it has them, and decides whether the computation may
+/// continue.
 pub trait Caller {
+    /// The document at a position of the partition, which is less than its length. Positions near the last ones are
+    /// read fast.
+    ///
+    /// # Errors
+    /// The document cannot be read: [`PipelineError::Stopped`], if the caller knows why.
+    fn document(&mut self, at: usize) -> Result<&Record, PipelineError>;
+
     /// Fails if the computation is to end.
     ///
     /// # Errors
