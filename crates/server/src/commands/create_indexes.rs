@@ -17,9 +17,13 @@ pub(super) const COMMAND: Command = Command {
         required("indexes", Kind::Documents),
         optional("commitQuorum", Kind::Any),
         optional("ignoreUnknownIndexOptions", Kind::Flag),
+        optional("v", Kind::Number),
+        optional("returnOnStart", Kind::Bool),
+        optional("isTimeseriesNamespace", Kind::Bool),
+        optional("collectionUUID", Kind::Any),
     ],
     access: Access::Collection(Action::CreateIndex),
-    ..Command::writing("createIndexes", run).audited().stable()
+    ..Command::writing("createIndexes", run).audited().stable().strict()
 };
 
 /// Options that old clients send and that have no effect.

@@ -3,7 +3,7 @@
 use super::Command;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
-use crate::fields::{Kind, required};
+use crate::fields::{Kind, optional, required};
 use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::writes::int;
@@ -12,9 +12,14 @@ use alluvium_document::BsonBuilder;
 
 pub(super) const COMMAND: Command = Command {
     aliases: &["deleteIndexes"],
-    fields: &[required("dropIndexes", Kind::Collection), required("index", Kind::IndexNames)],
+    fields: &[
+        required("dropIndexes", Kind::Collection),
+        required("index", Kind::IndexNames),
+        optional("isTimeseriesNamespace", Kind::Bool),
+        optional("collectionUUID", Kind::Any),
+    ],
     access: Access::Collection(Action::DropIndex),
-    ..Command::writing("dropIndexes", run).audited().stable()
+    ..Command::writing("dropIndexes", run).audited().stable().strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

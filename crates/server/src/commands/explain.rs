@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     fields: &[required("explain", Kind::Document), optional("verbosity", Kind::Text)],
     access: Access::ByFields(needs_of_explained),
     levels: Levels::Any,
-    ..Command::reading("explain", run).stable()
+    ..Command::reading("explain", run).stable().strict()
 };
 
 /// The needs of the command that is explained.

@@ -34,7 +34,7 @@ pub(super) const ROTATE_CERTIFICATES: Command = Command {
     fields: &[required("rotateCertificates", Kind::Any), optional("message", Kind::Text)],
     access: Access::Server(Action::RotateCertificates),
     admin_only: true,
-    ..Command::reading("rotateCertificates", rotate_certificates).audited()
+    ..Command::reading("rotateCertificates", rotate_certificates).audited().strict()
 };
 
 /// Reads the certificates of TLS for later connections, as SIGHUP does.

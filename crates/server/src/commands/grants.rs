@@ -16,7 +16,7 @@ use alluvium_document::BsonBuilder;
 type Run = fn(&mut Call<'_>) -> CommandResult<BsonBuilder>;
 
 const fn command(name: &'static str, fields: &'static [Field], needs: Rule, run: Run) -> Command {
-    Command { fields, access: Access::ByFields(needs), ..Command::writing(name, run).audited() }
+    Command { fields, access: Access::ByFields(needs), ..Command::writing(name, run).audited().strict() }
 }
 
 const fn fields(name: &'static str, list: &'static str) -> [Field; 2] {

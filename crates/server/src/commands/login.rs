@@ -28,11 +28,11 @@ pub(super) const CONTINUE: Command = Command {
 pub(super) const AUTHENTICATE: Command = Command {
     fields: &[optional("mechanism", Kind::Text), optional("user", Kind::Text), optional("key", Kind::Any).secret()],
     access: Access::Open,
-    ..Command::reading("authenticate", authenticate).stable().control()
+    ..Command::reading("authenticate", authenticate).stable().control().strict()
 };
 
 pub(super) const LOGOUT: Command =
-    Command { access: Access::Open, ..Command::reading("logout", log_out).audited().control() };
+    Command { access: Access::Open, ..Command::reading("logout", log_out).audited().control().strict() };
 
 fn start(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let reply = begin(call, &call.body, &call.db)?;

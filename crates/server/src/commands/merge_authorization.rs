@@ -23,7 +23,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::ByFields(needs::administration::merge_authorization),
     admin_only: true,
-    ..Command::writing("_mergeAuthzCollections", merge).audited()
+    ..Command::writing("_mergeAuthzCollections", merge).audited().strict()
 };
 
 /// The documents of a collection that a field names by its full name; `None` without the field.

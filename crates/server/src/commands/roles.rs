@@ -24,7 +24,7 @@ pub(super) const CREATE: Command = Command {
         optional("authenticationRestrictions", Kind::Documents),
     ],
     access: Access::ByFields(needs::administration::create_role),
-    ..Command::writing("createRole", create).audited()
+    ..Command::writing("createRole", create).audited().strict()
 };
 
 pub(super) const UPDATE: Command = Command {
@@ -35,18 +35,18 @@ pub(super) const UPDATE: Command = Command {
         optional("authenticationRestrictions", Kind::Documents),
     ],
     access: Access::ByFields(needs::administration::update_role),
-    ..Command::writing("updateRole", update).audited()
+    ..Command::writing("updateRole", update).audited().strict()
 };
 
 pub(super) const DROP: Command = Command {
     fields: &[required("dropRole", Kind::Text)],
     access: Access::Database(Action::DropRole),
-    ..Command::writing("dropRole", drop_role).audited()
+    ..Command::writing("dropRole", drop_role).audited().strict()
 };
 
 pub(super) const DROP_ALL: Command = Command {
     access: Access::Database(Action::DropRole),
-    ..Command::writing("dropAllRolesFromDatabase", drop_all).audited()
+    ..Command::writing("dropAllRolesFromDatabase", drop_all).audited().strict()
 };
 
 /// The role that a command names.

@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
         optional("showAuthenticationRestrictions", Kind::Flag),
     ],
     access: Access::ByFields(needs::administration::roles_info),
-    ..Command::reading("rolesInfo", run)
+    ..Command::reading("rolesInfo", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -17,13 +17,13 @@ pub(super) const START: Command =
 pub(super) const REFRESH: Command = Command {
     fields: &[required("refreshSessions", Kind::Documents)],
     access: Access::Login,
-    ..Command::reading("refreshSessions", refresh).stable().control()
+    ..Command::reading("refreshSessions", refresh).stable().control().strict()
 };
 
 pub(super) const END: Command = Command {
     fields: &[required("endSessions", Kind::Documents)],
     access: Access::Open,
-    ..Command::reading("endSessions", end).stable().control()
+    ..Command::reading("endSessions", end).stable().control().strict()
 };
 
 pub(super) const KILL: Command = Command {

@@ -35,7 +35,7 @@ fn oid_test(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 pub(super) const INVALIDATE_USERS: Command = Command {
     access: Access::Server(Action::InvalidateUserCache),
     admin_only: true,
-    ..Command::reading("invalidateUserCache", |call| Ok(call.reply()))
+    ..Command::reading("invalidateUserCache", |call| Ok(call.reply())).strict()
 };
 
 pub(super) const LOG_MESSAGE: Command = Command {

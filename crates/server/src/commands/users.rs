@@ -31,24 +31,24 @@ const fn user_fields(name: &'static str, roles: Field) -> [Field; 7] {
 pub(super) const CREATE: Command = Command {
     fields: &user_fields("createUser", required("roles", Kind::Array)),
     access: Access::ByFields(needs::administration::create_user),
-    ..Command::writing("createUser", create).audited()
+    ..Command::writing("createUser", create).audited().strict()
 };
 
 pub(super) const UPDATE: Command = Command {
     fields: &user_fields("updateUser", optional("roles", Kind::Array)),
     access: Access::ByFields(needs::administration::update_user),
-    ..Command::writing("updateUser", update).audited().control()
+    ..Command::writing("updateUser", update).audited().control().strict()
 };
 
 pub(super) const DROP: Command = Command {
     fields: &[required("dropUser", Kind::Text)],
     access: Access::Database(Action::DropUser),
-    ..Command::writing("dropUser", drop_user).audited().control()
+    ..Command::writing("dropUser", drop_user).audited().control().strict()
 };
 
 pub(super) const DROP_ALL: Command = Command {
     access: Access::Database(Action::DropUser),
-    ..Command::writing("dropAllUsersFromDatabase", drop_all).audited()
+    ..Command::writing("dropAllUsersFromDatabase", drop_all).audited().strict()
 };
 
 /// The user that a command names.

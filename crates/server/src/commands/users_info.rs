@@ -20,10 +20,11 @@ pub(super) const COMMAND: Command = Command {
         optional("showCustomData", Kind::Flag),
         optional("showPrivileges", Kind::Flag),
         optional("showAuthenticationRestrictions", Kind::Flag),
+        optional("authenticatedMechanism", Kind::Text),
         optional("filter", Kind::Document),
     ],
     access: Access::ByFields(needs::administration::users_info),
-    ..Command::reading("usersInfo", run)
+    ..Command::reading("usersInfo", run).strict()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -117,6 +117,15 @@ fn unknown_fields_and_wrong_names() {
     let with_uuid = Map::from([("ns", Value::from("zoo.pets")), ("collectionUUID", uuid(4))]);
     let cases = [
         (doc! {"find": "pets", "nonsense": 1}, 40415),
+        (doc! {"createUser": "a", "pwd": "b", "roles": [], "pwdd": "c"}, 40415),
+        (doc! {"updateUser": "a", "password": "c"}, 40415),
+        (doc! {"createRole": "a", "privileges": [], "roles": [], "nonsense": 1}, 40415),
+        (doc! {"grantRolesToUser": "a", "roles": [], "nonsense": 1}, 40415),
+        (doc! {"dropUser": "a", "writeConcern": {"w": 1}, "nonsense": 1}, 40415),
+        (doc! {"usersInfo": 1, "nonsense": 1}, 40415),
+        (doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1"}], "nonsense": 1}, 40415),
+        (doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1"}], "v": 2}, 0),
+        (doc! {"dropIndexes": "pets", "index": "*", "nonsense": 1}, 40415),
         (doc! {"find": 1}, 73),
         (doc! {"find": "pets", "filter": null}, 14),
         (doc! {"find": "pets", "skip": (-1)}, 2),
