@@ -8,6 +8,7 @@ use crate::memory::Until;
 use alluvium::{Cursor, Document, DocumentError, Map, Tail, Value};
 use alluvium_document::{BsonBuilder, bson, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The documents of a first batch, if the client does not say.
@@ -139,14 +140,24 @@ pub(crate) fn charge_whole(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     Ok(())
 }
 
-/// Charges the memory of the reply to a write that was made, and of what it is made of. Waits until it has it.
+/// Charges the memory of the reply to a write that was made, and of what it is made of. Waits until it has it, also if
+/// the command is killed.
 ///
 /// # Errors
-/// Error 462 if the command is ended while it waits.
+/// The client is gone, which ends the wait, too.
 pub(crate) fn charge_made(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
-    if bytes > FREE_BYTES {
-        call.client.charge_reply(call.funds().charge(bytes - FREE_BYTES, Until::Made)?);
+    if bytes <= FREE_BYTES {
+        return Ok(());
     }
+    let (principal, _) = call.client.peer.principal();
+    let is_gone = || call.client.running.is_gone();
+    // At the end of the server, connections give up what keeps others waiting.
+    let is_over = || is_gone() || call.shared.stopping.load(Ordering::Relaxed);
+    let charge = call.shared.memory.charge_made(&principal, bytes - FREE_BYTES, is_over);
+    if is_gone() {
+        return Err(CommandError::new(11601, "Interrupted", "the client is gone"));
+    }
+    call.client.charge_reply(charge);
     Ok(())
 }
 

@@ -79,6 +79,7 @@ use crate::shared::Shared;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_query::pipeline::stages::{self, StageName};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -249,6 +250,17 @@ impl Command {
         }
     }
 
+    /// The namespace that the line of the audit log for this request has; `None` if it has no line. A pipeline that
+    /// writes replaces or changes the collection that its last stage names.
+    pub(crate) fn audited_namespace<'a>(&self, db: &str, body: &Map, namespace: &'a str) -> Option<Cow<'a, str>> {
+        match self.writes {
+            Writes::ByPipeline if pipeline_writes(body) => {
+                Some(written_by_pipeline(db, body).map_or(Cow::Borrowed(namespace), Cow::Owned))
+            }
+            _ => self.is_audited.then_some(Cow::Borrowed(namespace)),
+        }
+    }
+
     /// True for a command that returns documents that a client has stored.
     pub(crate) fn is_query(&self) -> bool {
         matches!(self.usage, Use::Query | Use::Read)
@@ -290,14 +302,21 @@ impl Command {
         !self.fields.iter().any(|field| field.name == self.name && field.handling == Handling::Secret)
     }
 
+    /// True for a field of statements or documents.
+    fn is_apart(&self, name: &Value) -> bool {
+        let mut apart = self.fields.iter().filter(|field| field.handling == Handling::Apart);
+        name.as_str().is_some_and(|name| apart.any(|field| field.name == name))
+    }
+
+    /// A copy of the fields of a request without its statements and documents.
+    pub(crate) fn without_statements(&self, body: &Map) -> Map {
+        Map { entries: body.entries.iter().filter(|(name, _)| !self.is_apart(name)).cloned().collect() }
+    }
+
     /// The fields of a request, and apart from them its statements and documents.
     pub(crate) fn set_apart(&self, body: Map) -> (Map, Map) {
-        let is_apart = |name: &Value| {
-            let mut apart = self.fields.iter().filter(|field| field.handling == Handling::Apart);
-            name.as_str().is_some_and(|name| apart.any(|field| field.name == name))
-        };
-        let (apart, rest) = match body.entries.iter().any(|(name, _)| is_apart(name)) {
-            true => body.entries.into_iter().partition(|(name, _)| is_apart(name)),
+        let (apart, rest) = match body.entries.iter().any(|(name, _)| self.is_apart(name)) {
+            true => body.entries.into_iter().partition(|(name, _)| self.is_apart(name)),
             false => (Vec::new(), body.entries),
         };
         (Map { entries: rest }, Map { entries: apart })
@@ -505,6 +524,17 @@ fn lists_operations(body: &Map) -> bool {
 fn pipeline_writes(body: &Map) -> bool {
     let last = body.elements("pipeline").and_then(|stages| stages.last()?.as_map());
     last.is_some_and(stages::writes)
+}
+
+/// The full name of the collection that the last stage of a pipeline writes.
+fn written_by_pipeline(db: &str, body: &Map) -> Option<String> {
+    let last = body.elements("pipeline")?.last()?;
+    let stage = stages::walk(None, std::slice::from_ref(last)).next()?;
+    match stage.row?.named_collections(stage.operand).next()? {
+        Value::String(name) => Some(format!("{db}.{name}")),
+        Value::Map(name) => Some(format!("{}.{}", name.text("db").unwrap_or(db), name.text("coll")?)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

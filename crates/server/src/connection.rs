@@ -255,7 +255,7 @@ impl<S: Stream> Connection<S> {
         }
         let stop = self.client.running.begin();
         let shared = Arc::clone(&self.shared);
-        let admitted = match admit(&shared, &mut self.own, payer, &request, &stop).await? {
+        let admitted = match admit(&shared, &self.client, &mut self.own, payer, &request, &stop).await? {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
@@ -320,13 +320,15 @@ fn closed_by_fail_point() -> io::Error {
 /// holds writes back. Requests before a login, which are answered or refused at once, are in the lane of control.
 async fn admit<'a>(
     shared: &'a Shared,
+    client: &Arc<Client>,
     own: &mut Own,
     payer: &Payer<'_>,
     request: &Request,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> io::Result<Result<Admitted<'a>, CommandError>> {
     let began = shared.env.clock.now();
     let lane = if payer.is_stranger { Lane::Control } else { dispatch::lane(request) };
+    let mut listed = None;
     loop {
         let permit = shared.admission.admit(own, &payer.principal, lane).await.map_err(io::Error::other)?;
         if !dispatch::writes(request) {
@@ -336,6 +338,9 @@ async fn admit<'a>(
             return Ok(Ok((permit, Some(writing))));
         }
         drop(permit);
+        if listed.is_none() && !payer.is_stranger {
+            listed = dispatch::list_waiting(shared, client, request, stop);
+        }
         if stop.load(Ordering::Relaxed) || shared.stopping.load(Ordering::Relaxed) {
             return Ok(Err(CommandError::new(11601, "Interrupted", "operation was interrupted")));
         }

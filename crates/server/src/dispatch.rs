@@ -15,7 +15,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fail_points::{Candidate, Failure};
 use crate::fields::Fields;
 use crate::figures::Figures;
-use crate::operations::Operation;
+use crate::operations::{Listed, Operation};
 use crate::retries::Retry;
 use crate::security::action::Action;
 use crate::security::privilege::Need;
@@ -95,6 +95,27 @@ pub(crate) fn execute(
 /// True for a request that may write, which `fsync` with a lock holds back.
 pub(crate) fn writes(request: &Request) -> bool {
     commands::find(name_of(&request.body)).is_some_and(|command| command.is_held_by_fsync(&request.body))
+}
+
+/// Lists a request that `fsync` with a lock holds back, so that `currentOp` shows it and `killOp` ends it.
+pub(crate) fn list_waiting<'a>(
+    shared: &'a Shared,
+    client: &Arc<Client>,
+    request: &Request,
+    stop: &Arc<AtomicBool>,
+) -> Option<Listed<'a>> {
+    let (body, command) = (&request.body, commands::find(name_of(&request.body))?);
+    let namespace = (command.namespace)(&database_of(body, command).ok()?, body);
+    Some(shared.operations.begin(Operation {
+        op: command.op,
+        namespace: namespace.into(),
+        shown: command.shown(&Arc::new(command.without_statements(body))),
+        session: SessionId::of_command(body, client.user()).ok().flatten(),
+        client: Arc::clone(client),
+        began: shared.env.clock.now(),
+        stop: Arc::clone(stop),
+        waits_for_lock: true,
+    }))
 }
 
 /// Whom a request waits for before it is executed. One without a command is only refused.
@@ -195,6 +216,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         client: Arc::clone(client),
         began: shared.env.clock.now(),
         stop: Arc::clone(&stop),
+        waits_for_lock: false,
     });
     // The snapshot is pinned before the write of the session begins, which may wait for another one.
     let snapshot = concerns::read_concern(shared, client, command, &body)?;
@@ -257,9 +279,9 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
     if !command.counts_itself {
         Figures::add(&shared.figures.commands, 1);
     }
-    let result = match command.is_audited {
-        true => shared.security.recorded(&call.client.peer, command.name, namespace, || (command.run)(call)),
-        false => (command.run)(call),
+    let result = match command.audited_namespace(&call.db, &call.body, namespace) {
+        Some(changed) => shared.security.recorded(&call.client.peer, command.name, &changed, || (command.run)(call)),
+        None => (command.run)(call),
     };
     let result = call.wait_for_disk(result);
     if namespace.len() > call.db.len() {

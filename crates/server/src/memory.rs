@@ -72,8 +72,6 @@ pub(crate) enum Until {
     Ended,
     /// When the client has read the reply.
     Sent,
-    /// When the client has read the reply to a write that was made: it waits until it fits, or exceeds the capacity alone.
-    Made,
 }
 
 /// Memory that is charged until this is dropped.
@@ -164,28 +162,44 @@ impl Memory {
         let fits_now = |state: &State| match until {
             Until::Ended => state.fits_running(self.0.capacity, bytes),
             Until::Sent => state.fits(self.0.capacity, principal, bytes).then_some(false),
-            Until::Made => state.fits_made(self.0.capacity, bytes),
         };
-        let is_made = matches!(until, Until::Made);
         let mut fits = fits_now(&state);
-        if fits.is_none() && !is_made && state.threads >= self.0.threads_max() {
+        if fits.is_none() && state.threads >= self.0.threads_max() {
             return None;
         }
         state.threads += 1;
-        let may_fit = is_made || bytes <= self.0.capacity;
-        while fits.is_none() && may_fit && (is_made || looks > 0) && !stop.load(Ordering::Relaxed) {
+        while fits.is_none() && bytes <= self.0.capacity && looks > 0 && !stop.load(Ordering::Relaxed) {
             self.0.freed.wait_for(&mut state, LOOK);
-            looks = looks.saturating_sub(1);
+            looks -= 1;
             fits = fits_now(&state);
         }
         state.threads -= 1;
-        let is_overdraft = fits?;
+        Some(self.charge_running(&mut state, principal, bytes, fits?))
+    }
+
+    /// Charges the memory of the reply to a write that was made: when it fits, or exceeds the capacity alone. `killOp`
+    /// does not end this wait, since there is nothing more to end. `is_over` ends it.
+    pub(crate) fn charge_made(&self, principal: &Principal, bytes: usize, is_over: impl Fn() -> bool) -> Charge {
+        if bytes <= self.0.small {
+            return self.note(principal, bytes);
+        }
+        let mut state = self.0.state.lock();
+        let mut fits = state.fits_made(self.0.capacity, bytes);
+        state.threads += 1;
+        while fits.is_none() && !is_over() {
+            self.0.freed.wait_for(&mut state, LOOK);
+            fits = state.fits_made(self.0.capacity, bytes);
+        }
+        state.threads -= 1;
+        self.charge_running(&mut state, principal, bytes, fits.unwrap_or(true))
+    }
+
+    fn charge_running(&self, state: &mut State, principal: &Principal, bytes: usize, is_overdraft: bool) -> Charge {
         state.is_overdrawn |= is_overdraft;
         state.add(principal, bytes);
-        drop(state);
         let mut charge = self.granted(principal, bytes);
         charge.is_overdraft = is_overdraft;
-        Some(charge)
+        charge
     }
 
     fn granted(&self, principal: &Principal, bytes: usize) -> Charge {

@@ -26,6 +26,8 @@ pub(crate) struct Operation {
     pub began: Duration,
     /// Ends it.
     pub stop: Arc<AtomicBool>,
+    /// It has not begun: `fsync` with a lock holds it back.
+    pub waits_for_lock: bool,
 }
 
 /// Running commands by their numbers.

@@ -136,18 +136,22 @@ fn a_wait_ends_and_leaves_nothing() {
 fn replies_to_writes_exceed_the_account_one_at_a_time() {
     let (memory, one, other) = account(8 * MIB);
     let _request = memory.note(&one, 7 * MIB);
-    let stop = AtomicBool::new(false);
-    let charge = |principal| memory.charge_on_thread(principal, 9 * MIB, Until::Made, Duration::ZERO, &stop);
-    let first = charge(&one).unwrap();
+    let over = AtomicBool::new(false);
+    let charge = |principal| memory.charge_made(principal, 9 * MIB, || over.load(Ordering::Relaxed));
+    let first = charge(&one);
     assert_eq!(memory.used(), 16 * MIB);
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| charge(&other).map(|charge| charge.bytes()));
+        let second = scope.spawn(|| charge(&other).bytes());
         while memory.0.state.lock().threads == 0 {
             std::thread::yield_now();
         }
         assert!(!second.is_finished());
         drop(first);
-        assert_eq!(second.join().unwrap(), Some(9 * MIB));
+        assert_eq!(second.join().unwrap(), 9 * MIB);
     });
     assert_eq!(memory.used(), 7 * MIB);
+    // Those that nobody reads do not wait.
+    let _first = charge(&one);
+    over.store(true, Ordering::Relaxed);
+    assert_eq!(charge(&other).bytes(), 9 * MIB);
 }

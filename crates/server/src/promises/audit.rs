@@ -57,6 +57,35 @@ fn the_audit_log_has_a_line_for_each_act() {
     assert!(lines.iter().all(|line| !line.to_string().contains("secret")), "{lines:?}");
 }
 
+/// With the collection that they write, also if they fail. Other pipelines have no line.
+#[test]
+fn pipelines_that_write_have_a_line() {
+    let world = audited();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}]});
+    for (stage, namespace, result) in [
+        (doc! {"$match": {"_id": 1}}, None, "ok"),
+        (doc! {"$out": "one"}, Some("zoo.one"), "ok"),
+        (doc! {"$out": {"db": "farm", "coll": "two"}}, Some("farm.two"), "ok"),
+        (doc! {"$merge": "three"}, Some("zoo.three"), "ok"),
+        (doc! {"$merge": {"into": {"db": "farm", "coll": "four"}}}, Some("farm.four"), "ok"),
+        (doc! {"$merge": {"into": "pets", "whenMatched": "fail"}}, Some("zoo.pets"), "DuplicateKey"),
+    ] {
+        let before = lines(&world, LOG).len();
+        connection.run("zoo", doc! {"aggregate": "pets", "pipeline": [(stage.clone())], "cursor": {}});
+        let lines = lines(&world, LOG).split_off(before);
+        match (namespace, &lines[..]) {
+            (None, []) => {}
+            (Some(namespace), [line]) => {
+                let shown =
+                    ["event", "command", "namespace", "result"].map(|field| line.text(field).unwrap_or_default());
+                assert_eq!(shown, ["administration", "aggregate", namespace, result], "{stage}");
+            }
+            other => panic!("{stage}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn the_audit_log_is_opened_again_after_it_was_renamed() {
     let world = audited();

@@ -93,6 +93,7 @@ fn describe(call: &Call<'_>, number: i32, operation: Operation, which: Which) ->
     entry.push("microsecs_running", i64::try_from(time.as_micros()).unwrap_or(i64::MAX));
     entry.push("op", operation.op);
     entry.push("ns", &*operation.namespace);
+    entry.push("waitingForLock", operation.waits_for_lock);
     entry.push("command", if which.cut { cut(&operation.shown) } else { (*operation.shown).clone() });
     if let Some(id) = cursor {
         let cursor = [("cursorId", Value::Int64(id)), ("operationUsingCursorId", Value::Int32(number))];

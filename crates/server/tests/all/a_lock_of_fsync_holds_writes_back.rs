@@ -40,3 +40,34 @@ fn writes_wait_for_the_last_unlock() {
     assert!([Some(Value::Int32(4)), Some(Value::Int32(5))].contains(&found), "{found:?}");
     admin.fails(20, "admin", doc! {"fsyncUnlock": 1});
 }
+
+#[test]
+fn writes_that_wait_are_listed_and_can_be_killed() {
+    let server = Running::with(Config::default());
+    let mut admin = server.client();
+    admin.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 0}]});
+    admin.ok("admin", doc! {"fsync": 1, "lock": true});
+    let mut writer = server.client();
+    writer.send("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}], "comment": "waits"}, &[], 0);
+    let mut waiting = |admin: &mut common::Client| {
+        let listed = admin.ok("admin", doc! {"currentOp": 1, "waitingForLock": true});
+        listed.get("inprog").and_then(Value::as_array).unwrap_or_default().to_vec()
+    };
+    let mut listed = Vec::new();
+    while listed.is_empty() {
+        listed = waiting(&mut admin);
+    }
+    let [Value::Map(operation)] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!(operation.get("ns"), Some(&Value::from("zoo.pets")), "{operation}");
+    let command = operation.get("command").and_then(Value::as_map).expect("a command");
+    assert_eq!(command.get("comment"), Some(&Value::from("waits")), "{operation}");
+    assert!(!command.contains("documents"), "{operation}");
+    admin.ok("admin", doc! {"killOp": 1, "op": (operation.get("opid").cloned().expect("a number"))});
+    let reply = writer.reply();
+    assert_eq!(reply.get("code"), Some(&Value::Int32(11601)), "{reply}");
+    assert_eq!(waiting(&mut admin), [], "it is listed while it waits");
+    admin.ok("admin", doc! {"fsyncUnlock": 1});
+    let none = admin.ok("admin", doc! {"currentOp": 1, "waitingForLock": false});
+    assert!(none.get("inprog").and_then(Value::as_array).is_some_and(|list| !list.is_empty()), "{none}");
+    assert_eq!(admin.ok("zoo", doc! {"count": "pets"}).get("n"), Some(&Value::Int32(1)));
+}
