@@ -129,9 +129,9 @@ const VOLUME_PARTS: u64 = 20;
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
 const JOB_BYTES: usize = 24 << 20;
-/// A batch may have this many bytes under any budget: a document of 16 MiB, and what is written with it. It is alone
-/// in memory then ([`crate::admission`]).
-const BATCH_BYTES_ALWAYS: usize = 18 << 20;
+/// A batch may have this many bytes under any budget: a document of 16 MiB, another one in the record of a write that
+/// returns it, and what is written with them. It is alone in memory then ([`crate::admission`]).
+const BATCH_BYTES_ALWAYS: usize = 35 << 20;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 

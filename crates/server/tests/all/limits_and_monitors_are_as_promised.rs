@@ -1,7 +1,7 @@
 //! Limits of connections, the listener for monitors, Unix sockets beside TLS, and the time of a handshake.
 
 use crate::common::{Client, Running};
-use alluvium::{Database, Map, Value, doc};
+use alluvium::{Binary, Database, Map, Value, doc};
 use alluvium_document::bson::document_size;
 use alluvium_server::{Config, Server, TlsFiles};
 use rcgen::generate_simple_self_signed;
@@ -51,7 +51,25 @@ fn the_largest_document_is_stored_with_the_least_memory() {
     let reply = client.ok("shop", doc! {"update": "pets", "updates": [change]});
     assert_eq!(reply.get("nModified").and_then(Value::as_i64), Some(1), "{reply}");
     document.insert("n", 2);
-    assert!(client.documents("shop", doc! {"find": "pets"}) == [document]);
+    assert!(client.documents("shop", doc! {"find": "pets"}) == [document.clone()]);
+    // Its record has the document that it returns, beside the one that is written.
+    let lsid = || Map::from([("id", Value::Binary(Binary { subtype: 4, bytes: vec![7; 16] }))]);
+    let text = "y".repeat(room);
+    for (number, new, change) in [
+        (1, true, doc! {"$inc": {"n": 1}}),
+        (2, true, doc! {"$set": {"text": (text.as_str())}}),
+        (3, false, doc! {"$set": {"text": "z"}}),
+    ] {
+        let command = doc! {"findAndModify": "pets", "query": {"_id": 1}, "update": (change), "new": new,
+        "lsid": (lsid()), "txnNumber": (Value::Int64(number))};
+        // A repetition returns the same from the record.
+        let first = client.ok("shop", command.clone());
+        let value = first.get("value").and_then(Value::as_map).unwrap();
+        assert_eq!(document_size(value), most.unwrap(), "{number}");
+        assert!(client.ok("shop", command).get("value") == first.get("value"), "{number}");
+    }
+    let found = client.documents("shop", doc! {"find": "pets"});
+    assert_eq!(found, [doc! {"_id": 1, "n": 3, "text": "z"}]);
 }
 
 /// Go's driver 2.10.0 fills messages up to the length that `hello` says (its test "bulk write with large messages"). Such a

@@ -103,7 +103,7 @@ fn a_batch_beyond_the_budget_is_refused_by_name_and_changes_nothing() {
     let tree = store.create_trees(&[b"t"]).unwrap()[0];
     let mut batch = store.batch();
     batch.put(tree, b"small", b"x");
-    batch.put(tree, b"large", &vec![0; 19 << 20]);
+    batch.put(tree, b"large", &vec![0; 36 << 20]);
     assert!(matches!(store.write(batch, Durability::Sync), Err(Error::BatchTooLarge { .. })));
     assert!(!store.contains(tree, b"small").unwrap());
 }
