@@ -2,6 +2,7 @@
 
 use crate::host::{Host, SetName};
 use crate::tls::TlsFiles;
+use alluvium_wire::compression::Compressor;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub struct Config {
     pub profile: u8,
     /// The milliseconds after which an operation is slow; by default, MongoDB's.
     pub slow_ms: Option<i64>,
+    /// The compressors of messages that clients may choose from.
+    pub compressors: Vec<Compressor>,
     /// Collections that are created keep the order of insertion.
     pub natural_order: bool,
     /// Commands for tests are accepted.
@@ -68,6 +71,7 @@ impl Default for Config {
             audit: None,
             profile: 0,
             slow_ms: None,
+            compressors: Compressor::ALL.to_vec(),
             natural_order: false,
             test_commands: false,
         }

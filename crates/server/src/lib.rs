@@ -75,6 +75,7 @@ mod write_block;
 mod write_gate;
 mod writes;
 
+pub use alluvium_wire::compression::Compressor;
 pub use attach::{Attached, attach};
 pub use config::{Config, MONGODB_VERSION};
 pub use host::{Host, HostError, SetName};

@@ -24,6 +24,9 @@ pub enum Compressor {
 }
 
 impl Compressor {
+    /// Those that a client may ask for.
+    pub const ALL: [Self; 3] = [Self::Snappy, Self::Zlib, Self::Zstd];
+
     /// The name, as clients ask for it in `hello`.
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +39,7 @@ impl Compressor {
 
     /// The compressor with this name, if a client may ask for it.
     pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Snappy, Self::Zlib, Self::Zstd].into_iter().find(|compressor| compressor.name() == name)
+        Self::ALL.into_iter().find(|compressor| compressor.name() == name)
     }
 
     fn number(self) -> u8 {

@@ -12,7 +12,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::{Builder, Database, Map, Value};
 use alluvium_env::{Env, FileReader, OpenMode};
-use alluvium_server::{Config, MONGODB_VERSION, Server, SetName, TlsFiles};
+use alluvium_server::{Compressor, Config, MONGODB_VERSION, Server, SetName, TlsFiles};
 use log::{Component, Log};
 use std::collections::HashSet;
 use std::io::Read;
@@ -33,10 +33,36 @@ const DIRECTORY: &str = "alluvium";
 /// The mode of TLS at all connections, and its former name.
 const REQUIRE_TLS: [&str; 2] = ["requireTLS", "requireSSL"];
 
-fn tls_modes() -> clap::builder::PossibleValuesParser {
-    let [name, former] = REQUIRE_TLS;
-    [clap::builder::PossibleValue::new("disabled"), clap::builder::PossibleValue::new(name).alias(former)].into()
+/// The modes in which a port takes connections with and without TLS.
+const MIXED_TLS: [&str; 4] = ["allowTLS", "allowSSL", "preferTLS", "preferSSL"];
+
+fn tls_mode(mode: &str) -> Result<String, String> {
+    if MIXED_TLS.contains(&mode) {
+        let message = "a port takes connections with TLS or those without, not both: write requireTLS with \
+                       --tlsCertificateKeyFile, or disabled (the Unix socket is without TLS in both modes)";
+        return Err(message.to_owned());
+    }
+    match mode == "disabled" || REQUIRE_TLS.contains(&mode) {
+        true => Ok(mode.to_owned()),
+        false => Err("write disabled or requireTLS".to_owned()),
+    }
 }
+
+/// The compressors of a list, as MongoDB writes it.
+fn compressors(list: &str) -> Result<Compressors, String> {
+    if list == "disabled" {
+        return Ok(Compressors(Vec::new()));
+    }
+    let parse = |name: &str| {
+        let unknown = || format!("there is no compressor '{name}': write disabled, or some of snappy,zlib,zstd");
+        Compressor::by_name(name.trim()).ok_or_else(unknown)
+    };
+    list.split(',').map(parse).collect::<Result<_, _>>().map(Compressors)
+}
+
+/// The compressors that are offered to clients.
+#[derive(Debug, Clone)]
+struct Compressors(Vec<Compressor>);
 
 /// Reads a file of settings.
 pub(crate) fn read(env: &Env, path: &Path) -> Outcome<String> {
@@ -96,6 +122,14 @@ pub(crate) struct Args {
     /// The milliseconds after which an operation is slow
     #[arg(long, value_name = "MILLISECONDS", allow_negative_numbers = true)]
     slowms: Option<i64>,
+    /// The compressors that clients may choose from, separated by commas, or disabled
+    #[arg(
+        long = "networkMessageCompressors",
+        value_name = "NAMES",
+        default_value = "snappy,zstd,zlib",
+        value_parser = compressors
+    )]
+    compressors: Compressors,
     /// The directory of the Unix socket, which is named mongodb-PORT.sock
     #[arg(long = "unixSocketPrefix", value_name = "DIRECTORY", default_value = "/tmp")]
     unix_socket_prefix: PathBuf,
@@ -120,11 +154,14 @@ pub(crate) struct Args {
     /// Commands need a login, as soon as there is a user; always so at addresses of other machines, without --noauth
     #[arg(long)]
     auth: bool,
+    /// Serve without logins unless --auth is given: a configuration file says so
+    #[arg(long = "withoutAuthorization", hide = true)]
+    without_authorization: bool,
     /// The key of the members of the set, which has one member: as --auth
     #[arg(long = "keyFile", value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// disabled, or requireTLS: then all connections at the port use TLS
-    #[arg(long = "tlsMode", alias = "sslMode", value_name = "MODE", value_parser = tls_modes())]
+    #[arg(long = "tlsMode", alias = "sslMode", value_name = "MODE", value_parser = tls_mode)]
     tls_mode: Option<String>,
     /// The certificate and its key, as PEM
     #[arg(
@@ -228,7 +265,7 @@ impl Args {
     /// True if commands need a login.
     fn has_logins(&self, listen: &[SocketAddr]) -> bool {
         let is_open = listen.iter().any(|address| !address.ip().is_loopback());
-        self.auth || self.key_file.is_some() || (is_open && !self.noauth)
+        self.auth || !self.without_authorization && (self.key_file.is_some() || is_open && !self.noauth)
     }
 
     fn tls(&self) -> Option<TlsFiles> {
@@ -277,6 +314,7 @@ impl Args {
             test_commands: self.set_parameter.iter().any(is_set),
             profile: self.profile,
             slow_ms: self.slowms,
+            compressors: self.compressors.0.clone(),
             ..Config::default()
         })
     }

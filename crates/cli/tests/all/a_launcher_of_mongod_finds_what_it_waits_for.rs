@@ -90,12 +90,43 @@ fn arguments_of_launchers_are_taken() {
     }
 }
 
+#[test]
+fn compressors_are_those_of_the_argument_or_the_configuration_file() {
+    let place = Place::new();
+    place.write("zlib.conf", "net:\n  compression:\n    compressors: zlib\n");
+    for (argument, expected) in [
+        (None, &["zstd", "zlib", "snappy"][..]),
+        (Some("--networkMessageCompressors=zlib,snappy"), &["zlib", "snappy"]),
+        (Some("--networkMessageCompressors=disabled"), &[]),
+        (Some("--config=zlib.conf"), &["zlib"]),
+    ] {
+        let arguments = ["--dbpath", ":memory:", "--port", "0", "--bind_ip", "127.0.0.1"];
+        let arguments: Vec<&str> = arguments.into_iter().chain(argument).collect();
+        let mut child = mongod(&place, &arguments).spawn().expect("the program");
+        let lines = until(&mut child, "Waiting for connections");
+        let port = lines.last().expect("a line")["attr"]["port"].as_u64().expect("a port");
+        let mut stream = TcpStream::connect(("127.0.0.1", port as u16)).expect("the server");
+        let hello = run(&mut stream, doc! {"hello": 1, "compression": ["zstd", "zlib", "snappy"]}).expect("a reply");
+        let offered = hello.get("compression").and_then(Value::as_array).unwrap_or_default();
+        assert_eq!(offered.iter().filter_map(Value::as_str).collect::<Vec<_>>(), expected, "{argument:?}");
+        end(child);
+    }
+}
+
 /// As with MongoDB, a user alone changes nothing.
 #[test]
 fn logins_are_needed_with_an_argument() {
     let place = Place::new();
     std::fs::write(place.path("key"), "secret").expect("a file");
-    for (argument, is_needed) in [(None, false), (Some("--auth"), true), (Some("--keyFile=key"), true)] {
+    place.write("on.conf", "security:\n  authorization: enabled\n");
+    place.write("off.conf", "security:\n  authorization: \"disabled\"\n");
+    for (argument, is_needed) in [
+        (None, false),
+        (Some("--auth"), true),
+        (Some("--keyFile=key"), true),
+        (Some("--config=on.conf"), true),
+        (Some("--config=off.conf"), false),
+    ] {
         let arguments = ["--dbpath", ":memory:", "--port", "0", "--bind_ip", "127.0.0.1"];
         let arguments: Vec<&str> = arguments.into_iter().chain(argument).collect();
         let mut child = mongod(&place, &arguments).spawn().expect("the program");
@@ -134,6 +165,8 @@ fn what_is_not_supported_is_refused_by_name() {
         (&["--fork"][..], "--fork"),
         (&["--config", "a.conf"], "--config a.conf"),
         (&["--tlsMode", "preferTLS", "--port", "0"], "--tlsMode"),
+        (&["--sslMode", "allowSSL", "--port", "0"], "write requireTLS with --tlsCertificateKeyFile, or disabled"),
+        (&["--networkMessageCompressors", "lz4", "--port", "0"], "there is no compressor 'lz4'"),
         (&["--sslMode", "requireSSL", "--port", "0"], "--tlsCertificateKeyFile"),
         (&["--profile", "3", "--port", "0"], "--profile"),
         (&["--shutdown"], "--shutdown"),

@@ -65,7 +65,9 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     fields.push("maxWireVersion", WIRE_VERSION_MAX);
     fields.push("readOnly", shared.db.is_read_only());
     let asked = call.body.elements("compression").unwrap_or_default().iter();
-    let known = asked.filter_map(Value::as_str).filter(|name| Compressor::by_name(name).is_some());
+    let offered = &shared.config.compressors;
+    let known = asked.filter_map(Value::as_str);
+    let known = known.filter(|name| Compressor::by_name(name).is_some_and(|compressor| offered.contains(&compressor)));
     let compression: Vec<Value> = known.map(Value::from).collect();
     if !compression.is_empty() {
         fields.push("compression", Value::Array(compression));

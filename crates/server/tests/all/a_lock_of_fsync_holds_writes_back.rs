@@ -49,7 +49,7 @@ fn writes_that_wait_are_listed_and_can_be_killed() {
     admin.ok("admin", doc! {"fsync": 1, "lock": true});
     let mut writer = server.client();
     writer.send("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}], "comment": "waits"}, &[], 0);
-    let mut waiting = |admin: &mut common::Client| {
+    let waiting = |admin: &mut common::Client| {
         let listed = admin.ok("admin", doc! {"currentOp": 1, "waitingForLock": true});
         listed.get("inprog").and_then(Value::as_array).unwrap_or_default().to_vec()
     };

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Arguments that launchers pass and that have no effect, and whether a value follows.
-const WITHOUT_EFFECT: [(&str, bool); 35] = [
+const WITHOUT_EFFECT: [(&str, bool); 34] = [
     ("--clusterAuthMode", true),
     ("--cpu", false),
     ("--directoryperdb", false),
@@ -17,7 +17,6 @@ const WITHOUT_EFFECT: [(&str, bool); 35] = [
     ("--journal", false),
     ("--journalCommitInterval", true),
     ("--logRotate", true),
-    ("--networkMessageCompressors", true),
     ("--noIndexBuildRetry", false),
     ("--nohttpinterface", false),
     ("--nojournal", false),

@@ -24,7 +24,7 @@ use Meaning::{IfFalse, IfTrue, Nothing, OneOf, Value};
 const SETTINGS: [(&str, Meaning); 44] = [
     ("net.bindIp", Value("--bind_ip")),
     ("net.bindIpAll", IfTrue("--bind_ip_all")),
-    ("net.compression.compressors", Nothing),
+    ("net.compression.compressors", Value("--networkMessageCompressors")),
     ("net.ipv6", IfTrue("--ipv6")),
     ("net.maxIncomingConnections", Value("--maxConns")),
     ("net.port", Value("--port")),
@@ -48,7 +48,7 @@ const SETTINGS: [(&str, Meaning); 44] = [
     ("replication.enableMajorityReadConcern", Nothing),
     ("replication.oplogSizeMB", Nothing),
     ("replication.replSetName", Value("--replSet")),
-    ("security.authorization", OneOf(&[("enabled", &["--auth"]), ("disabled", &[])])),
+    ("security.authorization", OneOf(&[("enabled", &["--auth"]), ("disabled", &["--withoutAuthorization"])])),
     ("security.clusterAuthMode", Nothing),
     ("security.javascriptEnabled", Nothing),
     ("security.keyFile", Value("--keyFile")),

@@ -22,7 +22,8 @@ fn the_name_of_the_program_chooses_the_command() {
 
 #[test]
 fn arguments_without_effect_are_removed_with_their_values() {
-    let line = "alluvium mongod --nojournal --port 1 --syncdelay 0 --networkMessageCompressors=snappy,zstd --quiet --replSet a";
+    let line =
+        "alluvium mongod --nojournal --port 1 --syncdelay 0 --wiredTigerJournalCompressor=snappy --quiet --replSet a";
     assert_eq!(expanded(line, ""), words("alluvium mongod --port 1 --replSet a"));
     // Those of other commands stay.
     assert_eq!(expanded("alluvium get --quiet", ""), words("alluvium get --quiet"));

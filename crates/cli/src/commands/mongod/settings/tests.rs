@@ -46,7 +46,7 @@ setParameter:
     assert_eq!(of(yaml), expected);
     // The file of the container's entry point.
     let json = r#"{"net": {"port": 5, "bindIpAll": true}, "security": {"authorization": "disabled"}, "storage": null}"#;
-    assert_eq!(of(json), "--port 5 --bind_ip_all");
+    assert_eq!(of(json), "--port 5 --bind_ip_all --withoutAuthorization");
     assert_eq!(of(""), "");
 }
 
