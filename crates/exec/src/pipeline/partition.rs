@@ -9,7 +9,7 @@ use alluvium_document::{Value, encoding};
 use alluvium_query::pipeline::{PipelineError, Record};
 use std::collections::BTreeMap;
 
-/// What errors name.
+/// The purpose that errors name.
 const PURPOSE: &str = "a partition of $setWindowFields";
 
 /// A block ends with the document that fills it: the bytes in the file, and the part of the memory that its documents

@@ -150,7 +150,7 @@ fn replies_to_writes_exceed_the_account_one_at_a_time() {
         assert_eq!(second.join().unwrap(), 9 * MIB);
     });
     assert_eq!(memory.used(), 7 * MIB);
-    // Those that nobody reads do not wait.
+    // Replies without a reader do not wait.
     let _first = charge(&one);
     over.store(true, Ordering::Relaxed);
     assert_eq!(charge(&other).bytes(), 9 * MIB);

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// What `$derivative` and `$integral` are of.
+/// The curve of a `$derivative` or `$integral`.
 #[derive(Clone, Copy)]
 pub(super) struct Curve<'c> {
     pub input: &'c Expression,
@@ -180,7 +180,7 @@ impl Pairs {
     }
 }
 
-/// What is kept of the documents in a window, while it moves. Each takes the same memory.
+/// One value for each document of a window that moves, all of the same size in memory.
 struct Points<T> {
     /// The positions in the window.
     known: Range<usize>,

@@ -6,7 +6,7 @@ use super::super::record::Record;
 use super::bounds::Positions;
 use super::change::{Curve, Integral, Pairs};
 use super::fill::Filling;
-use super::meter::Meter;
+use super::meter::{Meter, is_null};
 use super::{Bound, Caller, Function, Window, WindowFields};
 use crate::fields;
 use crate::number::{Operation, compute};
@@ -295,10 +295,6 @@ fn weighted(value: &Value, weight: f64, other: &Value) -> Value {
     let times = |value: &Value, weight: f64| compute(Operation::Multiply, value, &Value::from(weight));
     let sum = times(value, weight).and_then(|a| compute(Operation::Add, &a, &times(other, 1.0 - weight)?));
     sum.unwrap_or_default()
-}
-
-pub(super) fn is_null(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::Undefined)
 }
 
 fn number(n: usize) -> Value {

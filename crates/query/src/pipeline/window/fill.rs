@@ -2,8 +2,7 @@
 
 use super::super::error::{PipelineError, refuse};
 use super::bounds::Positions;
-use super::evaluate::is_null;
-use super::meter::Meter;
+use super::meter::{Meter, is_null};
 use crate::code::ErrorCode;
 use crate::expression::Expression;
 use alluvium_document::Value;

@@ -1,4 +1,4 @@
-//! What a computation asks its caller, and tells it.
+//! The documents and the memory of a computation.
 
 use super::super::error::PipelineError;
 use super::super::record::Record;
@@ -60,4 +60,9 @@ impl<'c> Meter<'c> {
         self.held = self.held.saturating_sub(bytes);
         self.reported = self.reported.min(self.held);
     }
+}
+
+/// True for a value that functions leave out.
+pub(super) fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Undefined)
 }
