@@ -303,12 +303,20 @@ fn explain(error: Error, source: &Source, format: &Format, progress: &Progress, 
     };
     let option = match by_index {
         true => Some("--on-bad skip skips documents that an index refuses"),
-        false => option_for(&error.to_string()),
+        false => option_for(&error.to_string()).or_else(|| names_a_line(&error).then_some(SKIP)),
     };
     Failure::explained(error, Some(advice + &option.map_or_else(String::new, |option| format!("; {option}"))))
 }
 
 /// The option that loads what an error is about.
+/// The option for a line that no other option can load.
+const SKIP: &str = "--on-bad skip leaves such a line out, and --rejects FILE keeps it";
+
+/// True if an error is about a line, or a document, of the input.
+fn names_a_line(error: &Error) -> bool {
+    matches!(error, Error::Load(text) if text.contains(" line ") || text.contains(" document "))
+}
+
 pub(crate) fn option_for(error: &str) -> Option<&'static str> {
     let options = [
         ("is no number of JSON", "--on-bad repair takes NaN and Infinity"),
