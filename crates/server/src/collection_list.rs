@@ -69,6 +69,10 @@ fn id_index(collation: Option<Value>) -> Map {
     }
     id
 }
+        // Not among the options: MongoDB's tools would refuse to restore it.
+        if collection.natural_order()? {
+            info.push("naturalOrder", true);
+        }
 
 fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Map {
     let mut map = Map::from([("name", Value::from(name)), ("type", Value::from(kind))]);

@@ -247,11 +247,12 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
         parts.push(format!("the collation is not kept: {error}"));
     }
     let names = metadata.options.iter().filter_map(|(name, _)| name.as_str());
+    let kept = metadata.without_effect();
     let is_capped = metadata.capped().is_ok_and(|limits| limits.is_some());
     let is_kept = |name: &str| match name {
         "collation" => true,
         "capped" | "size" | "max" => is_capped,
-        name => name.starts_with("valid"),
+        name => name.starts_with("valid") || kept.contains(name),
     };
     let names: Vec<&str> = names.filter(|name| !is_kept(name)).collect();
     if !names.is_empty() {
@@ -308,7 +309,6 @@ fn explain(error: Error, source: &Source, format: &Format, progress: &Progress, 
     Failure::explained(error, Some(advice + &option.map_or_else(String::new, |option| format!("; {option}"))))
 }
 
-/// The option that loads what an error is about.
 /// The option for a line that no other option can load.
 const SKIP: &str = "--on-bad skip leaves such a line out, and --rejects FILE keeps it";
 
@@ -317,6 +317,7 @@ fn names_a_line(error: &Error) -> bool {
     matches!(error, Error::Load(text) if text.contains(" line ") || text.contains(" document "))
 }
 
+/// The option that loads what an error is about.
 pub(crate) fn option_for(error: &str) -> Option<&'static str> {
     let options = [
         ("is no number of JSON", "--on-bad repair takes NaN and Infinity"),

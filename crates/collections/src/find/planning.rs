@@ -112,10 +112,20 @@ impl plan::Estimator for Shares<'_> {
 /// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
     let mut planned = plan_by_id(view, query, explains)?;
-    planned.natural = planned.indexes.options.order().is_some()
-        && query.request.sort.is_empty()
-        && scans_all(&planned.plan.root)
-        && is_ordered_at(view)?;
+    if planned.indexes.options.order().is_none() || !query.request.sort.is_empty() {
+        return Ok(planned);
+    }
+    // A range of `_id` is in the order of `_id`, unless that of insertion is requested.
+    let all = match &query.hint {
+        Some(IndexHint::Natural { backward }) if !scans_all(&planned.plan.root) && scans(&planned.plan.root) => {
+            Some(scan_of_all(&spec_of(query), *backward))
+        }
+        _ => None,
+    };
+    planned.natural = (all.is_some() || scans_all(&planned.plan.root)) && is_ordered_at(view)?;
+    if let Some(root) = all.filter(|_| planned.natural) {
+        planned.plan = Arc::new(Plan { root, ..(*planned.plan).clone() });
+    }
     Ok(planned)
 }
 
