@@ -4,16 +4,17 @@
 use super::query::{IndexHint, Query};
 use super::statistics;
 use crate::capped::is_ordered_at;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::IndexSet;
 use crate::marks;
 use crate::planner_state::PlanCache;
 use crate::read_only::{ReadOnlyContent, ReadOnlyDocuments};
 use crate::view::CollectionView;
-use alluvium_document::compare::type_rank;
+use alluvium_document::compare::{equal, type_rank};
 use alluvium_document::{Map, Value};
 use alluvium_exec::Report;
-use alluvium_query::plan::{self, Hint, Interval, KeyRange, Needs, Node, Plan, Rejected, Rejection};
+use alluvium_query::index::Unbuilt;
+use alluvium_query::plan::{self, Hint, Interval, KeyRange, Needs, Node, Plan, PlanError, Rejected, Rejection};
 use alluvium_store::{Bounds, TreeId};
 use hashbrown::HashMap;
 use std::cell::{Cell, RefCell};
@@ -111,7 +112,7 @@ impl plan::Estimator for Shares<'_> {
 /// The plan of a query at a view. If `explains`, the plan includes the rejected candidates with the
 /// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
-    let mut planned = plan_by_id(view, query, explains)?;
+    let mut planned = plan_by_id(view, query, explains).map_err(|error| not_built(view, query, error))?;
     if planned.indexes.options.order().is_none() || !query.request.sort.is_empty() {
         return Ok(planned);
     }
@@ -127,6 +128,19 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
         planned.plan = Arc::new(Plan { root, ..(*planned.plan).clone() });
     }
     Ok(planned)
+}
+
+/// The error for a hint of an index that is not built; any other error stays.
+fn not_built(view: &CollectionView, query: &Query, error: Error) -> Error {
+    let is_meant = |index: &Unbuilt| match &query.hint {
+        Some(IndexHint::Name(name)) => index.name() == name,
+        Some(IndexHint::Keys(keys)) => equal(&Value::Map(index.keys_map()), &Value::Map(keys.clone())),
+        _ => false,
+    };
+    match (&error, view.state.indexes().options.unbuilt.iter().find(|index| is_meant(index))) {
+        (Error::Plan(PlanError::UnknownIndex(_)), Some(index)) => PlanError::NotBuilt(index.name().to_owned()).into(),
+        _ => error,
+    }
 }
 
 /// True if a plan is a scan of all documents, whatever is done with them afterwards.
