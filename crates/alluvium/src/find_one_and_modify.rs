@@ -209,6 +209,23 @@ impl<T> FindOneAndModify<T> {
     /// # Errors
     /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
     pub fn run(self) -> Result<Option<T>>
+    /// Refuses the write with [`crate::Error::NotBson`] if BSON cannot hold the document to return, such as one with a
+    /// number beyond decimal128: for programs that pass it on as BSON. Default: false.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.insert_one(r#"{"_id": "rex", "weight": 1e-7000}"#)?;
+    /// let write = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"age": 4}}"#);
+    /// assert!(write.clone().as_bson(true).run().is_err());
+    /// assert_eq!(write.run()?.unwrap().to_string(), r#"{"_id":"rex","weight":1e-7000}"#, "nothing had been written");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn as_bson(mut self, as_bson: bool) -> Self {
+        self.write.as_bson = as_bson;
+        self
+    }
+
     where
         T: FromDocument,
     {

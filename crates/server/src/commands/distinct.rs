@@ -3,7 +3,7 @@
 use super::{Command, Levels, plan_cache};
 use crate::batch::charge_whole;
 use crate::call::Call;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
 use crate::query_shape::QueryPlace;
@@ -11,7 +11,7 @@ use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium::{Find, Map, Value};
-use alluvium_document::BsonBuilder;
+use alluvium_document::{BsonBuilder, bson};
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -41,7 +41,29 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(at) = &call.snapshot {
         fields.push("atClusterTime", Value::Timestamp(at.time));
     }
-    call.answer(&fields)
+    call.answer(&fields).map_err(|error| named(call, &fields, error))
+}
+
+/// The error that names the document of the first value that BSON cannot hold.
+fn named(call: &Call<'_>, fields: &Map, error: CommandError) -> CommandError {
+    let name = |key: &str| -> CommandResult<Option<CommandError>> {
+        let Some(Value::Array(values)) = fields.get("values") else { return Ok(None) };
+        let Some((value, reason)) = values.iter().find_map(|value| {
+            let (_, reason) = bson::unfit(&Map::from([("", value.clone())]))?;
+            Some((value, reason))
+        }) else {
+            return Ok(None);
+        };
+        let mut filter = vec![Value::Map(Map::from([(key, Map::from([("$eq", value.clone())]))]))];
+        filter.extend(call.body.document("query").cloned().map(Value::Map));
+        let mut body = Map::clone(&call.body);
+        body.insert("query", Map::from([("$and", Value::Array(filter))]));
+        let document = query(call, call.collection_name()?, &body)?.limit(1).run()?.next().transpose()?;
+        let namespace = call.namespace()?;
+        Ok(document.map(|document| alluvium::Error::not_bson(&namespace, &document, &reason).into()))
+    };
+    let key = call.body.text("key").unwrap_or_default();
+    name(key).ok().flatten().unwrap_or(error)
 }
 
 /// The query of the command, or of one that is explained.

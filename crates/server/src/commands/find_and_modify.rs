@@ -132,7 +132,7 @@ pub(super) fn modification(
         write = write.upsert(upsert);
     }
     let returned = if new { ReturnDocument::After } else { ReturnDocument::Before };
-    Ok(write.return_document(returned).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+    Ok(write.return_document(returned).as_bson(true).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }
 
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
