@@ -72,11 +72,11 @@ impl Catalog {
     /// Keeps the definition of an index that is not built. Returns false if the same one is kept already.
     pub fn add_unbuilt(&self, name: &FullName, index: &Unbuilt) -> Result<bool> {
         let set = self.require(name)?.indexes();
-        if has_unbuilt(&set.options.unbuilt, index)? {
-            return Ok(false);
-        }
         if set.find(index.name()).is_some() {
             return Err(name_is_taken(index.name()));
+        }
+        if has_unbuilt(&set.options.unbuilt, index)? {
+            return Ok(false);
         }
         let mut is_new = false;
         self.change_options(name, |options| {

@@ -71,7 +71,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// What is said of the indexes among these that are not built; `None` if all are.
+/// A note on the indexes among these that are not built; `None` if all are.
 fn unbuilt_note(existing: &[IndexInfo], names: &[String]) -> Option<String> {
     let unbuilt = existing.iter().filter(|index| !index.is_built && names.contains(&index.name));
     let unbuilt: Vec<&str> = unbuilt.map(|index| index.name.as_str()).collect();

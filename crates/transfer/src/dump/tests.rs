@@ -73,7 +73,7 @@ fn a_dump_keeps_the_options_of_collections() {
     engine.catalog.create(&clustered, options).unwrap();
     engine.catalog.create(&ordered, CollectionOptions { natural_order: true, ..CollectionOptions::default() }).unwrap();
     for id in [10, 1, 2] {
-        load(&engine, "ordered", text(&format!("{{\"_id\":{id}}}\n"))).run().unwrap();
+        load(&engine, "ordered", text(format!("{{\"_id\":{id}}}\n"))).run().unwrap();
     }
     dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
     let other = database_in(env.clone(), "other");
