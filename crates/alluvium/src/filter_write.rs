@@ -60,6 +60,10 @@ impl FilterRequest {
         self.request.hint = Some(index.into());
     }
 
+    pub fn only_indexes<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) {
+        self.request.only = Some(names.into_iter().map(Into::into).collect());
+    }
+
     pub fn collation(&mut self, options: impl IntoDocument) {
         self.request.collation = Some(options.into_map());
     }

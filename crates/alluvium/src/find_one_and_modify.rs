@@ -158,6 +158,21 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
+    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let write = pets.find_one_and_update(r#"{"age": 7}"#, r#"{"$inc": {"age": 1}}"#).only_indexes(["kind_1"]);
+    /// assert!(!write.explain()?.to_string().contains("index age_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn only_indexes<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.write.only_indexes(names);
+        self
+    }
+
     /// Ends the search with [`crate::Error::MaxTimeExpired`] if it finds no document within this
     /// time from the call of `run`. Default: zero, which is no limit.
     ///
@@ -194,21 +209,6 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Runs the write, and returns the document. `None` if no document matches, or if one was inserted and the document
-    /// before the write is requested.
-    ///
-    /// ```
-    /// # let db = alluvium::Database::in_memory()?;
-    /// # let pets = db.collection("pets");
-    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
-    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
-    /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
-    /// # alluvium::Result::Ok(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
-    pub fn run(self) -> Result<Option<T>>
     /// Refuses the write with [`crate::Error::NotBson`] if BSON cannot hold the document to return, such as one with a
     /// number beyond decimal128: for programs that pass it on as BSON. Default: false.
     ///
@@ -226,6 +226,21 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
+    /// Runs the write, and returns the document. `None` if no document matches, or if one was inserted and the document
+    /// before the write is requested.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// # pets.insert_many([r#"{"_id": "ada", "age": 12}"#, r#"{"_id": "rex", "age": 3}"#, r#"{"_id": "tom", "age": 7}"#])?;
+    /// let before = pets.find_one_and_update(r#"{"age": {"$lt": 5}}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// assert_eq!(before.unwrap().to_string(), r#"{"_id":"rex","age":3}"#);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::Update::run`]; [`crate::Error::Sort`], [`crate::Error::Projection`].
+    pub fn run(self) -> Result<Option<T>>
     where
         T: FromDocument,
     {

@@ -200,12 +200,37 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     let spec = spec_of(query);
     let remembers = !described.is_empty() && query.hint.is_none() && query.only.is_none();
     if !remembers {
-        let plan = plan::plan(&spec, &collection)?;
+        let mut plan = plan::plan(&spec, &collection)?;
+        if query.only.is_some() && spec.hint.is_none() && scans(&plan.root) {
+            plan = by_index(&spec, &collection).unwrap_or(plan);
+        }
         return Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: None, cached: false });
     }
     let form: Arc<str> = form_of(query).into();
     let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
     Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: Some(form), cached })
+}
+
+/// The cheapest plan by an index whose first part the filter bounds: where a query may use some indexes only, these are
+/// used however small the collection is, as in MongoDB.
+fn by_index(spec: &plan::Query<'_>, collection: &plan::Collection<'_>) -> Option<Plan> {
+    let narrows = |plan: &Plan| match narrowest(&plan.root) {
+        Some(scan) => scan.bounds.first().is_some_and(|bounds| !bounds.is_all()),
+        None => false,
+    };
+    let plans = collection.indexes.iter().filter_map(|index| {
+        let hint = Some(Hint::Usable(index.definition.name()));
+        plan::plan(&plan::Query { hint, ..spec.clone() }, collection).ok().filter(narrows)
+    });
+    plans.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))
+}
+
+/// The index scan that a plan of one index is over.
+fn narrowest(node: &Node) -> Option<&plan::IndexScan> {
+    match node {
+        Node::Index(scan) => Some(scan),
+        _ => node.inputs().into_iter().find_map(narrowest),
+    }
 }
 
 /// False for an index that is hidden, or not among those that the query may use.

@@ -1,6 +1,7 @@
 //! `distinct`: the distinct values of a field.
 
-use super::{Command, Levels, plan_cache};
+use super::plan_cache::{Choice, choice};
+use super::{Command, Levels};
 use crate::batch::charge_whole;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -75,12 +76,11 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(snapshot) = call.snapshot() {
         find = find.at(snapshot);
     }
-    if let Some(hint) = read::hint(body) {
-        find = find.hint(hint);
-    }
-    if let Some(names) = plan_cache::allowed(call, collection, body, "query")? {
-        find = find.only_indexes(names);
-    }
+    find = match choice(call, collection, body, "query")? {
+        Choice::Any => find,
+        Choice::Hint(hint) => find.hint(hint),
+        Choice::Only(names) => find.only_indexes(names),
+    };
     Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }
 
