@@ -118,6 +118,22 @@ impl<T> Aggregate<T> {
         self
     }
 
+    /// Uses none but these indexes, given by their names, for the documents that the first stages select; a scan of
+    /// all documents is always possible.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let old = pets.aggregate(r#"[{"$match": {"age": 7}}, {"$count": "n"}]"#).only_indexes(["kind_1"]);
+    /// assert!(!old.explain()?.to_string().contains("index age_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn only_indexes<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.request.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in expressions, in
     /// orders and among the keys of groups. Default: by their bytes.
     ///

@@ -24,12 +24,22 @@ pub(crate) struct FilterRequest {
     /// True if the modification must be a document, false if it must have operators.
     pub replaces: bool,
     pub upsert: bool,
+    /// Refuses the write if BSON cannot hold the document to return.
+    pub as_bson: bool,
 }
 
 impl FilterRequest {
     pub fn new(target: &Target, filter: impl IntoDocument) -> Self {
         let (target, request) = (target.clone(), FindRequest::new(filter));
-        Self { target, request, change: None, array_filters: Ok(Vec::new()), replaces: false, upsert: false }
+        Self {
+            target,
+            request,
+            change: None,
+            array_filters: Ok(Vec::new()),
+            replaces: false,
+            upsert: false,
+            as_bson: false,
+        }
     }
 
     pub fn updating(mut self, update: std::result::Result<Value, InputError>) -> Self {
@@ -48,6 +58,10 @@ impl FilterRequest {
 
     pub fn hint(&mut self, index: impl Into<Hint>) {
         self.request.hint = Some(index.into());
+    }
+
+    pub fn only_indexes<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) {
+        self.request.only = Some(names.into_iter().map(Into::into).collect());
     }
 
     pub fn collation(&mut self, options: impl IntoDocument) {
@@ -103,8 +117,8 @@ impl FilterRequest {
         }
         // The search and the writes share one time limit and one current time.
         query.begin(&self.target.engine.env);
-        let mut job =
-            FilterWrite { writer: self.target.writer()?, query, action, upsert: self.upsert, returned: which };
+        let (writer, upsert, as_bson) = (self.target.writer()?, self.upsert, self.as_bson);
+        let mut job = FilterWrite { writer, query, action, upsert, returned: which, as_bson };
         let result = run(&mut job)?;
         Ok((result, job.query))
     }

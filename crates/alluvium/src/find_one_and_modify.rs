@@ -158,6 +158,21 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
+    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let write = pets.find_one_and_update(r#"{"age": 7}"#, r#"{"$inc": {"age": 1}}"#).only_indexes(["kind_1"]);
+    /// assert!(!write.explain()?.to_string().contains("index age_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn only_indexes<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.write.only_indexes(names);
+        self
+    }
+
     /// Ends the search with [`crate::Error::MaxTimeExpired`] if it finds no document within this
     /// time from the call of `run`. Default: zero, which is no limit.
     ///
@@ -191,6 +206,23 @@ impl<T> FindOneAndModify<T> {
     /// ```
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.write.stop_when(stop);
+        self
+    }
+
+    /// Refuses the write with [`crate::Error::NotBson`] if BSON cannot hold the document to return, such as one with a
+    /// number beyond decimal128: for programs that pass it on as BSON. Default: false.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.insert_one(r#"{"_id": "rex", "weight": 1e-7000}"#)?;
+    /// let write = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"age": 4}}"#);
+    /// assert!(write.clone().as_bson(true).run().is_err());
+    /// assert_eq!(write.run()?.unwrap().to_string(), r#"{"_id":"rex","weight":1e-7000}"#, "nothing had been written");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn as_bson(mut self, as_bson: bool) -> Self {
+        self.write.as_bson = as_bson;
         self
     }
 

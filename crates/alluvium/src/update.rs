@@ -116,6 +116,21 @@ impl Update {
         self
     }
 
+    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.collection("pets");
+    /// pets.create_index(r#"{"age": 1}"#).run()?;
+    /// let update = pets.update_many(r#"{"age": 7}"#, r#"{"$inc": {"age": 1}}"#).only_indexes(["kind_1"]);
+    /// assert!(!update.explain()?.to_string().contains("index age_1"));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn only_indexes<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.write.only_indexes(names);
+        self
+    }
+
     /// Ends the update with [`crate::Error::MaxTimeExpired`] after this time from the call of
     /// `run`: during the search, or between two documents. Documents already updated remain
     /// updated. Default: zero, which is no limit.

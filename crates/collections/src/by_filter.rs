@@ -17,7 +17,7 @@ use crate::read::matches;
 use crate::results::{ReturnDocument, UpdateResult, Written};
 use crate::view::CollectionView;
 use crate::write::{Writer, demands_key};
-use alluvium_document::{Document, Draft, Value};
+use alluvium_document::{Document, DocumentError, Draft, Value};
 use alluvium_query::filter::Filter;
 use alluvium_query::update::{Modification, Update};
 use found::FoundKeys;
@@ -48,6 +48,8 @@ pub struct FilterWrite<'a> {
     pub upsert: bool,
     /// The version of the document to return.
     pub returned: Option<ReturnDocument>,
+    /// Refuses the write if BSON cannot hold the document to return.
+    pub as_bson: bool,
 }
 
 impl FilterWrite<'_> {
@@ -196,7 +198,14 @@ impl FilterWrite<'_> {
         match &self.action {
             Action::Delete => {
                 let written = |document: &Option<Document>| self.deleted(document.clone());
-                let document = self.writer.remove(key, |document| matches(filter, name, document), written)?;
+                let predicate = |document: &Document| {
+                    let is_deleted = matches(filter, name, document)?;
+                    if is_deleted && self.as_bson && self.returned.is_some() {
+                        self.to_return(document.clone())?;
+                    }
+                    Ok(is_deleted)
+                };
+                let document = self.writer.remove(key, predicate, written)?;
                 self.deleted(document)
             }
             Action::Modify(modification) => self.modify(key, modification, filter),
@@ -226,12 +235,23 @@ impl FilterWrite<'_> {
                 Some(ReturnDocument::After) => Some(after(draft)?),
                 _ => before,
             };
-            let document = document.map(|document| project(&self.query, document)).transpose()?;
+            let document = document.map(|document| self.to_return(document)).transpose()?;
             let changed = !matches!(change, Change::Nothing);
             Ok((change, Written { matched: true, changed, document, upserted_id: None }))
         };
         let written = self.writer.rewrite_key(key, same, rewrite, |written: &Written| Ok(Some(written.clone())))?;
         Ok(written.unwrap_or_default())
+    }
+
+    /// The document that a write returns, before it is made.
+    fn to_return(&self, document: Document) -> Result<Document> {
+        let document = project(&self.query, document)?;
+        if self.as_bson
+            && let Err(DocumentError::Bson(error)) = document.write_bson(&mut Vec::new())
+        {
+            return Err(Error::not_bson(&self.writer.name.to_string(), &document, &error));
+        }
+        Ok(document)
     }
 
     fn apply(&self, modification: &Modification, filter: &Filter, draft: &mut Draft) -> Result<Change> {
@@ -320,7 +340,7 @@ impl FilterWrite<'_> {
         ids::ensure_id(&mut map, &self.writer.engine.env);
         let id = map.get(ids::ID).cloned().unwrap_or(Value::Null);
         let document = match self.returned {
-            Some(ReturnDocument::After) => Some(project(&self.query, Document::from_map(&map)?)?),
+            Some(ReturnDocument::After) => Some(self.to_return(Document::from_map(&map)?)?),
             _ => None,
         };
         let written = Written { upserted_id: Some(id), document, ..Written::default() };

@@ -200,11 +200,21 @@ impl<T> Cursor<T> {
         item
     }
 
-    /// The plan of a query, and its cost so far; `None` of a scan, of a pipeline, and of a query that was answered
-    /// without a plan.
+    /// The plan of a query, or of the query at the head of a pipeline, and its cost so far; `None` of a scan, of a
+    /// pipeline that has documents of its own, and of a query that was answered without a plan.
     pub fn explanation(&self) -> Option<Explanation> {
         match &self.rows {
             Rows::Found(execution, _) => Some(execution.explained()),
+            Rows::Piped(pipeline, _) => pipeline.head_explained(),
+            _ => None,
+        }
+    }
+
+    /// The numbers of keys and of documents that the query of [`Cursor::explanation`] has examined so far.
+    pub fn examined(&self) -> Option<(u64, u64)> {
+        match &self.rows {
+            Rows::Found(execution, _) => Some(execution.examined()),
+            Rows::Piped(pipeline, _) => pipeline.head_examined(),
             _ => None,
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
+use alluvium_document::bson::{self, BsonError};
 use alluvium_document::row::RowError;
-use alluvium_document::{InputError, Map, Value};
+use alluvium_document::{Document, InputError, Map, Value, json};
 use alluvium_query::collation::CollationError;
 use alluvium_query::distinct::DistinctError;
 use alluvium_query::filter::FilterError;
@@ -243,6 +244,22 @@ pub enum Error {
         /// The path and type that do not fit.
         reason: String,
     },
+    /// A stored document has a value that BSON cannot hold, and was to be returned as BSON.
+    #[error(
+        "the document with _id {id} of {collection} cannot be sent, since BSON cannot hold its value{}: {reason}. A \
+         filter that leaves it out reads the others; $unset or a new value makes it readable",
+        place(path)
+    )]
+    NotBson {
+        /// The collection's full name.
+        collection: String,
+        /// Its `_id`, as JSON.
+        id: String,
+        /// The path of the value; empty if it is not known.
+        path: String,
+        /// The reason.
+        reason: String,
+    },
     /// A document is larger than 16 MiB as BSON.
     #[error("the document cannot be stored: {0}")]
     DocumentTooLarge(String),
@@ -417,6 +434,11 @@ fn first_of(errors: &[(usize, Error)]) -> (usize, String) {
     errors.first().map_or_else(Default::default, |(at, error)| (*at, error.to_string()))
 }
 
+/// The place of a value in a message.
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" at {path}") }
+}
+
 /// The effect of a write of many documents before its error.
 fn written(deleted: bool, matched: u64, modified: u64) -> String {
     let documents = |count: u64| if count == 1 { "document" } else { "documents" };
@@ -445,6 +467,26 @@ impl Error {
     /// [`Error::Stopped`].
     pub fn unless_stopped(stop: &AtomicBool) -> Result<()> {
         if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
+    }
+
+    /// The error for a document of a collection that BSON cannot hold for this reason.
+    ///
+    /// ```
+    /// use alluvium_collections::error::Error;
+    /// use alluvium_document::bson::BsonError;
+    /// use alluvium_document::{Document, IntoDocument};
+    ///
+    /// let document = Document::from_map(&r#"{"_id": 7, "a": [1e-7000]}"#.into_map()?)?;
+    /// let error = Error::not_bson("zoo.pets", &document, &BsonError::Decimal);
+    /// assert!(error.to_string().starts_with("the document with _id 7 of zoo.pets cannot be sent"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn not_bson(collection: &str, document: &Document, reason: &BsonError) -> Self {
+        let unfit = document.to_map().ok().and_then(|map| bson::unfit(&map));
+        let (path, reason) =
+            unfit.map_or_else(|| (String::new(), reason.to_string()), |(path, e)| (path, e.to_string()));
+        let id = json::to_string(document.id(), json::Format::RELAXED).unwrap_or_default();
+        Self::NotBson { collection: collection.to_owned(), id, path, reason }
     }
 
     /// Adds the document to an error about a damaged document, or about an update that cannot be
@@ -500,6 +542,7 @@ impl Error {
             Self::LoadOf { error, .. } => return error.code(),
             Self::InvalidId { code: 52, .. } => (52, "DollarPrefixedFieldName"),
             Self::InvalidId { code: 53, .. } => (53, "InvalidIdField"),
+            Self::NotBson { .. } => (22, "InvalidBSON"),
             Self::DocumentTooLarge(_) => (10334, "BSONObjectTooLarge"),
             Self::InvalidDocument(_) | Self::UnfittingDocument { .. } | Self::InvalidId { .. } => (2, "BadValue"),
             Self::Json(_) => (9, "FailedToParse"),
@@ -551,6 +594,7 @@ impl Error {
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
             | Self::UnfittingDocument { .. }
+            | Self::NotBson { .. }
             | Self::DocumentTooLarge(_)
             | Self::InvalidId { .. }
             | Self::Json(_)

@@ -18,8 +18,8 @@ pub use mismatches::{TypeMismatch, type_mismatches};
 pub use one::{find_by_id, find_only_id};
 pub(crate) use planning::Planned;
 pub(crate) use points::{Points, plan_points};
-pub(crate) use query::IndexHint;
 pub use query::Query;
+pub(crate) use query::{IndexChoice, IndexHint};
 pub use request::{FindRequest, Hint, interrupt, limited, moment, moment_of};
 pub(crate) use request::{collated, known_variables, moment_in};
 

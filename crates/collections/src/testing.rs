@@ -127,7 +127,7 @@ impl Collection {
 
     pub fn write_where(&self, filter: &str, action: Action) -> FilterWrite<'_> {
         let query = Query::new(FindRequest::new(filter), Variables::NONE).unwrap();
-        FilterWrite { writer: self.writer(), query, action, upsert: false, returned: None }
+        FilterWrite { writer: self.writer(), query, action, upsert: false, returned: None, as_bson: false }
     }
 }
 

@@ -62,7 +62,7 @@ pub enum BsonError {
         problem: &'static str,
     },
     /// The nesting exceeds the limit.
-    #[error("the BSON nests deeper than {LEVELS_MAX} levels")]
+    #[error("the BSON nests deeper than {LEVELS_MAX} levels; documents nest at most {MAX_DEPTH}")]
     TooDeep,
     /// Names in BSON are strings.
     #[error("a map with a key of type {0} cannot be written as BSON, where keys are strings")]

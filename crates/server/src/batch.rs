@@ -6,7 +6,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::memory::Until;
 use alluvium::{Cursor, Document, DocumentError, Map, Tail, Value};
-use alluvium_document::{BsonBuilder, bson, json};
+use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -96,18 +96,12 @@ pub(crate) fn fill(
 /// The error for a stored document with a value that BSON cannot hold.
 fn unsendable(call: &Call<'_>, document: &Document, error: DocumentError) -> CommandError {
     let DocumentError::Bson(error) = error else { return error.into() };
-    let unfit = document.to_map().ok().and_then(|map| bson::unfit(&map));
-    let (path, error) = unfit.map_or((String::new(), error), |(path, error)| (format!(" at {path}"), error));
-    let id = json::to_string(document.id(), json::Format::RELAXED).unwrap_or_default();
     let namespace = match call.body.text("collection") {
         // The first field of `getMore` is the number of the cursor.
         Some(collection) if call.argument().is_number() => format!("{}.{collection}", call.db),
         _ => call.namespace().unwrap_or_else(|_| call.db.clone()),
     };
-    CommandError::invalid_bson(format!(
-        "the document with _id {id} of {namespace} cannot be sent, since BSON cannot hold its value{path}: {error}. A filter that \
-         leaves it out reads the others; $unset or a new value makes it readable"
-    ))
+    alluvium::Error::not_bson(&namespace, document, &error).into()
 }
 
 /// Charges the memory of a longer batch. False if memory lacks; a batch that `waits` fails then.

@@ -4,10 +4,11 @@ use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::profile;
 use alluvium::{CappedLimits, Map, Value};
 
 /// The collection that has the definitions of a database's views.
-const VIEWS: &str = "system.views";
+pub(crate) const VIEWS: &str = "system.views";
 
 /// The collections and views of a database; if `names` are given, at most those with these names.
 ///
@@ -20,6 +21,12 @@ pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool, names: Option<
     for info in of_db.filter(|info| is_wanted(&info.name)) {
         list.push(of_collection(call, db, &info.name, name_only)?);
     }
+    if is_wanted(VERSION)
+        && profile::is_default_version(call, VERSION)?
+        && list.iter().all(|entry| Fields::text(entry, "name") != Some(VERSION))
+    {
+        list.push(made(VERSION, name_only, db));
+    }
     let mut has_views = false;
     for (name, view) in call.shared.db.views() {
         if let Some((database, name)) = name.split_once('.')
@@ -30,14 +37,27 @@ pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool, names: Option<
         }
     }
     if has_views && list.iter().all(|entry| Fields::text(entry, "name") != Some(VIEWS)) {
-        let info = Map::from([("readOnly", Value::from(false)), ("uuid", collection_uuid::of_views(db))]);
-        let mut views = entry(VIEWS, "collection", name_only, Map::new(), info);
-        if !name_only {
-            views.push("idIndex", Value::Map(id_index(None)));
-        }
-        list.push(views);
+        list.push(made(VIEWS, name_only, db));
     }
     Ok(list)
+}
+
+/// The entry of a collection whose documents are made.
+fn made(name: &str, name_only: bool, db: &str) -> Map {
+    let info = Map::from([("readOnly", Value::from(false)), ("uuid", collection_uuid::of_views(db))]);
+    let mut entry = entry(name, "collection", name_only, Map::new(), info);
+    if !name_only {
+        entry.push("idIndex", Value::Map(id_index(None)));
+    }
+    entry
+}
+
+/// The collection of the feature compatibility version, in `admin`.
+const VERSION: &str = "system.version";
+
+/// True if a database has a view.
+pub(crate) fn has_views(call: &Call<'_>, db: &str) -> bool {
+    call.shared.db.views().iter().any(|(name, _)| name.split_once('.').is_some_and(|(database, _)| database == db))
 }
 
 fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> CommandResult<Map> {
@@ -49,6 +69,10 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
         let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
         options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
         info.push("uuid", collection_uuid::of(&collection)?);
+        // Not among the options: MongoDB's tools would refuse to restore it.
+        if collection.natural_order()? {
+            info.push("naturalOrder", true);
+        }
     }
     let collation = options.get("collation").cloned();
     // As in MongoDB, the option has the index of the `_id`s then.
@@ -61,7 +85,7 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
 }
 
 /// The index of the `_id`s.
-fn id_index(collation: Option<Value>) -> Map {
+pub(crate) fn id_index(collation: Option<Value>) -> Map {
     let key = Value::Map(Map::from([("_id", Value::Int32(1))]));
     let mut id = Map::from([("v", Value::Int32(2)), ("key", key), ("name", Value::from("_id_"))]);
     if let Some(collation) = collation {

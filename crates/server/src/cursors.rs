@@ -114,6 +114,14 @@ impl Documents {
         }
     }
 
+    /// The numbers of keys and of documents that its query has examined so far; `None` without a query.
+    pub(crate) fn examined(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.examined(),
+            Self::Tail(_) | Self::List(_) => None,
+        }
+    }
+
     /// The memory of the documents that it holds while it is not read.
     fn bytes(&self) -> usize {
         let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);

@@ -35,6 +35,21 @@ impl QueryShape {
         Self { query: part(filter), sort: part("sort"), projection: part("projection"), collation: part("collation") }
     }
 
+    /// The shape of the query at the head of a pipeline: its first stages, as far as they are `$match` and `$sort`.
+    pub(crate) fn of_pipeline(body: &Map) -> Self {
+        let mut stages = body.elements("pipeline").unwrap_or_default().iter().filter_map(Value::as_map).peekable();
+        let mut part = |name: &str| {
+            let found = stages.peek().and_then(|stage| stage.document(name)).cloned();
+            if found.is_some() {
+                stages.next();
+            }
+            found.unwrap_or_default()
+        };
+        let (query, sort) = (part("$match"), part("$sort"));
+        let collation = body.document("collation").cloned().unwrap_or_default();
+        Self { query, sort, projection: Map::new(), collation }
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         shape(&self.query) == shape(&other.query)
             && self.sort == other.sort

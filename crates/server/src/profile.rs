@@ -1,11 +1,14 @@
-//! Queries of `system.profile`, whose entries are kept in memory: pipelines over them.
+//! Queries of collections whose documents are made: pipelines over the entries of `system.profile`, which are kept in
+//! memory, and over `admin.system.version` as long as the version is the default one, which is not stored.
 
 use crate::batch::FirstBatch;
 use crate::call::Call;
 use crate::error::CommandResult;
 use crate::fields::Fields;
 use crate::listing;
-use alluvium::{Cursor, Map, Value};
+use crate::settings::FEATURES;
+use crate::slow::Level;
+use alluvium::{Cursor, Document, Map, Value};
 
 /// The collection of the entries.
 const COLLECTION: &str = "system.profile";
@@ -15,16 +18,54 @@ pub(crate) fn is_read(collection: &str) -> bool {
     collection == COLLECTION
 }
 
+/// True if the command's database has a profile: its profiler is on, or has kept entries.
+pub(crate) fn exists(call: &Call<'_>) -> bool {
+    let slow = &call.shared.slow;
+    slow.level(&call.db) != Level::Off || !slow.entries(&call.db).is_empty()
+}
+
 fn stage(name: &str, operand: impl Into<Value>) -> Value {
     Value::Map(Map::from([(name, operand.into())]))
 }
 
-/// A pipeline over the entries of the command's database.
+/// True if a command reads a collection whose documents are made.
+///
+/// # Errors
+/// Errors of reading.
+pub(crate) fn is_made(call: &Call<'_>, collection: &str) -> CommandResult<bool> {
+    Ok(is_read(collection) || is_default_version(call, collection)?)
+}
+
+/// True for the collection of the feature compatibility version, if none is stored in it.
+///
+/// # Errors
+/// Errors of reading.
+pub(crate) fn is_default_version(call: &Call<'_>, collection: &str) -> CommandResult<bool> {
+    Ok(FEATURES.is_in(&call.db, collection) && FEATURES.read(&call.shared.db)?.is_none())
+}
+
+/// The documents of such a collection.
+fn documents(call: &Call<'_>, collection: &str) -> CommandResult<Vec<Map>> {
+    if is_read(collection) {
+        return Ok(call.shared.slow.entries(&call.db));
+    }
+    let stored = call.collection_called(collection).find(Map::new()).run()?;
+    let map = |document: alluvium::Result<Document>| Ok(document?.to_map().map_err(alluvium::Error::from)?);
+    let mut all = stored.map(map).collect::<CommandResult<Vec<Map>>>()?;
+    all.push(FEATURES.document(Map::from([("version", call.shared.parameters.lock().features.as_str())])));
+    Ok(all)
+}
+
+/// A pipeline over the documents of such a collection of the command's database.
 ///
 /// # Errors
 /// Errors of the stages.
-pub(crate) fn pipeline(call: &Call<'_>, stages: impl IntoIterator<Item = Value>) -> CommandResult<Cursor> {
-    let mut all = vec![listing::stage(call.shared.slow.entries(&call.db))];
+pub(crate) fn pipeline(
+    call: &Call<'_>,
+    collection: &str,
+    stages: impl IntoIterator<Item = Value>,
+) -> CommandResult<Cursor> {
+    let mut all = vec![listing::stage(documents(call, collection)?)];
     all.extend(stages);
     Ok(call.collection_called("profile").aggregate(Value::Array(all)).run()?)
 }
@@ -47,7 +88,7 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
     let mut stages = vec![stage("$match", body.document("filter").cloned().unwrap_or_default())];
     let natural = body.document("sort").and_then(|sort| sort.integer("$natural"));
     match body.document("sort").filter(|sort| !sort.is_empty()) {
-        // The order in which they were kept, which is that of their times.
+        // The order in which entries were kept, which is that of their times.
         Some(_) if natural.is_some() => {
             stages.push(stage("$sort", Map::from([("ts", Value::from(natural.unwrap_or(1)))])))
         }
@@ -58,7 +99,7 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
     if let Some(projection) = body.document("projection").filter(|projection| !projection.is_empty()) {
         stages.push(stage("$project", projection.clone()));
     }
-    Ok(FirstBatch::of(pipeline(call, stages)?, format!("{}.{COLLECTION}", call.db)))
+    Ok(FirstBatch::of(pipeline(call, call.collection_name()?, stages)?, call.namespace()?))
 }
 
 /// The number of a `count`.
@@ -71,7 +112,7 @@ pub(crate) fn count(call: &Call<'_>) -> CommandResult<u64> {
     // A negative limit counts as its amount.
     push_window(body.count("skip")?, body.integer("limit").map(i64::unsigned_abs), &mut stages);
     let mut count = 0;
-    for document in pipeline(call, stages)? {
+    for document in pipeline(call, call.collection_name()?, stages)? {
         document?;
         count += 1;
     }

@@ -36,6 +36,22 @@ pub(crate) struct SessionId {
     pub user: Option<String>,
 }
 
+/// As MongoDB shows a session in messages: its UUID, and its user if there is one.
+impl std::fmt::Display for SessionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (at, byte) in self.uuid.iter().enumerate() {
+            if [4, 6, 8, 10].contains(&at) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        match &self.user {
+            Some(user) => write!(f, " - {user}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The sessions in use.
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<SessionId, Session>>,

@@ -37,9 +37,19 @@ impl Place {
     /// # Errors
     /// Errors of writing.
     pub(crate) fn write(self, db: &Database, setting: Map) -> CommandResult<()> {
+        Ok(self.collection(db).put(self.id, self.document(setting))?)
+    }
+
+    /// The document with the setting.
+    pub(crate) fn document(self, setting: Map) -> Map {
         let mut document = Map::from([("_id", alluvium::Value::from(self.id))]);
         document.entries.extend(setting.entries);
-        Ok(self.collection(db).put(self.id, &document)?)
+        document
+    }
+
+    /// True if it is kept in this collection.
+    pub(crate) fn is_in(self, database: &str, collection: &str) -> bool {
+        self.database == database && self.collection == collection
     }
 
     /// As text, for messages.

@@ -126,6 +126,8 @@ struct About {
     /// The definitions of the indexes that were ready at the snapshot; the index on `_id` comes first.
     indexes: Vec<Map>,
     options: Map,
+    /// The documents keep the order of insertion.
+    natural_order: bool,
 }
 
 impl About {
@@ -139,7 +141,7 @@ impl About {
         let options = description.and_then(|description| read_options(description)).unwrap_or_default();
         let unbuilt = options.unbuilt.iter().map(Unbuilt::to_map);
         let indexes = std::iter::once(id_definition(&options)).chain(own).chain(unbuilt).collect();
-        Ok(Self { indexes, options: options.to_map() })
+        Ok(Self { indexes, natural_order: options.natural_order, options: options.to_map() })
     }
 }
 
@@ -183,7 +185,8 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
     /// A view has only the file of metadata.
     fn view(&mut self, dir: &Path, info: &FullName, options: Map) -> Result<()> {
         self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
-        let text = metadata(&info.collection, "view", 0, 0, &About { indexes: Vec::new(), options })?;
+        let text =
+            metadata(&info.collection, "view", 0, 0, &About { indexes: Vec::new(), options, natural_order: false })?;
         let mut target = self.target(dir, info, METADATA_ENDING)?;
         target.chunk.extend_from_slice(text.as_bytes());
         target.finish(&mut self.report.bytes)?;
@@ -287,7 +290,9 @@ fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) 
     json::write_string(name, &mut text);
     text.extend_from_slice(b",\"type\":");
     json::write_string(kind, &mut text);
-    let counts = format!(",\"alluvium\":{{\"documents\":{documents},\"others\":{others}}}}}\n");
+    // Not among the options: MongoDB's tools would refuse to restore it.
+    let order = if about.natural_order { ",\"naturalOrder\":true" } else { "" };
+    let counts = format!(",\"alluvium\":{{\"documents\":{documents},\"others\":{others}{order}}}}}\n");
     text.extend_from_slice(counts.as_bytes());
     String::from_utf8(text).map_err(|error| Error::Export(error.to_string()))
 }

@@ -25,6 +25,21 @@ impl<T> Collection<T> {
         Ok(self.target.engine.catalog.require(self.target.name()?)?.capped())
     }
 
+    /// True if the documents keep the order of insertion by [`crate::CreateCollection::natural_order`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.create_collection("pets").natural_order(true).run()?;
+    /// assert!(pets.natural_order()?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`].
+    pub fn natural_order(&self) -> Result<bool> {
+        Ok(self.target.engine.catalog.require(self.target.name()?)?.indexes().options.natural_order)
+    }
+
     /// Gives a capped collection other limits. Lower ones delete documents with the next insert.
     ///
     /// ```

@@ -30,6 +30,15 @@ fn queries() {
     assert_eq!(run(c.find(r#"{"$where": "true"}"#)), 238);
     assert_eq!(run(c.find("{]")), 9);
     assert_eq!(run(c.find("{}").sort(r#"{"n": 2}"#)), 15975);
+    // MongoDB's names of collections have no zero characters, also where a stage only reads them.
+    for stage in [
+        r#"{"$lookup": {"from": "a\u0000b", "localField": "n", "foreignField": "n", "as": "x"}}"#,
+        r#"{"$unionWith": "a\u0000b"}"#,
+        r#"{"$unionWith": {"coll": "a\u0000b"}}"#,
+        r#"{"$graphLookup": {"from": "a\u0000b", "startWith": 1, "connectFromField": "n", "connectToField": "n", "as": "x"}}"#,
+    ] {
+        assert_eq!(code(c.aggregate(format!("[{stage}]")).run().err().expect("an error")), 73, "{stage}");
+    }
     assert_eq!(run(c.find("{}").sort(r#"{"t": 1, "u": 1}"#)), 2);
     assert_eq!(run(c.find("{}").projection(r#"{"n": 1, "t": 0}"#)), 31254);
     assert_eq!(run(c.find("{}").hint("nobody")), 2);

@@ -39,6 +39,8 @@ struct Figures {
     /// Bytes of the files that it shares with other collections.
     shared_bytes: u64,
     indexes: u64,
+    /// The documents keep the order of insertion.
+    is_ordered: bool,
 }
 
 impl Args {
@@ -89,13 +91,21 @@ impl Figures {
             shared_bytes: stats.shared_bytes,
             // The index on _id is the order of the documents.
             indexes: 1 + indexes.len() as u64,
+            is_ordered: collection.natural_order()? || collection.capped()?.is_some(),
         })
     }
 
     fn of_read_only(store: &ReadOnly) -> Self {
         let stats = store.stats();
         let count = DocumentCount { documents: stats.pairs, is_exact: true };
-        Self { name: store.collection(), count, bytes: stats.disk_bytes, shared_bytes: 0, indexes: 1 }
+        Self {
+            name: store.collection(),
+            count,
+            bytes: stats.disk_bytes,
+            shared_bytes: 0,
+            indexes: 1,
+            is_ordered: false,
+        }
     }
 
     /// The figures with their units, or as numbers.
@@ -112,6 +122,11 @@ impl Figures {
             row.push("shared_bytes", self.shared_bytes);
         }
         row.push("indexes", self.indexes);
+        match (for_people, self.is_ordered) {
+            (true, true) => row.push("order", "of insertion"),
+            (true, false) => {}
+            (false, is_ordered) => row.push("natural_order", is_ordered),
+        }
         row
     }
 
@@ -138,10 +153,15 @@ fn figures(database: &Database, names: Vec<String>) -> Outcome<Vec<Figures>> {
 
 fn print_figures(figures: &[Figures], format: FormatName) -> Outcome {
     let for_people = format.is_for_people();
-    let headings: Vec<Heading> = match for_people {
+    let mut headings: Vec<Heading> = match for_people {
         true => vec!["collection".into(), Heading::right("documents"), Heading::right("size"), "indexes".into()],
-        false => ["collection", "documents", "estimated", "bytes", "shared_bytes", "indexes"].map(Heading::from).into(),
+        false => ["collection", "documents", "estimated", "bytes", "shared_bytes", "indexes", "natural_order"]
+            .map(Heading::from)
+            .into(),
     };
+    if for_people && figures.iter().any(|figures| figures.is_ordered) {
+        headings.push("order".into());
+    }
     let rows = figures.iter().map(|figures| Ok(figures.row(for_people)));
     rows::print_figures(rows, &headings, false, format)
 }

@@ -66,6 +66,8 @@ struct Described {
     documents: collections::DocumentCount,
     profile: Profile,
     extent: Extent,
+    /// The documents keep the order of insertion.
+    is_ordered: bool,
     /// The names of the indexes that contain a path.
     indexes: BTreeMap<String, Vec<String>>,
 }
@@ -121,7 +123,11 @@ impl Args {
             true => sample::all(collection, stop, &mut add)?,
             false => sample::some(collection, self.sample, stop, &mut add)?,
         };
-        Ok(Described { name, documents, profile, extent, indexes: BTreeMap::new() })
+        let is_ordered = match collection {
+            Readable::Collection(collection) => collection.natural_order()? || collection.capped()?.is_some(),
+            Readable::ReadOnly(_) => false,
+        };
+        Ok(Described { name, documents, profile, extent, is_ordered, indexes: BTreeMap::new() })
     }
 
     fn print(&self, all: &[Described]) -> Outcome {
@@ -166,7 +172,8 @@ impl Described {
             (false, false) => "",
         };
         let s = if documents.documents == 1 { "" } else { "s" };
-        format!("{name}: {documents} document{s}{read}{cut}")
+        let order = if self.is_ordered { " in the order of insertion" } else { "" };
+        format!("{name}: {documents} document{s}{order}{read}{cut}")
     }
 
     /// The number of documents that the profile is extrapolated to.

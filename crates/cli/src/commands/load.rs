@@ -247,11 +247,12 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
         parts.push(format!("the collation is not kept: {error}"));
     }
     let names = metadata.options.iter().filter_map(|(name, _)| name.as_str());
+    let kept = metadata.without_effect();
     let is_capped = metadata.capped().is_ok_and(|limits| limits.is_some());
     let is_kept = |name: &str| match name {
         "collation" => true,
         "capped" | "size" | "max" => is_capped,
-        name => name.starts_with("valid"),
+        name => name.starts_with("valid") || kept.contains(name),
     };
     let names: Vec<&str> = names.filter(|name| !is_kept(name)).collect();
     if !names.is_empty() {
@@ -303,9 +304,17 @@ fn explain(error: Error, source: &Source, format: &Format, progress: &Progress, 
     };
     let option = match by_index {
         true => Some("--on-bad skip skips documents that an index refuses"),
-        false => option_for(&error.to_string()),
+        false => option_for(&error.to_string()).or_else(|| names_a_line(&error).then_some(SKIP)),
     };
     Failure::explained(error, Some(advice + &option.map_or_else(String::new, |option| format!("; {option}"))))
+}
+
+/// The option for a line that no other option can load.
+const SKIP: &str = "--on-bad skip leaves such a line out, and --rejects FILE keeps it";
+
+/// True if an error is about a line, or a document, of the input.
+fn names_a_line(error: &Error) -> bool {
+    matches!(error, Error::Load(text) if text.contains(" line ") || text.contains(" document "))
 }
 
 /// The option that loads what an error is about.

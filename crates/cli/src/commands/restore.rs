@@ -256,6 +256,7 @@ fn describe(report: &RestoreReport, meter: &Meter) -> String {
         (sum(report, |c| c.repaired), "repaired"),
     ] {
         if n > 0 {
+            let what = if n == 1 { what.to_owned() } else { what.replace("it cannot", "they cannot") };
             text += &format!("{} {what}\n", text::counted(n, "document"));
         }
     }

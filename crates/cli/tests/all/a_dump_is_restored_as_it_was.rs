@@ -196,13 +196,18 @@ fn a_part_of_a_dump_is_restored_and_what_is_lost_is_a_failure() {
 #[test]
 fn text_that_is_not_utf8_is_refused_skipped_or_repaired() {
     let place = Place::new();
-    std::fs::create_dir_all(place.path("dump/shop")).expect("a directory");
+    for dump in ["dump/shop", "two/shop"] {
+        std::fs::create_dir_all(place.path(dump)).expect("a directory");
+    }
     place.write("dump/shop/old.bson", latin());
     let said = place.bad(1, &["restore", "dump", "db"]);
     assert!(said.contains("the document with _id 1") && said.contains("--on-bad repair"), "{said}");
     let out = place.good(&["restore", "dump", "db", "--on-bad", "skip", "--rejects", "bad.jsonl"]);
     assert!(out.contains("1 document left out, because it cannot be stored"), "{out}");
     assert!(place.read("bad.jsonl").contains("\"base64\""));
+    place.write("two/shop/old.bson", latin().repeat(2));
+    let out = place.good(&["restore", "two", "third", "--on-bad", "skip"]);
+    assert!(out.contains("2 documents left out, because they cannot be stored"), "{out}");
     place.good(&["restore", "dump", "other", "--on-bad", "repair"]);
     assert_eq!(place.good(&["scan", "other", "shop.old"]), "{\"_id\":1,\"t\":\"caf\u{fffd}\"}\n");
 }

@@ -109,9 +109,16 @@ fn one_document_is_the_first_in_order() {
     let sorted = |sort: &str, action: Action| {
         let request = FindRequest { sort: Some(sort.into_map()), ..FindRequest::new(r#"{"n": {"$gte": 3}}"#) };
         let query = Query::new(request, Variables::NONE).unwrap();
-        FilterWrite { writer: c.writer(), query, action, upsert: false, returned: Some(ReturnDocument::Before) }
-            .one()
-            .unwrap()
+        FilterWrite {
+            writer: c.writer(),
+            query,
+            action,
+            upsert: false,
+            returned: Some(ReturnDocument::Before),
+            as_bson: false,
+        }
+        .one()
+        .unwrap()
     };
     let id = |written: Written| written.document.unwrap().id().as_i64();
     assert_eq!(id(sorted(r#"{"n": 1}"#, update(r#"{"$inc": {"done": 1}}"#))), Some(3));

@@ -9,7 +9,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::describe_documents;
 use alluvium_env::sync::RwLockReadGuard;
-use alluvium_query::index::{Definition, Unbuilt};
+use alluvium_query::index::{Definition, IndexError, Unbuilt};
 use alluvium_store::{Seq, TreeChanges, TreeId};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Catalog {
         }
         if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
             let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
-            return Err(Error::Index(alluvium_query::index::IndexError::CannotCreateIndex(what)));
+            return Err(Error::Index(IndexError::CannotCreateIndex(what)));
         }
         let mut index = Index::declared(definition);
         let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
@@ -72,14 +72,11 @@ impl Catalog {
     /// Keeps the definition of an index that is not built. Returns false if the same one is kept already.
     pub fn add_unbuilt(&self, name: &FullName, index: &Unbuilt) -> Result<bool> {
         let set = self.require(name)?.indexes();
-        if let Some(known) = set.options.unbuilt.iter().find(|known| known.name() == index.name()) {
-            return match known.is_same(index) {
-                true => Ok(false),
-                false => Err(name_is_taken(index.name())),
-            };
-        }
         if set.find(index.name()).is_some() {
             return Err(name_is_taken(index.name()));
+        }
+        if has_unbuilt(&set.options.unbuilt, index)? {
+            return Ok(false);
         }
         let mut is_new = false;
         self.change_options(name, |options| {
@@ -306,6 +303,29 @@ impl Catalog {
 }
 
 /// The error for the name of another index.
+/// True if the index is among those that are not built; an error if one of these conflicts with it by MongoDB's rules.
+fn has_unbuilt(known: &[Unbuilt], wanted: &Unbuilt) -> Result<bool> {
+    let conflict = |code, what: String| Err(Error::IndexConflict { code, what });
+    if let Some(named) = known.iter().find(|known| known.name() == wanted.name()) {
+        let name = named.name();
+        return match (named.is_same(wanted), named.has_keys_of(wanted)) {
+            (true, _) => Ok(true),
+            (false, true) => conflict(85, format!("the index {name} exists with other options: drop it first")),
+            (false, false) => Err(name_is_taken(name)),
+        };
+    }
+    if let Some(same) = known.iter().find(|known| known.has_keys_of(wanted)) {
+        return conflict(85, format!("the index {} has the same keys: drop it first", same.name()));
+    }
+    match known.iter().find(|known| known.is_text() && wanted.is_text()) {
+        Some(text) => {
+            let what = format!("a collection has only one text index, and this one has {}", text.name());
+            Err(Error::Index(IndexError::CannotCreateIndex(what)))
+        }
+        None => Ok(false),
+    }
+}
+
 fn name_is_taken(name: &str) -> Error {
     let what = format!("the index {name} exists with other keys: drop it first, or choose another name");
     Error::IndexConflict { code: 86, what }

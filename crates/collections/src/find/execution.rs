@@ -233,6 +233,12 @@ impl Execution {
         Explanation::new(self.collection(), &self.query, &self.planned, self.report(), time)
     }
 
+    /// The numbers of keys and of documents examined so far.
+    pub(crate) fn examined(&self) -> (u64, u64) {
+        let sum = super::explain::sum(&self.report());
+        (sum.keys, sum.documents)
+    }
+
     /// True if the plan is a scan of all documents.
     pub fn scans_documents(&self) -> bool {
         matches!(self.planned.plan.access, alluvium_query::plan::AccessPath::Scan { .. })

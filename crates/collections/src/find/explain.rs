@@ -53,8 +53,7 @@ struct Explained {
 impl Explanation {
     pub(super) fn new(collection: &FullName, query: &Query, planned: &Planned, report: Report, time: Duration) -> Self {
         let steps = Explained::new(&planned.plan.root, &report);
-        let mut sum = Counts::default();
-        add(&report, &mut sum);
+        let sum = sum(&report);
         Self {
             returned: report.counts.returned,
             keys_examined: sum.keys,
@@ -105,6 +104,13 @@ impl Explanation {
 
 fn count(count: u64) -> Value {
     Value::from(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The counts of a step and of its inputs.
+pub(super) fn sum(report: &Report) -> Counts {
+    let mut sum = Counts::default();
+    add(report, &mut sum);
+    sum
 }
 
 fn add(report: &Report, sum: &mut Counts) {

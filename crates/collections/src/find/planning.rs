@@ -4,16 +4,17 @@
 use super::query::{IndexHint, Query};
 use super::statistics;
 use crate::capped::is_ordered_at;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::IndexSet;
 use crate::marks;
 use crate::planner_state::PlanCache;
 use crate::read_only::{ReadOnlyContent, ReadOnlyDocuments};
 use crate::view::CollectionView;
-use alluvium_document::compare::type_rank;
+use alluvium_document::compare::{equal, type_rank};
 use alluvium_document::{Map, Value};
 use alluvium_exec::Report;
-use alluvium_query::plan::{self, Hint, Interval, KeyRange, Needs, Node, Plan, Rejected, Rejection};
+use alluvium_query::index::Unbuilt;
+use alluvium_query::plan::{self, Hint, Interval, KeyRange, Needs, Node, Plan, PlanError, Rejected, Rejection};
 use alluvium_store::{Bounds, TreeId};
 use hashbrown::HashMap;
 use std::cell::{Cell, RefCell};
@@ -111,12 +112,35 @@ impl plan::Estimator for Shares<'_> {
 /// The plan of a query at a view. If `explains`, the plan includes the rejected candidates with the
 /// reasons, and is not remembered.
 pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Result<Planned> {
-    let mut planned = plan_by_id(view, query, explains)?;
-    planned.natural = planned.indexes.options.order().is_some()
-        && query.request.sort.is_empty()
-        && scans_all(&planned.plan.root)
-        && is_ordered_at(view)?;
+    let mut planned = plan_by_id(view, query, explains).map_err(|error| not_built(view, query, error))?;
+    if planned.indexes.options.order().is_none() || !query.request.sort.is_empty() {
+        return Ok(planned);
+    }
+    // A range of `_id` is in the order of `_id`, unless that of insertion is requested.
+    let all = match &query.hint {
+        Some(IndexHint::Natural { backward }) if !scans_all(&planned.plan.root) && scans(&planned.plan.root) => {
+            Some(scan_of_all(&spec_of(query), *backward))
+        }
+        _ => None,
+    };
+    planned.natural = (all.is_some() || scans_all(&planned.plan.root)) && is_ordered_at(view)?;
+    if let Some(root) = all.filter(|_| planned.natural) {
+        planned.plan = Arc::new(Plan { root, ..(*planned.plan).clone() });
+    }
     Ok(planned)
+}
+
+/// The error for a hint of an index that is not built; any other error stays.
+fn not_built(view: &CollectionView, query: &Query, error: Error) -> Error {
+    let is_meant = |index: &Unbuilt| match &query.hint {
+        Some(IndexHint::Name(name)) => index.name() == name,
+        Some(IndexHint::Keys(keys)) => equal(&Value::Map(index.keys_map()), &Value::Map(keys.clone())),
+        _ => false,
+    };
+    match (&error, view.state.indexes().options.unbuilt.iter().find(|index| is_meant(index))) {
+        (Error::Plan(PlanError::UnknownIndex(_)), Some(index)) => PlanError::NotBuilt(index.name().to_owned()).into(),
+        _ => error,
+    }
 }
 
 /// True if a plan is a scan of all documents, whatever is done with them afterwards.
@@ -176,12 +200,37 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     let spec = spec_of(query);
     let remembers = !described.is_empty() && query.hint.is_none() && query.only.is_none();
     if !remembers {
-        let plan = plan::plan(&spec, &collection)?;
+        let mut plan = plan::plan(&spec, &collection)?;
+        if query.only.is_some() && spec.hint.is_none() && scans(&plan.root) {
+            plan = by_index(&spec, &collection).unwrap_or(plan);
+        }
         return Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: None, cached: false });
     }
     let form: Arc<str> = form_of(query).into();
     let (plan, cached) = remembered(&view.state.plans, &indexes, &form, spec, explains, &collection)?;
     Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: Some(form), cached })
+}
+
+/// The cheapest plan by an index whose first part the filter bounds: where a query may use some indexes only, these are
+/// used however small the collection is, as in MongoDB.
+fn by_index(spec: &plan::Query<'_>, collection: &plan::Collection<'_>) -> Option<Plan> {
+    let narrows = |plan: &Plan| match narrowest(&plan.root) {
+        Some(scan) => scan.bounds.first().is_some_and(|bounds| !bounds.is_all()),
+        None => false,
+    };
+    let plans = collection.indexes.iter().filter_map(|index| {
+        let hint = Some(Hint::Usable(index.definition.name()));
+        plan::plan(&plan::Query { hint, ..spec.clone() }, collection).ok().filter(narrows)
+    });
+    plans.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))
+}
+
+/// The index scan that a plan of one index is over.
+fn narrowest(node: &Node) -> Option<&plan::IndexScan> {
+    match node {
+        Node::Index(scan) => Some(scan),
+        _ => node.inputs().into_iter().find_map(narrowest),
+    }
 }
 
 /// False for an index that is hidden, or not among those that the query may use.

@@ -51,6 +51,15 @@ pub(crate) enum IndexHint {
     Usable(String),
 }
 
+/// The indexes that a query is told to use.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IndexChoice {
+    /// The one that it must use.
+    pub hint: Option<IndexHint>,
+    /// The names of those that it may use; `None` for all.
+    pub only: Option<Vec<String>>,
+}
+
 impl IndexHint {
     pub fn new(hint: Hint) -> Result<Self> {
         let keys = match hint.0 {

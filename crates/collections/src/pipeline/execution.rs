@@ -6,8 +6,8 @@ use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{
-    Execution, Explanation, Hint, IndexHint, Query, collated, known_variables, limited, memory_bytes_max, moment,
-    moment_of, project, stage_bytes_max,
+    Execution, Explanation, Hint, IndexChoice, IndexHint, Query, collated, known_variables, limited, memory_bytes_max,
+    moment, moment_of, project, stage_bytes_max,
 };
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
@@ -42,6 +42,8 @@ pub struct PipelineRequest {
     pub allow_disk_use: bool,
     /// The index to use for the query at the head.
     pub hint: Option<Hint>,
+    /// The names of the indexes that the query at the head may use; `None` for all.
+    pub only: Option<Vec<String>>,
     /// For stages that write.
     pub durability: Durability,
     /// False if stages that write do not check documents by the validator of their collection.
@@ -51,8 +53,8 @@ pub struct PipelineRequest {
 impl PipelineRequest {
     /// A pipeline without variables, collation and limits, which may use files.
     pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
-        let (collation, variables, hint, limits) = (None, None, None, Limits::default());
-        Self { stages, collation, variables, limits, allow_disk_use: true, hint, durability, validates: true }
+        let (collation, variables, hint, only, limits) = (None, None, None, None, Limits::default());
+        Self { stages, collation, variables, limits, allow_disk_use: true, hint, only, durability, validates: true }
     }
 }
 
@@ -60,7 +62,7 @@ impl PipelineRequest {
 struct Checked {
     pipeline: Pipeline,
     collation: Option<Collation>,
-    hint: Option<IndexHint>,
+    choice: IndexChoice,
     projecting: Option<Query>,
     limits: Limits,
     allow_disk_use: bool,
@@ -111,6 +113,16 @@ impl PipelineRun {
         bytes
     }
 
+    /// The plan of the query at the head, and its cost so far; `None` if the pipeline has documents of its own.
+    pub(crate) fn head_explained(&self) -> Option<Explanation> {
+        self.head.as_ref().map(|head| head.lock().explained())
+    }
+
+    /// The numbers of keys and of documents that the query at the head has examined.
+    pub(crate) fn head_examined(&self) -> Option<(u64, u64)> {
+        self.head.as_ref().map(|head| head.lock().examined())
+    }
+
     /// As [`Execution::pause`], for all of its queries.
     pub(crate) fn pause(&mut self) {
         self.for_each_query(Execution::pause);
@@ -135,15 +147,16 @@ impl PipelineRun {
         request: PipelineRequest,
         timed: bool,
     ) -> Result<Self> {
-        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, hint, durability, validates } =
+        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, durability, validates, .. } =
             request;
         let moment = limited(moment_of(engine, name), &limits, &engine.env);
         let known = known_variables(variables, collated(collation, moment)?)?;
         let pipeline = Pipeline::parse(&stages?, &known)?;
-        let hint = hint.map(IndexHint::new).transpose()?;
+        let choice = IndexChoice { hint: request.hint.map(IndexHint::new).transpose()?, only: request.only };
         let collation = known.collation().cloned();
         let projecting = None;
-        let checked = Checked { pipeline, collation, hint, projecting, limits, allow_disk_use, durability, validates };
+        let checked =
+            Checked { pipeline, collation, choice, projecting, limits, allow_disk_use, durability, validates };
         Self::begin(engine, name, at, checked, timed)
     }
 
@@ -162,12 +175,13 @@ impl PipelineRun {
         }
         stages.extend(query.limit.map(Stage::Limit));
         let pipeline = Pipeline::parse(&Value::Array(Vec::new()), &Variables::NONE)?.then(stages);
-        let (hint, collation) = (query.hint.take(), query.collation().cloned());
+        let choice = IndexChoice { hint: query.hint.take(), only: query.only.take() };
+        let collation = query.collation().cloned();
         let durability = engine.store().options().durability;
         let checked = Checked {
             pipeline,
             collation,
-            hint,
+            choice,
             projecting: Some(query),
             limits,
             allow_disk_use,
@@ -184,7 +198,7 @@ impl PipelineRun {
         checked: Checked,
         timed: bool,
     ) -> Result<Self> {
-        let Checked { pipeline, collation, hint, projecting, mut limits, allow_disk_use, durability, validates } =
+        let Checked { pipeline, collation, choice, projecting, mut limits, allow_disk_use, durability, validates } =
             checked;
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
@@ -210,7 +224,7 @@ impl PipelineRun {
         let (head, execution) = if pipeline.has_own_documents() {
             (None, host.begin_alone(pipeline.into_stages(), timed))
         } else {
-            host.begin(name, pipeline.into_stages(), hint, timed)?
+            host.begin(name, pipeline.into_stages(), choice, timed)?
         };
         let (stages, env, collation) = (Stages::Local(execution), engine.env.clone(), host.collation);
         Ok(Self { stages, head, projecting, name: name.clone(), started, env, collation })

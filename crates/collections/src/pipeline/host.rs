@@ -5,7 +5,7 @@ use super::views::resolved;
 use super::{head, refuse, statistics, write};
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::find::{Execution, IndexHint, Query};
+use crate::find::{Execution, IndexChoice, Query};
 use crate::names::FullName;
 use crate::snapshot::Snapshot;
 use crate::source::{LocalAccount, LocalDocuments, LocalSource};
@@ -127,7 +127,7 @@ impl LocalHost {
         &self,
         name: &FullName,
         stages: Vec<Stage>,
-        hint: Option<IndexHint>,
+        choice: IndexChoice,
         timed: bool,
     ) -> Result<(Option<Head>, PipelineExecution<Self>)> {
         let (name, mut stages) = resolved(&self.engine, name, stages, self.collation.as_ref(), &self.settings.limits)?;
@@ -146,7 +146,7 @@ impl LocalHost {
         }
         let settings = Settings { timed, ..self.settings.clone() };
         let (query, rest) = head::split(stages, &settings.limits, settings.allow_disk_use, self.collation.as_ref());
-        let query = Query { hint, ..query };
+        let query = Query { hint: choice.hint, only: choice.only, ..query };
         let view = CollectionView::open(&self.engine, name, Some(&self.snapshot))?;
         let found = Arc::new(Mutex::new(Execution::within(view, query, timed, self.memory.clone())?));
         self.queries.add(&found);
@@ -203,7 +203,7 @@ impl Host for LocalHost {
         let within = Self { depth: self.depth + 1, ..self.clone() };
         Ok(match collection {
             Some(collection) => match FullName::new(&self.logical, collection) {
-                Ok(name) => Box::new(within.begin(&name, stages, None, false)?.1),
+                Ok(name) => Box::new(within.begin(&name, stages, IndexChoice::default(), false)?.1),
                 // As in MongoDB, what cannot exist is empty like what does not.
                 Err(_) if !collection.is_empty() => Box::new(within.begin_alone(stages, false)),
                 Err(error) => return Err(error.into()),

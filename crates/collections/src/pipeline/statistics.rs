@@ -59,7 +59,9 @@ fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
     let Some(state) = engine.catalog.find(name)? else { return Ok(Vec::new()) };
     let others = index_stats(engine, name)?.into_iter();
     let others = others.map(|index| describe(index.definition, index.uses, index.ready));
-    Ok(std::iter::once(describe(id_definition(&state.indexes().options), 0, true)).chain(others).collect())
+    let options = &state.indexes().options;
+    let unbuilt = options.unbuilt.iter().map(|index| describe(index.to_map(), 0, true));
+    Ok(std::iter::once(describe(id_definition(options), 0, true)).chain(others).chain(unbuilt).collect())
 }
 
 /// The bytes of all documents as BSON, and of one on average: exact in small collections, else estimated from the first
@@ -104,7 +106,8 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64, limits: &Limits) 
         map.push("max", whole(limits.documents.unwrap_or(0)));
         map.push("maxSize", scaled(limits.size_bytes));
     }
-    map.push("nindexes", whole(indexes.len() as u64 + u64::from(state.is_some())));
+    let unbuilt = state.as_ref().map(|state| state.indexes().options.unbuilt.clone()).unwrap_or_default();
+    map.push("nindexes", whole((indexes.len() + unbuilt.len()) as u64 + u64::from(state.is_some())));
     let building = indexes.iter().filter(|index| !index.ready).map(|index| Value::from(index.name.as_str()));
     map.push("indexBuilds", Value::Array(building.collect()));
     let bytes: u64 = indexes.iter().map(|index| index.bytes).sum();
@@ -118,6 +121,7 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64, limits: &Limits) 
     for index in &indexes {
         sizes.push(index.name.as_str(), scaled(index.bytes));
     }
+    unbuilt.iter().for_each(|index| sizes.push(index.name(), 0));
     map.push("indexSizes", sizes);
     map.push("scaleFactor", whole(scale as u64));
     Ok(map)

@@ -3,6 +3,7 @@ mod conversions;
 mod costs;
 mod dates;
 mod memory;
+mod messages;
 mod operators;
 mod quantiles;
 mod random;

@@ -171,6 +171,23 @@ impl Unbuilt {
         self.definition.clone()
     }
 
+    /// True if both have the same keys and, if they are text indexes, the same fields; and the same filter and collation.
+    /// By these MongoDB tells indexes of one kind apart.
+    pub fn has_keys_of(&self, other: &Self) -> bool {
+        ["key", "weights", "partialFilterExpression", "collation", "wildcardProjection"].iter().all(|name| {
+            match (self.definition.get(name), other.definition.get(name)) {
+                (None, None) => true,
+                (Some(own), Some(other)) => equal(own, other),
+                _ => false,
+            }
+        })
+    }
+
+    /// True for a text index.
+    pub fn is_text(&self) -> bool {
+        self.keys_map().contains(TEXT[0])
+    }
+
     /// True if both are the same index: `background` makes no difference.
     pub fn is_same(&self, other: &Self) -> bool {
         let of = |index: &Self| {

@@ -13,6 +13,11 @@ pub enum PlanError {
     /// The hint names an index that does not exist.
     #[error("the hint names the index {0}, which does not exist")]
     UnknownIndex(String),
+    /// The hint names an index whose definition is kept, and that is not built.
+    #[error(
+        "the hint names the index {0}, which is not built: text, geographic and wildcard indexes are kept as definitions"
+    )]
+    NotBuilt(String),
     /// The index in a [`crate::plan::Hint::Usable`] does not have an entry for every document that the
     /// filter may match.
     #[error("the hint names the index {index}: {why}")]
@@ -28,7 +33,7 @@ impl PlanError {
     /// MongoDB's code for the error.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::BadHint(_) | Self::UnknownIndex(_) => ErrorCode::BadValue,
+            Self::BadHint(_) | Self::UnknownIndex(_) | Self::NotBuilt(_) => ErrorCode::BadValue,
             Self::HintCannotAnswer { .. } => ErrorCode::NoQueryExecutionPlans,
         }
     }

@@ -210,7 +210,8 @@ const VALUES: &str = "\n\
      decimal128, and names and patterns with a zero character, which BSON cannot hold. `load` refuses\n\
      them by path, unless `--alluvium-types` is given; `--on-bad repair` rounds as MongoDB's arithmetic\n\
      does. A client that reads such a document gets those before it, then error 22, which names\n\
-     collection, `_id` and path; a filter that leaves the document out reads the others.\n\
+     collection, `_id` and path; a filter that leaves the document out reads the others. A write that\n\
+     returns such a document is refused before it is made.\n\
      \n\
      Documents and filters nest up to 180 levels. The filter of a partial index\n\
      (`partialFilterExpression`) nests up to 90; a deeper one is refused when the index is created.\n";

@@ -86,8 +86,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     // A pipeline that writes runs at once, however many documents the client wants to read first.
     let size = if writes { FIRST_BATCH } else { size };
     let namespace = format!("{}.{}", call.db, target.unwrap_or("$cmd.aggregate"));
-    if profile::is_read(&collection) {
-        let cursor = profile::pipeline(call, stages.iter().cloned())?;
+    if profile::is_made(call, &collection)? {
+        let cursor = profile::pipeline(call, &collection, stages.iter().cloned())?;
         return FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call);
     }
     if read::is_of_server(&namespace) {

@@ -1,6 +1,7 @@
 //! `count`: the number of documents that match a filter.
 
-use super::{Command, Levels, plan_cache};
+use super::plan_cache::{Choice, choice};
+use super::{Command, Levels};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -34,7 +35,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let count = if profile::is_read(call.collection_name()?) {
+    let count = if profile::is_made(call, call.collection_name()?)? {
         profile::count(call)?
     } else if read::is_of_server(&call.namespace()?) {
         0
@@ -69,12 +70,11 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
     }
-    if let Some(hint) = read::hint(body) {
-        find = find.hint(hint);
-    }
-    if let Some(names) = plan_cache::allowed(call, collection, body, "query")? {
-        find = find.only_indexes(names);
-    }
+    find = match choice(call, collection, body, "query")? {
+        Choice::Any => find,
+        Choice::Hint(hint) => find.hint(hint),
+        Choice::Only(names) => find.only_indexes(names),
+    };
     if body.integer("limit") == Some(i64::MIN) {
         return Err(CommandError::bad_value("the limit of count has no amount in 64 bits"));
     }

@@ -53,6 +53,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = call.namespace()?;
     let db = &call.shared.db;
     if let Some(on) = call.body.text("viewOn") {
+        if call.body.flag("naturalOrder") {
+            let message = "a view has the order of its pipeline: 'naturalOrder' is an option of collections";
+            return Err(CommandError::invalid_options(message));
+        }
         let stages = create_options::stages("create", &call.body)?.unwrap_or_default();
         match read::collation(&call.body) {
             None => db.create_view(&full, on, Value::Array(stages)).run()?,
@@ -105,7 +109,13 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     let same = wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() == collection.options()?.get("collation");
     let options = collection.options()?;
     let are_kept = create_options::KEPT.iter().all(|name| options.document(name) == call.body.document(name));
-    if !same || !are_kept || collection.capped()? != limits {
+    let natural = collection.natural_order()?;
+    let is_ordered = match call.body.contains("naturalOrder") {
+        true => natural == call.body.flag("naturalOrder"),
+        // A collection from before `--natural-order` is taken as it is.
+        false => !natural || call.shared.config.natural_order,
+    };
+    if !same || !are_kept || !is_ordered || collection.capped()? != limits {
         return Ok(false);
     }
     Ok(match (collection.validator()?, call.body.document("validator")) {

@@ -4,10 +4,11 @@ use super::Command;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
+use crate::recent_log::Severity;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use crate::writes::int;
-use alluvium::{Map, Value, check_index};
+use alluvium::{IndexInfo, Map, Value, check_index};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 
@@ -50,13 +51,15 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let created = collection.identity()?.is_none();
     let before = if created { 1 } else { collection.indexes()?.len() };
+    let names: Vec<String> = wanted.iter().filter_map(|(_, options)| options.text("name").map(str::to_owned)).collect();
     for (keys, options) in wanted {
         let index = collection.create_index(keys).options(options);
         let limited = index.max_time(call.time_left()?).stop_when(Arc::clone(&call.stop));
         // As in MongoDB, nothing remains of an index whose build was interrupted.
         limited.drop_when_stopped(true).run()?;
     }
-    let after = collection.indexes()?.len();
+    let existing = collection.indexes()?;
+    let after = existing.len();
     let mut reply = Map::from([
         ("numIndexesBefore", int(before as u64)),
         ("numIndexesAfter", int(after as u64)),
@@ -64,8 +67,25 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     ]);
     if before == after {
         reply.push("note", "all indexes already exist");
+    } else if let Some(note) = unbuilt_note(&existing, &names) {
+        let message = format!("createIndexes of {full}: {note}");
+        call.shared.log.note(&*call.shared.env.clock, Severity::Warning, "INDEX", &message);
+        reply.push("note", note);
     }
     call.answer(&reply)
+}
+
+/// A note on the indexes among these that are not built; `None` if all are.
+fn unbuilt_note(existing: &[IndexInfo], names: &[String]) -> Option<String> {
+    let unbuilt = existing.iter().filter(|index| !index.is_built && names.contains(&index.name));
+    let unbuilt: Vec<&str> = unbuilt.map(|index| index.name.as_str()).collect();
+    let are = match unbuilt.len() {
+        0 => return None,
+        1 => "is kept as a definition",
+        _ => "are kept as definitions",
+    };
+    let unbuilt = unbuilt.join(", ");
+    Some(format!("{unbuilt} {are}, and not built: text, geographic and wildcard indexes have no effect"))
 }
 
 /// The keys and options of a specification, checked before any index is made.

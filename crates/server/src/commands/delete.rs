@@ -2,6 +2,7 @@
 
 use super::Command;
 use super::explain::{only_statement, with_write};
+use super::plan_cache::{Choice, choice};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
@@ -91,7 +92,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 /// Carries out the statement at a position. Returns the number of documents that it has deleted.
 pub(super) fn carry_out(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<u64> {
     let collection = call.recording(name, at, describe)?;
-    let delete = || delete(call, &collection, statement, call.body.document("let"));
+    let delete = || delete(call, name, &collection, statement, call.body.document("let"));
     let plan = if call.is_profiled() { delete()?.explain().ok().map(|plan| plan.to_map()) } else { None };
     let deleted = delete()?.run()?.deleted_count;
     call.note_statement("remove", name, &collection, statement, plan, &[("ndeleted", deleted)]);
@@ -108,8 +109,14 @@ fn describe(written: &Written) -> Map {
     Map::from([("n", Value::Int32(i32::from(written.matched)))])
 }
 
-/// The delete of one statement.
-fn delete(call: &Call<'_>, collection: &Collection, statement: &Map, variables: Option<&Map>) -> CommandResult<Delete> {
+/// The delete of one statement, of a collection that has this name.
+fn delete(
+    call: &Call<'_>,
+    name: &str,
+    collection: &Collection,
+    statement: &Map,
+    variables: Option<&Map>,
+) -> CommandResult<Delete> {
     let filter = statement.document("q").cloned().unwrap_or_default();
     let mut delete = match statement.integer("limit") {
         Some(0) => collection.delete_many(filter),
@@ -123,9 +130,11 @@ fn delete(call: &Call<'_>, collection: &Collection, statement: &Map, variables: 
     if let Some(collation) = read::collation(statement) {
         delete = delete.collation(collation);
     }
-    if let Some(hint) = read::hint(statement) {
-        delete = delete.hint(hint);
-    }
+    delete = match choice(call, name, statement, "q")? {
+        Choice::Any => delete,
+        Choice::Hint(hint) => delete.hint(hint),
+        Choice::Only(names) => delete.only_indexes(names),
+    };
     if let Some(variables) = variables {
         delete = delete.variables(variables);
     }
@@ -133,7 +142,8 @@ fn delete(call: &Call<'_>, collection: &Collection, statement: &Map, variables: 
 }
 
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
-    let (statement, collection) = (only_statement(body, "deletes")?, call.collection_called(collection));
-    let plan = delete(call, &collection, statement, body.document("let"))?.explain()?;
+    let (statement, name) = (only_statement(body, "deletes")?, collection);
+    let collection = call.collection_called(name);
+    let plan = delete(call, name, &collection, statement, body.document("let"))?.explain()?;
     Ok(with_write(plan.to_map(), "DELETE", "nWouldDelete"))
 }

@@ -1,9 +1,10 @@
 //! `distinct`: the distinct values of a field.
 
-use super::{Command, Levels, plan_cache};
+use super::plan_cache::{Choice, choice};
+use super::{Command, Levels};
 use crate::batch::charge_whole;
 use crate::call::Call;
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
 use crate::query_shape::QueryPlace;
@@ -11,7 +12,7 @@ use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium::{Find, Map, Value};
-use alluvium_document::BsonBuilder;
+use alluvium_document::{BsonBuilder, bson};
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -41,7 +42,29 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(at) = &call.snapshot {
         fields.push("atClusterTime", Value::Timestamp(at.time));
     }
-    call.answer(&fields)
+    call.answer(&fields).map_err(|error| named(call, &fields, error))
+}
+
+/// The error that names the document of the first value that BSON cannot hold.
+fn named(call: &Call<'_>, fields: &Map, error: CommandError) -> CommandError {
+    let name = |key: &str| -> CommandResult<Option<CommandError>> {
+        let Some(Value::Array(values)) = fields.get("values") else { return Ok(None) };
+        let Some((value, reason)) = values.iter().find_map(|value| {
+            let (_, reason) = bson::unfit(&Map::from([("", value.clone())]))?;
+            Some((value, reason))
+        }) else {
+            return Ok(None);
+        };
+        let mut filter = vec![Value::Map(Map::from([(key, Map::from([("$eq", value.clone())]))]))];
+        filter.extend(call.body.document("query").cloned().map(Value::Map));
+        let mut body = Map::clone(&call.body);
+        body.insert("query", Map::from([("$and", Value::Array(filter))]));
+        let document = query(call, call.collection_name()?, &body)?.limit(1).run()?.next().transpose()?;
+        let namespace = call.namespace()?;
+        Ok(document.map(|document| alluvium::Error::not_bson(&namespace, &document, &reason).into()))
+    };
+    let key = call.body.text("key").unwrap_or_default();
+    name(key).ok().flatten().unwrap_or(error)
 }
 
 /// The query of the command, or of one that is explained.
@@ -53,12 +76,11 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if let Some(snapshot) = call.snapshot() {
         find = find.at(snapshot);
     }
-    if let Some(hint) = read::hint(body) {
-        find = find.hint(hint);
-    }
-    if let Some(names) = plan_cache::allowed(call, collection, body, "query")? {
-        find = find.only_indexes(names);
-    }
+    find = match choice(call, collection, body, "query")? {
+        Choice::Any => find,
+        Choice::Hint(hint) => find.hint(hint),
+        Choice::Only(names) => find.only_indexes(names),
+    };
     Ok(find.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }
 

@@ -2,7 +2,8 @@
 
 pub(super) mod bounds;
 
-use super::{Command, Levels, plan_cache};
+use super::plan_cache::{Choice, choice};
+use super::{Command, Levels};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -65,7 +66,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let limit = call.body.count("limit")?.filter(|limit| *limit > 0);
     let single = call.body.flag("singleBatch");
     let never_expires = call.body.flag("noCursorTimeout");
-    if profile::is_read(call.collection_name()?) {
+    if profile::is_made(call, call.collection_name()?)? {
         return FirstBatch { size, limit, single, ..profile::find(call)? }.reply(call);
     }
     if read::is_of_server(&namespace) {
@@ -166,12 +167,11 @@ fn selection(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Fin
     if let Some(variables) = body.document("let") {
         find = find.variables(variables);
     }
-    if let Some(hint) = read::hint(body) {
-        find = find.hint(hint);
-    }
-    if let Some(names) = plan_cache::allowed(call, collection, body, "filter")? {
-        find = find.only_indexes(names);
-    }
+    find = match choice(call, collection, body, "filter")? {
+        Choice::Any => find,
+        Choice::Hint(hint) => find.hint(hint),
+        Choice::Only(names) => find.only_indexes(names),
+    };
     if let Some(snapshot) = call.snapshot() {
         find = find.at(snapshot);
     }

@@ -2,6 +2,7 @@
 
 use super::Command;
 use super::explain::with_write;
+use super::plan_cache::{Choice, choice};
 use super::update::is_replacement;
 use crate::batch::charge_made;
 use crate::call::Call;
@@ -58,8 +59,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         let document = written.document.as_ref().and_then(|document| document.to_map().ok());
         describe(removes, written.matched, written.upserted_id.as_ref(), document)
     })?;
-    call.note_plan_of(|| Ok(modification(call, &collection, &call.body)?.explain()?));
-    let done = modification(call, &collection, &call.body)?.run_with_outcome()?;
+    call.note_plan_of(|| Ok(modification(call, call.collection_name()?, &collection, &call.body)?.explain()?));
+    let done = modification(call, call.collection_name()?, &collection, &call.body)?.run_with_outcome()?;
     call.note_durable(done.changed);
     match removes {
         true => call.note_count("ndeleted", done.matched.into()),
@@ -91,8 +92,9 @@ fn describe(removes: bool, matched: bool, upserted: Option<&Value>, document: Op
 }
 
 /// The modification of the command, or of one that is explained.
-pub(super) fn modification(
+fn modification(
     call: &Call<'_>,
+    name: &str,
     collection: &Collection,
     body: &Map,
 ) -> CommandResult<FindOneAndModify<Document>> {
@@ -122,9 +124,11 @@ pub(super) fn modification(
     if let Some(collation) = read::collation(body) {
         write = write.collation(collation);
     }
-    if let Some(hint) = read::hint(body) {
-        write = write.hint(hint);
-    }
+    write = match choice(call, name, body, "query")? {
+        Choice::Any => write,
+        Choice::Hint(hint) => write.hint(hint),
+        Choice::Only(names) => write.only_indexes(names),
+    };
     if let Some(variables) = body.document("let") {
         write = write.variables(variables);
     }
@@ -132,11 +136,11 @@ pub(super) fn modification(
         write = write.upsert(upsert);
     }
     let returned = if new { ReturnDocument::After } else { ReturnDocument::Before };
-    Ok(write.return_document(returned).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
+    Ok(write.return_document(returned).as_bson(true).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }
 
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
-    let plan = modification(call, &call.collection_called(collection), body)?.explain()?;
+    let plan = modification(call, collection, &call.collection_called(collection), body)?.explain()?;
     Ok(match body.flag("remove") {
         true => with_write(plan.to_map(), "DELETE", "nWouldDelete"),
         false => with_write(plan.to_map(), "UPDATE", "nWouldModify"),

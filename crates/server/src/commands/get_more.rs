@@ -60,18 +60,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Some(size) => size,
     };
     let cursors = &call.shared.cursors;
-    let user = call.client.user();
-    let mut cursor = cursors.take(id, &namespace, user.as_deref()).map_err(|error| match resumed {
-        Some(_) if error.name == "CursorNotFound" => {
-            CommandError::new(237, "CursorKilled", format!("cursor id {id} was closed while getMore waited"))
-        }
-        _ => error,
-    })?;
-    let allowed = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, &namespace);
-    if let Err(error) = allowed.and_then(|()| check_collection(call, &cursor, &namespace)) {
-        cursors.close(id);
-        return Err(error);
-    }
+    let mut cursor = take(call, id, &namespace, resumed.is_some())?;
     let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
     if !awaits && call.body.integer("maxTimeMS").is_some() {
         cursors.give_back(id, cursor);
@@ -81,6 +70,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let until = awaits.then(|| resumed.unwrap_or_else(|| call.began + wait(call)));
     call.client.running.begin_reading(Arc::clone(&cursor.stop));
     call.shared.operations.stop_by(call.operation, Arc::clone(&cursor.stop));
+    let before = cursor.documents.examined();
     let mut builder = call.reply();
     let (filled, count) = match call.shared.fail_points.on_get_more() {
         Some(error) => (Err(error), 0),
@@ -96,6 +86,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         call.note_plan(query);
     }
     call.note_count("nreturned", count);
+    // As in MongoDB, an operation has its own counts, and its plan those of the cursor.
+    if let (Some((keys_before, documents_before)), Some((keys, documents))) = (before, cursor.documents.examined()) {
+        call.note_count("keysExamined", keys.saturating_sub(keys_before));
+        call.note_count("docsExamined", documents.saturating_sub(documents_before));
+    }
     let more = match filled {
         Ok(more) => more,
         Err(error) => {
@@ -114,6 +109,49 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     builder.put("ns", &Value::from(namespace))?;
     builder.close()?;
     Ok(builder)
+}
+
+/// Takes the cursor, if the client may read it and its collection still exists.
+fn take(call: &Call<'_>, id: i64, namespace: &str, has_waited: bool) -> CommandResult<Box<OpenCursor>> {
+    let cursors = &call.shared.cursors;
+    let user = call.client.user();
+    let cursor = cursors.take(id, namespace, user.as_deref()).map_err(|error| match has_waited {
+        true if error.name == "CursorNotFound" => {
+            CommandError::new(237, "CursorKilled", format!("cursor id {id} was closed while getMore waited"))
+        }
+        _ => error,
+    })?;
+    if let Err(error) = check_session(call, &cursor, id) {
+        cursors.give_back(id, cursor);
+        return Err(error);
+    }
+    let allowed = call.shared.security.check_cursor(&call.client.peer, &cursor.needs, namespace);
+    if let Err(error) = allowed.and_then(|()| check_collection(call, &cursor, namespace)) {
+        cursors.close(id);
+        return Err(error);
+    }
+    Ok(cursor)
+}
+
+/// Checks that a cursor is read in the session in which it was opened.
+///
+/// # Errors
+/// MongoDB's errors 50736, 50737 and 50738.
+fn check_session(call: &Call<'_>, cursor: &OpenCursor, id: i64) -> CommandResult<()> {
+    let (code, name, message) = match (&cursor.session, &call.session) {
+        (opened, used) if opened == used => return Ok(()),
+        (None, Some(used)) => {
+            (50_736, "Location50736", format!("which was not created in a session, in session {used}"))
+        }
+        (Some(opened), None) => {
+            (50_737, "Location50737", format!("which was created in session {opened}, without an lsid"))
+        }
+        (Some(opened), Some(used)) => {
+            (50_738, "Location50738", format!("which was created in session {opened}, in session {used}"))
+        }
+        (None, None) => return Ok(()),
+    };
+    Err(CommandError::new(code, name, format!("Cannot run getMore on cursor {id}, {message}")))
 }
 
 /// Checks that the collection that a cursor reads still has its name.

@@ -3,9 +3,12 @@
 use super::Command;
 use crate::batch::{FIRST_BATCH, FirstBatch, first_size};
 use crate::call::Call;
+use crate::collection_list;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
+use crate::profile;
+use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium::{Map, Value};
@@ -30,8 +33,11 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::invalid_options(message));
     }
     let size = first_size("listIndexes", &call.body)?.unwrap_or(FIRST_BATCH);
+    if let Some(list) = of_server(call)? {
+        return FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call);
+    }
     let collection = call.collection()?;
-    if collection.identity()?.is_none() {
+    if read::is_of_server(&namespace) || collection.identity()?.is_none() {
         return Err(CommandError::namespace_not_found(format!("ns does not exist: {namespace}")));
     }
     let mut list: Vec<_> =
@@ -45,4 +51,16 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         list = list.into_iter().map(|spec| Map::from([("spec", Value::Map(spec))])).collect();
     }
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
+}
+
+/// The indexes of a collection that the server makes of what it keeps elsewhere; `None` for any other collection.
+fn of_server(call: &Call<'_>) -> CommandResult<Option<Vec<Map>>> {
+    let name = call.collection_name()?;
+    if profile::is_read(name) && profile::exists(call) {
+        return Ok(Some(Vec::new()));
+    }
+    if name == collection_list::VIEWS && collection_list::has_views(call, &call.db) {
+        return Ok(Some(vec![collection_list::id_index(None)]));
+    }
+    Ok(None)
 }

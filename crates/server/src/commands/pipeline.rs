@@ -1,5 +1,6 @@
 //! The pipelines of `aggregate` and of its explanation.
 
+use super::plan_cache::{Choice, choice_of_pipeline};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -61,9 +62,11 @@ pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> Command
     if let Some(snapshot) = call.snapshot() {
         aggregate = aggregate.at(snapshot);
     }
-    if let Some(hint) = read::hint(body) {
-        aggregate = aggregate.hint(hint);
-    }
+    aggregate = match choice_of_pipeline(call, collection, body)? {
+        Choice::Any => aggregate,
+        Choice::Hint(hint) => aggregate.hint(hint),
+        Choice::Only(names) => aggregate.only_indexes(names),
+    };
     if body.get("allowDiskUse").is_some() {
         aggregate = aggregate.allow_disk_use(body.flag("allowDiskUse"));
     }

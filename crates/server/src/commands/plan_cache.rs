@@ -7,9 +7,10 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional, required};
 use crate::plan_filters::{PlanFilter, QueryShape};
 use crate::query_shape::QueryPlace;
+use crate::read;
 use crate::security::access::Access;
 use crate::security::action::Action;
-use alluvium::{Map, Value};
+use alluvium::{Hint, Map, Value};
 use alluvium_document::BsonBuilder;
 
 /// A command with the fields of a query.
@@ -86,24 +87,66 @@ fn target(call: &Call<'_>) -> CommandResult<String> {
 
 /// True if a command's query may use some indexes only.
 pub(super) fn is_filtered(call: &Call<'_>, collection: &str, place: QueryPlace, body: &Map) -> bool {
-    let QueryPlace::Filter(filter) = place else { return false };
     let filters = call.shared.plan_filters.lock();
-    !filters.is_empty()
-        && filters.indexes(&format!("{}.{collection}", call.db), &QueryShape::of(body, filter)).is_some()
+    if filters.is_empty() {
+        return false;
+    }
+    let shape = match place {
+        QueryPlace::Filter(filter) | QueryPlace::WriteFilter(filter) => QueryShape::of(body, filter),
+        QueryPlace::Pipeline => QueryShape::of_pipeline(body),
+        QueryPlace::Statements(field) => match body.elements(field) {
+            Some([Value::Map(statement)]) => QueryShape::of(statement, "q"),
+            _ => return false,
+        },
+        QueryPlace::Nowhere => return false,
+    };
+    filters.indexes(&format!("{}.{collection}", call.db), &shape).is_some()
 }
 
-/// The names of the indexes that a query may use; `None` if it may use all. The query is a field of the body.
-pub(super) fn allowed(
+/// The indexes that a query has to use. As in MongoDB, a filter of `planCacheSetFilter` goes before a hint.
+pub(super) enum Choice {
+    /// The planner's.
+    Any,
+    /// One that the client names.
+    Hint(Hint),
+    /// Those that the filter of its shape allows, by their names.
+    Only(Vec<String>),
+}
+
+/// The indexes for a query that is a field of the body, whose hint and sort are beside it.
+pub(super) fn choice(call: &Call<'_>, collection: &str, body: &Map, query: &str) -> CommandResult<Choice> {
+    of_shape(call, collection, body, || QueryShape::of(body, query))
+}
+
+/// As [`choice`], for the query at the head of a pipeline.
+pub(super) fn choice_of_pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Choice> {
+    of_shape(call, collection, body, || QueryShape::of_pipeline(body))
+}
+
+fn of_shape(
     call: &Call<'_>,
     collection: &str,
     body: &Map,
-    query: &str,
+    shape: impl FnOnce() -> QueryShape,
+) -> CommandResult<Choice> {
+    Ok(match (allowed(call, collection, shape)?, read::hint(body)) {
+        (Some(names), _) => Choice::Only(names),
+        (None, Some(hint)) => Choice::Hint(hint),
+        (None, None) => Choice::Any,
+    })
+}
+
+/// The names of the indexes that a query may use; `None` if it may use all.
+fn allowed(
+    call: &Call<'_>,
+    collection: &str,
+    shape: impl FnOnce() -> QueryShape,
 ) -> CommandResult<Option<Vec<String>>> {
     let filters = call.shared.plan_filters.lock();
     if filters.is_empty() {
         return Ok(None);
     }
-    let shape = QueryShape::of(body, query);
+    let shape = shape();
     let Some(indexes) = filters.indexes(&format!("{}.{collection}", call.db), &shape).map(<[Value]>::to_vec) else {
         return Ok(None);
     };

@@ -2,6 +2,7 @@
 
 use super::Command;
 use super::explain::{only_statement, with_write};
+use super::plan_cache::{Choice, choice};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
@@ -139,7 +140,7 @@ impl Done {
 /// Carries out the statement at a position.
 pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) -> CommandResult<Done> {
     let collection = call.recording(name, at, Done::describe)?;
-    let update = || update(call, &collection, statement, call.body.document("let"));
+    let update = || update(call, name, &collection, statement, call.body.document("let"));
     let plan = if call.is_profiled() { update()?.explain().ok().map(|plan| plan.to_map()) } else { None };
     let done = update()?.run()?;
     // As in MongoDB, a document that takes the place of another one counts as a change, even if both are equal.
@@ -160,9 +161,10 @@ pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) ->
     Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id, changed })
 }
 
-/// The update of one statement.
-pub(super) fn update(
+/// The update of one statement, of a collection that has this name.
+fn update(
     call: &Call<'_>,
+    name: &str,
     collection: &Collection,
     statement: &Map,
     variables: Option<&Map>,
@@ -193,9 +195,11 @@ pub(super) fn update(
     if let Some(collation) = read::collation(statement) {
         update = update.collation(collation);
     }
-    if let Some(hint) = read::hint(statement) {
-        update = update.hint(hint);
-    }
+    update = match choice(call, name, statement, "q")? {
+        Choice::Any => update,
+        Choice::Hint(hint) => update.hint(hint),
+        Choice::Only(names) => update.only_indexes(names),
+    };
     if let Some(variables) = statement.document("c").or(variables) {
         update = update.variables(variables);
     }
@@ -209,7 +213,8 @@ pub(super) fn is_replacement(change: &Map) -> bool {
 }
 
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
-    let (statement, collection) = (only_statement(body, "updates")?, call.collection_called(collection));
-    let plan = update(call, &collection, statement, body.document("let"))?.explain()?;
+    let (statement, name) = (only_statement(body, "updates")?, collection);
+    let collection = call.collection_called(name);
+    let plan = update(call, name, &collection, statement, body.document("let"))?.explain()?;
     Ok(with_write(plan.to_map(), "UPDATE", "nWouldModify"))
 }

@@ -92,7 +92,10 @@ fn profiled(
     entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
     entry.push("client", call.client.address.as_str());
     put_plan(&mut entry, plan, &call.shared.db.collection(namespace));
-    entry.entries.extend(call.counts.take().entries);
+    // Counts of the command itself are those of its part of a plan.
+    for (name, count) in call.counts.take().entries {
+        entry.insert(name.as_str().unwrap_or_default(), count);
+    }
     if let Some(error) = error {
         entry.push("errCode", error.code);
         entry.push("errMsg", error.message.as_str());

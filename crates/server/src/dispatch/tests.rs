@@ -2,6 +2,7 @@
 
 mod codes;
 mod limits;
+mod plans;
 mod power_cuts;
 mod repetitions;
 mod rights;

@@ -497,12 +497,21 @@ fn collections_keep_the_order_of_insertion_if_the_server_is_told_to() {
     let expected = [1, 2, 11, 10];
     assert_eq!(ids(&connection, find()), expected);
     assert_eq!(ids(&connection, doc! {"find": "pets", "sort": {"$natural": -1}}), [10, 11, 2, 1]);
+    // MongoDB's manual of `$natural`: the order is that of the documents on the disk, whatever the filter is.
+    let range = || doc! {"_id": {"$gt": 1}};
+    assert_eq!(ids(&connection, doc! {"find": "pets", "filter": (range()), "sort": {"$natural": 1}}), [2, 11, 10]);
+    assert_eq!(ids(&connection, doc! {"find": "pets", "filter": (range()), "hint": {"$natural": -1}}), [10, 11, 2]);
+    assert_eq!(
+        ids(&connection, doc! {"find": "pets", "filter": {"_id": {"$in": [10, 2]}}, "sort": {"$natural": 1}}),
+        [2, 10]
+    );
     let pipeline = doc! {"aggregate": "pets", "pipeline": [{"$match": {"b": null}}], "cursor": {}};
     assert_eq!(ids(&connection, pipeline), expected);
     assert_eq!(connection.ok("zoo", doc! {"count": "pets"}).integer("n"), Some(4));
     // It is no capped collection, and clients see no option.
     let list = batch(&connection.ok("zoo", doc! {"listCollections": 1}));
     assert_eq!(list[0].document("options"), Some(&Map::new()));
+    assert_eq!(list[0].document("info").and_then(|info| info.get("naturalOrder")), Some(&Value::Bool(true)));
     let reply = connection.run("zoo", doc! {"find": "pets", "tailable": true});
     assert!(!reply.flag("ok"), "{reply}");
     connection.ok("admin", doc! {"fsync": 1});
@@ -516,6 +525,18 @@ fn collections_keep_the_order_of_insertion_if_the_server_is_told_to() {
     let world = World::new();
     let connection = world.connect();
     connection.ok("zoo", doc! {"create": "pets", "naturalOrder": true});
+    // MongoDB's `create` fails with 48 if the collection exists with other options.
+    connection.ok("zoo", doc! {"create": "pets", "naturalOrder": true});
+    connection.ok("zoo", doc! {"create": "plain"});
+    for other in [
+        doc! {"create": "pets"},
+        doc! {"create": "pets", "naturalOrder": false},
+        doc! {"create": "plain", "naturalOrder": true},
+    ] {
+        assert_eq!(connection.run("zoo", other.clone()).integer("code"), Some(48), "{other}");
+    }
+    let view = doc! {"create": "view", "viewOn": "pets", "naturalOrder": true};
+    assert_eq!(connection.run("zoo", view).integer("code"), Some(72));
     for name in ["pets", "others"] {
         connection.ok("zoo", doc! {"insert": name, "documents": [{"_id": 2}, {"_id": 1}]});
     }

@@ -94,11 +94,13 @@ fn the_cursors_of_a_session_end_with_it() {
     let connection = world.connect();
     connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]});
     let find = |session: u8| with(doc! {"find": "pets", "batchSize": 1}, [("lsid", lsid(session))]);
-    let more = |id: i64| doc! {"getMore": id, "collection": "pets", "batchSize": 1};
+    let more = |id: i64, session: u8| {
+        with(doc! {"getMore": id, "collection": "pets", "batchSize": 1}, [("lsid", lsid(session))])
+    };
     let [one, two] = [1, 2].map(|session| cursor_of(&connection.ok("zoo", find(session))));
     end(&connection, 1);
-    connection.fails(43, "zoo", more(one));
-    connection.ok("zoo", more(two));
+    connection.fails(43, "zoo", more(one, 1));
+    connection.ok("zoo", more(two, 2));
 }
 
 #[test]

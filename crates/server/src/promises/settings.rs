@@ -59,6 +59,18 @@ fn the_feature_compatibility_version_is_kept() {
     };
     let world = World::new();
     assert_eq!(version(&world).as_deref(), Some("8.2"));
+    // MongoDB's manual, "setFeatureCompatibilityVersion": the document exists before the first change of the version.
+    let (connection, document) = (world.connect(), doc! {"_id": "featureCompatibilityVersion", "version": "8.2"});
+    let filter = || doc! {"_id": "featureCompatibilityVersion"};
+    for find in [
+        doc! {"find": "system.version", "filter": (filter())},
+        doc! {"aggregate": "system.version", "pipeline": [{"$match": (filter())}], "cursor": {}},
+    ] {
+        assert_eq!(super::batch(&connection.ok("admin", find)), std::slice::from_ref(&document));
+    }
+    assert_eq!(connection.ok("admin", doc! {"count": "system.version"}).integer("n"), Some(1));
+    let list = super::batch(&connection.ok("admin", doc! {"listCollections": 1, "nameOnly": true}));
+    assert_eq!(list, [doc! {"name": "system.version", "type": "collection"}]);
     world.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.0", "confirm": true});
     for later in after_every_end(&world) {
         assert_eq!(version(&later).as_deref(), Some("8.0"));

@@ -235,7 +235,12 @@ impl<R: Read> Blocks<R> {
 
     /// The next document of a block; false at its end.
     fn next(&mut self, document: &mut Vec<u8>) -> std::result::Result<bool, String> {
-        let cut = |error: io::Error| format!("it ends within a block: {error}");
+        let cut = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                "it ends within a block, so it is cut: copy or make the archive again".to_owned()
+            }
+            _ => error.to_string(),
+        };
         let mut head = [0; 4];
         self.fill(&mut head).map_err(cut)?;
         if head == TERMINATOR {

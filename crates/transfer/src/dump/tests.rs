@@ -62,6 +62,32 @@ fn rules_of_many_levels_are_dumped_and_restored() {
     assert!(options(&other).contains("validator"));
 }
 
+/// `mongorestore` creates collections with the options of their dumps; the order is Alluvium's own option.
+#[test]
+fn a_dump_keeps_the_options_of_collections() {
+    let env = Env::in_memory(1);
+    let engine = database_in(env.clone(), "db");
+    let kept = r#"{"clusteredIndex": {"key": {"_id": 1}, "unique": true}, "storageEngine": {"wiredTiger": {}}}"#;
+    let options = CollectionOptions::from_map(&kept.into_map().unwrap()).unwrap();
+    let (ordered, clustered) = (FullName::parse("ordered").unwrap(), FullName::parse("clustered").unwrap());
+    engine.catalog.create(&clustered, options).unwrap();
+    engine.catalog.create(&ordered, CollectionOptions { natural_order: true, ..CollectionOptions::default() }).unwrap();
+    for id in [10, 1, 2] {
+        load(&engine, "ordered", text(format!("{{\"_id\":{id}}}\n"))).run().unwrap();
+    }
+    dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
+    let other = database_in(env.clone(), "other");
+    read(&env, Path::new("dump")).unwrap().restore(&other).run().unwrap();
+    for name in [&ordered, &clustered] {
+        let options = |engine: &EngineHandle| engine.catalog.require(name).unwrap().indexes().options.clone();
+        assert_eq!(options(&other), options(&engine), "{name}");
+    }
+    let snapshot = other.snapshot();
+    let mut documents = Cursor::natural(&other, &ordered, &snapshot).unwrap();
+    let ids: Vec<_> = std::iter::from_fn(|| documents.next()).map(|document| document.unwrap().id().as_i64()).collect();
+    assert_eq!(ids, [Some(10), Some(1), Some(2)]);
+}
+
 #[test]
 fn a_stopped_dump_leaves_nothing_that_looks_whole() {
     let env = Env::in_memory(1);

@@ -6,7 +6,7 @@ use alluvium_collections::error::{Error, Result};
 use alluvium_collections::indexes;
 use alluvium_collections::limits::{CappedLimits, Limits};
 use alluvium_collections::names::FullName;
-use alluvium_collections::options::CollectionOptions;
+use alluvium_collections::options::{CollectionOptions, WITHOUT_EFFECT};
 use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
 use alluvium_query::collation::{Collation, CollationError};
@@ -24,7 +24,8 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator and the collation.
+    /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator, the collation, and
+    /// those of [`Metadata::without_effect`].
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`. Definitions of old versions of
     /// MongoDB are converted: see [`Metadata::converted_indexes`].
@@ -36,6 +37,8 @@ pub struct Metadata {
     pub kind: Option<String>,
     /// The number of documents in the dump; only Alluvium writes it.
     pub documents: Option<u64>,
+    /// The documents keep the order of insertion; only Alluvium writes it.
+    pub natural_order: bool,
 }
 
 impl Metadata {
@@ -65,6 +68,14 @@ impl Metadata {
     /// [`Error::InvalidDocument`] if it has no size.
     pub fn capped(&self) -> Result<Option<CappedLimits>> {
         CappedLimits::from_options(&self.options)
+    }
+
+    /// The options that have no effect and are kept, as `create` keeps them.
+    pub fn without_effect(&self) -> Map {
+        let kept = self.options.iter().filter(|(name, value)| {
+            name.as_str().is_some_and(|name| WITHOUT_EFFECT.contains(&name)) && value.as_map().is_some()
+        });
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`
@@ -152,7 +163,8 @@ impl Metadata {
             _ => Err("an index is not a JSON object".to_owned()),
         };
         let own = map.remove("alluvium");
-        let documents = own.as_ref().and_then(Value::as_map).and_then(|own| own.get("documents"));
+        let own = |name: &str| own.as_ref().and_then(Value::as_map).and_then(|own| own.get(name));
+        let documents = own("documents");
         let mut indexes = indexes.into_iter().map(index).collect::<std::result::Result<Vec<_>, _>>()?;
         let converted = indexes.iter_mut().filter_map(convert_legacy).collect();
         Ok(Self {
@@ -162,6 +174,7 @@ impl Metadata {
             collection: text(map.remove("collectionName")),
             kind: text(map.remove("type")),
             documents: documents.and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+            natural_order: own("naturalOrder") == Some(&Value::Bool(true)),
         })
     }
 
@@ -272,16 +285,19 @@ fn name_of(index: &Map) -> String {
 
 impl Metadata {
     /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the
-    /// indexes that did not exist. A collection that does not exist is created with the collation and the limits of
-    /// the metadata.
+    /// indexes that did not exist. A collection that does not exist is created with the options of the
+    /// metadata, but for the validator.
     ///
     /// # Errors
     /// As for declaring and building an index.
     pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
         // What is not supported is noted by the caller.
         let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
-        if collation.is_some() || capped.is_some() {
-            let options = CollectionOptions { collation, capped, ..CollectionOptions::default() };
+        let default = engine.catalog.default_options(name);
+        let natural_order = self.natural_order || default.natural_order;
+        let without_effect = self.without_effect();
+        if collation.is_some() || capped.is_some() || natural_order || !without_effect.is_empty() {
+            let options = CollectionOptions { collation, capped, natural_order, without_effect, ..default };
             match engine.catalog.create(name, options) {
                 Ok(_) | Err(Error::CollectionExists(_)) => {}
                 Err(error) => return Err(error),

@@ -214,6 +214,7 @@ fn describe(collection: &Collection, count: DocumentCount, indexes: &[IndexStats
             n => format!("about {} entries", text::count(n)),
         };
         let figures = match stats {
+            None if !info.is_built => "not built: kept as a definition".to_owned(),
             // The index was created after the statistics were read.
             None if info.name != "_id_" => "being built".to_owned(),
             None if count.is_exact => text::counted(count.documents, "document"),

@@ -226,27 +226,26 @@ pub(super) fn bounds(
 fn range(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let mut parts = [0i32, 0, 1];
     let errors = [
-        ("start", ErrorCode::Location34443, ErrorCode::Location34444),
-        ("end", ErrorCode::Location34445, ErrorCode::Location34446),
+        ("starting", ErrorCode::Location34443, ErrorCode::Location34444),
+        ("ending", ErrorCode::Location34445, ErrorCode::Location34446),
         ("step", ErrorCode::Location34447, ErrorCode::Location34448),
     ];
     for ((at, part), (what, no_number, no_integer)) in parts.iter_mut().enumerate().zip(errors) {
         let Some(value) = values.get(at) else { continue };
-        let value = value.as_deref();
-        if !value.is_some_and(Value::is_number) {
-            return fail(
-                no_number,
-                format!("the {what} of $range must be a number, this is of type {}", type_of(value)),
-            );
-        }
-        let Some(n) = value.and_then(whole_32) else {
-            return fail(no_integer, format!("the {what} of $range must be an integer of 32 bits"));
+        let Some(number) = value.as_deref().filter(|value| value.is_number()) else {
+            let found = type_of(value.as_deref());
+            return fail(no_number, format!("$range requires a numeric {what} value, found value of type:{found}"));
+        };
+        let Some(n) = whole_32(number) else {
+            let article = if what == "ending" { "an" } else { "a" };
+            let wanted = format!("{article} {what} value that can be represented as a 32-bit integer");
+            return fail(no_integer, format!("$range requires {wanted}, found value: {number}"));
         };
         *part = n;
     }
     let [start, end, step] = parts.map(i64::from);
     if step == 0 {
-        return fail(ErrorCode::Location34449, "the step of $range must not be 0");
+        return fail(ErrorCode::Location34449, "$range requires a non-zero step value");
     }
     let count = ((end - start) as f64 / step as f64).ceil().max(0.0) as usize;
     // An element has at least seven bytes in BSON.

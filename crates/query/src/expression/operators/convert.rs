@@ -236,7 +236,7 @@ fn converted(value: &Value, target: Target, format: Format, order: ByteOrder) ->
         (Target::ObjectId, Value::ObjectId(_)) => Ok(value.clone()),
         (Target::ObjectId, Value::String(text)) => match json::parse_object_id(text) {
             Some(id) => Ok(Value::ObjectId(id)),
-            None => failed(format!("'{}' is not 24 hexadecimal digits", shown(text))),
+            None => no_object_id(text),
         },
         (Target::Binary(subtype), Value::String(text)) => Ok(Value::Binary(binary::from_text(text, subtype, format)?)),
         (Target::Binary(subtype), Value::Binary(binary)) if binary.subtype == subtype => Ok(value.clone()),
@@ -258,8 +258,55 @@ fn failed<T>(problem: impl Into<String>) -> Result<T, ExpressionError> {
     fail(ErrorCode::ConversionFailure, problem)
 }
 
+/// The end of what MongoDB says of a conversion that fails. Programs look for these texts.
+const NO_ERROR_VALUE: &str = "in $convert with no onError value";
+
 fn unsupported<T>(value: &Value, target: Target) -> Result<T, ExpressionError> {
-    failed(format!("a value of type {} cannot be converted to {}", value.type_name(), target.name()))
+    failed(format!("Unsupported conversion from {} to {} {NO_ERROR_VALUE}", value.type_name(), target.name()))
+}
+
+/// The error for a number that does not fit its target.
+fn overflow<T>(number: impl std::fmt::Display) -> Result<T, ExpressionError> {
+    failed(format!("Conversion would overflow target type {NO_ERROR_VALUE}: {number}"))
+}
+
+/// The error for text that is no number.
+fn no_number<T>(text: &str, reason: &str) -> Result<T, ExpressionError> {
+    failed(format!("Failed to parse number '{}' {NO_ERROR_VALUE}: {reason}", shown(text)))
+}
+
+/// Why text is no integer of 64 bits.
+fn no_integer(text: &str) -> &'static str {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    match digits.chars().next() {
+        None if text.is_empty() => "Empty string",
+        Some(first) if first.is_ascii_digit() => match digits.chars().all(|digit| digit.is_ascii_digit()) {
+            true => "Overflow",
+            false => "Did not consume whole string.",
+        },
+        _ => "Did not consume any digits",
+    }
+}
+
+/// The error for text that is no object id.
+fn no_object_id<T>(text: &str) -> Result<T, ExpressionError> {
+    let reason = match text.len() {
+        24 => {
+            let wrong = text.chars().find(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default();
+            format!("Invalid character found in hex string: {wrong}")
+        }
+        len => format!("Invalid string length for parsing to OID, expected 24 but found {len}"),
+    };
+    failed(format!("Failed to parse objectId '{}' {NO_ERROR_VALUE}: {reason}", shown(text)))
+}
+
+/// The error for a double or decimal that has no whole part within 64 bits.
+fn no_whole<T>(is_nan: bool, is_finite: bool, number: impl std::fmt::Display) -> Result<T, ExpressionError> {
+    match (is_nan, is_finite) {
+        (true, _) => failed(format!("Attempt to convert NaN value to integer type {NO_ERROR_VALUE}")),
+        (_, false) => failed(format!("Attempt to convert infinity value to integer type {NO_ERROR_VALUE}")),
+        _ => overflow(number),
+    }
 }
 
 fn to_integer(value: &Value, target: Target) -> Result<Value, ExpressionError> {
@@ -270,22 +317,25 @@ fn to_integer(value: &Value, target: Target) -> Result<Value, ExpressionError> {
         Value::DateTime(millis) if target == Target::Long => *millis,
         Value::Double(Double(x)) => match x.trunc() {
             x if (-TWO_63..TWO_63).contains(&x) => x as i64,
-            _ => return failed(format!("the number {x} does not fit {}", target.name())),
+            _ => return no_whole(x.is_nan(), x.is_finite(), x),
         },
         Value::Decimal(decimal) => match truncated(decimal) {
             Some(n) => n,
-            None => return failed(format!("the number {decimal} does not fit {}", target.name())),
+            None => return no_whole(decimal.is_nan(), decimal.is_finite(), decimal),
         },
         Value::String(text) => match text.parse() {
             Ok(n) => n,
-            Err(_) => return failed(format!("'{}' is not an integer", shown(text))),
+            Err(_) => return no_number(text, no_integer(text)),
         },
         other => return unsupported(other, target),
     };
     match int_or_long(whole) {
         _ if target == Target::Long => Ok(Value::Int64(whole)),
         narrow @ Value::Int32(_) => Ok(narrow),
-        _ => failed(format!("the number {whole} does not fit int")),
+        _ => match value {
+            Value::String(text) => no_number(text, "Overflow"),
+            _ => overflow(whole),
+        },
     }
 }
 
@@ -306,10 +356,11 @@ fn to_double(value: &Value) -> Result<Value, ExpressionError> {
         Value::DateTime(millis) => Ok(Value::from(*millis as f64)),
         Value::String(text) => match text::parse_double(text) {
             Some(x) => Ok(Value::from(x)),
-            None => failed(format!("'{}' is not a number that fits a double", shown(text))),
+            None if text.is_empty() => no_number(text, "Empty string"),
+            None => no_number(text, "Did not consume whole string."),
         },
         Value::Decimal(decimal) => match decimal.to_f64() {
-            x if x.is_infinite() && decimal.is_finite() => failed(format!("the number {decimal} does not fit double")),
+            x if x.is_infinite() && decimal.is_finite() => overflow(decimal),
             x => Ok(Value::from(x)),
         },
         number => match number.as_f64() {
@@ -325,7 +376,8 @@ fn to_decimal(value: &Value) -> Result<Value, ExpressionError> {
         Value::DateTime(millis) => Ok(Value::Decimal(Decimal::from(*millis))),
         Value::String(text) => match text.parse::<Decimal>().map(|exact| (exact.rounded_to_decimal128(), exact)) {
             Ok((decimal, exact)) if is_near(&exact, &decimal) => Ok(Value::Decimal(decimal)),
-            _ => failed(format!("'{}' is not a number that fits a decimal128", shown(text))),
+            _ if text.is_empty() => no_number(text, "Empty string"),
+            _ => no_number(text, "Failed to parse string to decimal"),
         },
         number => match crate::number::decimal(number) {
             Ok(decimal) => Ok(Value::Decimal(decimal)),

@@ -85,23 +85,20 @@ fn source<'v>(
     let beside = match options {
         value if is_nullish(value) => None,
         Some(Value::String(options)) => Some(options.as_str()),
-        other => {
-            let found = super::type_of(other);
-            return fail(ErrorCode::Location51106, format!("the options of {name} must be text, this is {found}"));
+        Some(_) | None => {
+            return fail(ErrorCode::Location51106, format!("{name} needs 'options' to be of type string"));
         }
     };
     let (pattern, own) = match regex {
         value if is_nullish(value) => return Ok(None),
         Some(Value::String(pattern)) => (pattern.as_str(), ""),
         Some(Value::Regex(regex)) => (regex.pattern.as_str(), regex.options.as_str()),
-        other => {
-            let found = super::type_of(other);
-            let problem = format!("the regex of {name} must be text or a regular expression, this is of type {found}");
-            return fail(ErrorCode::Location51105, problem);
+        Some(_) | None => {
+            return fail(ErrorCode::Location51105, format!("{name} needs 'regex' to be of type string or regex"));
         }
     };
     if beside.is_some() && !own.is_empty() {
-        let problem = format!("{name} has options twice: in the regular expression, and beside it");
+        let problem = format!("{name}: found regex option(s) specified in both 'regex' and 'option' fields");
         return fail(ErrorCode::Location51107, problem);
     }
     Ok(Some(Source { pattern, options: beside.unwrap_or(own) }))
@@ -125,10 +122,8 @@ fn regex(
     let input = match given(values, 0) {
         None => None,
         Some(Value::String(text)) => Some(text),
-        Some(other) => {
-            let found = other.type_name();
-            let problem = format!("the input of {} must be text, this is of type {found}", operator.name);
-            return fail(ErrorCode::Location51104, problem);
+        Some(_) => {
+            return fail(ErrorCode::Location51104, format!("{} needs 'input' to be of type string", operator.name));
         }
     };
     let pattern: Cow<'_, Pattern> = match (prepared, source) {

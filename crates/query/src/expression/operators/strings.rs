@@ -221,23 +221,25 @@ fn substring_of_characters(operator: &Operator, values: &[Operand<'_>]) -> Outco
     let text = text_of(operator, given(values, 0))?;
     let number = |at: usize, what: &str, no_number, no_integer| {
         let value = values.get(at).and_then(Option::as_deref);
-        match value.and_then(whole_32) {
-            Some(n) => Ok(n),
-            None if value.is_some_and(Value::is_number) => {
-                fail(no_integer, format!("the {what} of $substrCP must be an integer of 32 bits"))
+        match (value, value.and_then(whole_32)) {
+            (_, Some(n)) => Ok(n),
+            (Some(number), None) if number.is_number() => {
+                let problem = format!("$substrCP: {what} cannot be represented as a 32-bit integral value: {number}");
+                fail(no_integer, problem)
             }
-            None => {
-                fail(no_number, format!("the {what} of $substrCP must be a number, this is of type {}", type_of(value)))
+            _ => {
+                let found = type_of(value);
+                fail(no_number, format!("$substrCP: {what} must be a numeric type (is BSON type {found})"))
             }
         }
     };
-    let start = number(1, "start", ErrorCode::Location34450, ErrorCode::Location34451)?;
+    let start = number(1, "starting index", ErrorCode::Location34450, ErrorCode::Location34451)?;
     let count = number(2, "length", ErrorCode::Location34452, ErrorCode::Location34453)?;
     let Ok(count) = usize::try_from(count) else {
-        return fail(ErrorCode::Location34454, "the length of $substrCP must be at least 0");
+        return fail(ErrorCode::Location34454, "$substrCP: length must be a nonnegative integer.");
     };
     let Ok(start) = usize::try_from(start) else {
-        return fail(ErrorCode::Location34455, "the start of $substrCP must be at least 0");
+        return fail(ErrorCode::Location34455, "$substrCP: the starting index must be nonnegative integer.");
     };
     some(text.chars().skip(start).take(count).collect::<String>())
 }

@@ -125,6 +125,10 @@ pub(super) fn documents(_: &'static str, operand: &Value, context: &Context<'_>,
 /// The name of a collection in the database of the pipeline.
 fn collection<'v>(of: &str, value: &'v Value) -> Result<&'v str> {
     match value {
+        Value::String(name) if name.contains('\0') => {
+            let problem = format!("{of}: namespaces cannot have embedded null characters");
+            refuse(ErrorCode::InvalidNamespace, problem)
+        }
         Value::String(name) => Ok(name),
         Value::Map(_) => refuse(
             ErrorCode::FailedToParse,
@@ -291,7 +295,7 @@ pub(super) fn union_with(
 ) -> Result<()> {
     let level = context.inner()?;
     let (from, stages) = match operand {
-        Value::String(from) => (Some(from.as_str()), None),
+        Value::String(_) => (Some(collection(name, operand)?), None),
         _ => {
             let options = Options::new(name, operand, ErrorCode::FailedToParse)?;
             options.only(&["coll", "pipeline"], ErrorCode::IDLUnknownField)?;
