@@ -4,7 +4,7 @@ use crate::exit::{Failure, Outcome};
 use alluvium::load::Format;
 use std::path::Path;
 
-/// What is done with a file.
+/// Reading or writing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -22,10 +22,10 @@ pub(crate) enum Ending {
     Unknown,
 }
 
-/// What another program made.
+/// The kind of a format of other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A format of data, or of data bases.
+    /// A format of data, or of databases.
     Data,
     /// A compression, with the command that decompresses.
     Packed(&'static str),
