@@ -15,7 +15,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{self, Dump, Restore, RestoreReport, RestoredCollection};
 use alluvium::load::Progress;
-use alluvium::{Error, OnDuplicate, Space};
+use alluvium::{Builder, Error, OnDuplicate, Space};
 use alluvium_env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,10 +99,7 @@ impl Args {
         }
         let stop = Stop::on_signals()?;
         let dump = dump::read(&self.dir).run()?;
-        let mut builder = self.database.creating()?;
-        if let Some(partitions) = self.partitions {
-            builder = builder.partitions(partitions);
-        }
+        let builder = self.builder()?;
         let path = self.database.path();
         let smaller = builder.clone();
         let with_memory = |memory, plain, packed| smaller.clone().memory(memory).new_load_space(path, plain, packed);
@@ -112,7 +109,7 @@ impl Args {
                 dump.check_indexes()?;
             }
             if !self.no_space_check {
-                room(&[], &dump, &with_memory, |plain, packed| builder.new_load_space(path, plain, packed))?;
+                room(&[], &dump, with_memory, |plain, packed| builder.new_load_space(path, plain, packed))?;
             }
         }
         let rejects = self.open_rejects(&env)?;
@@ -134,7 +131,7 @@ impl Args {
             }
             if !self.no_space_check {
                 let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
-                room(&there, &dump, &with_memory, |plain, packed| database.load_space(plain, packed))?;
+                room(&there, &dump, with_memory, |plain, packed| database.load_space(plain, packed))?;
             }
             restore_each(&restore, &dump, &progress, &mut meter)
         })?;
@@ -147,6 +144,15 @@ impl Args {
         }
         out.finish()?;
         skipped(&dump)
+    }
+
+    /// The options for opening the database, which may not exist.
+    fn builder(&self) -> Outcome<Builder> {
+        let builder = self.database.creating()?;
+        Ok(match self.partitions {
+            Some(partitions) => builder.partitions(partitions),
+            None => builder,
+        })
     }
 
     fn open_rejects(&self, env: &Env) -> Outcome<Option<Rejects>> {
