@@ -29,8 +29,8 @@ help:
 
 # Writes ./comments.jsonl and ./demo.alluvium (some 1.5 GB together); DOCS=100000 makes less of it.
 demo:
-	$(CARGO) build --release --locked -p alluvium-cli -p alluvium-workbench
-	$(CARGO) run -q --release --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
+	$(CARGO) build --profile demo --locked -p alluvium-cli -p alluvium-workbench
+	$(CARGO) run -q --profile demo --locked -p alluvium-workbench -- demo $(if $(DOCS),--docs $(DOCS))
 
 install:
 	$(CARGO) install --locked --path crates/cli

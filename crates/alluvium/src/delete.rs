@@ -143,7 +143,7 @@ impl Delete {
         Ok(DeleteResult::new(deleted_count))
     }
 
-    /// Finds the documents without deleting them, and explains the plan and its execution.
+    /// Finds the documents without deleting them, and returns the plan and the figures of its execution.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

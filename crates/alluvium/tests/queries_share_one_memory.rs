@@ -1,6 +1,6 @@
-//! What queries hold together is bounded: each stage, accumulator and function of windows holds as much as it can, alone
-//! and beside others, and ends or continues in files within the memory of all queries. Small queries are not disturbed. So
-//! do expressions with large values on their way, wherever they are evaluated.
+//! The memory of all queries together is bounded. Each stage, accumulator, window function and expression with large
+//! values takes as much memory as it can, alone and beside others; it ends, or continues in files, within the memory of
+//! all queries. Small queries are not disturbed.
 //!
 //! The bytes that the process has allocated are counted, so this is a program of its own.
 
@@ -55,13 +55,13 @@ static ONE_TEST: Mutex<()> = Mutex::new(());
 
 const BUDGET: usize = 32 << 20;
 
-/// What the process may have allocated at any time: 1.5 times the budget, and 200 MB.
+/// The most bytes that the process may have allocated at any time: 1.5 times the budget, and 200 MB.
 const BYTES_MAX: usize = BUDGET / 2 * 3 + 200_000_000;
 
-/// What it may have allocated for one query at a time.
+/// The most bytes that it may have allocated for one query alone.
 const ONE_BYTES_MAX: usize = BUDGET / 2 * 3 + 100_000_000;
 
-/// What may be allocated for the expressions of one query: the share of all queries.
+/// The most bytes for the expressions of one query: the share of all queries.
 const EXPRESSION_BYTES_MAX: usize = 64 << 20;
 
 const DOCUMENTS: usize = 6000;
@@ -294,7 +294,7 @@ fn beside_each_other(db: &Database, all: &[String]) {
     assert_eq!(db.stats().query_bytes, 0, "memory was not returned");
 }
 
-/// Expressions that hold large values on their way to a small one.
+/// Expressions with a small result that hold large values while they are evaluated.
 fn expressions() -> Vec<String> {
     let range = |from: usize, to: usize| format!(r#"{{"$range":[{from},{to}]}}"#);
     let big = range(0, 600_000);

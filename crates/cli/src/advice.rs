@@ -37,6 +37,10 @@ pub(crate) fn of(error: &Error) -> Option<String> {
             "Until then the commands that only read work. If nothing else can be removed from this disk, copy the database to \
              another one: `alluvium checkpoint DB /OTHER/DIR`, then `alluvium restore /OTHER/DIR NEW`."
         }
+        Error::Store(StoreError::NoSpace(_)) if error.to_string().contains("disk_reserve_bytes") => {
+            "Deletes are accepted, and so is `alluvium drop`. A smaller --memory keeps less of the disk free, and --disk-reserve \
+             0 nothing."
+        }
         Error::Store(StoreError::LogTooLarge { needed_bytes, .. }) => {
             return Some(format!("--memory {}M is enough.", needed_bytes.div_ceil(1 << 20)));
         }

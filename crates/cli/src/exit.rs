@@ -162,11 +162,26 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
-/// As [`enough_space`], of an operation that leaves the reserve of the disk free.
-pub(crate) fn enough_space_over_reserve(space: alluvium::Space) -> Outcome {
-    let advice = "--no-space-check starts anyway, and --disk-reserve 0 lets it use the space that is kept free for deletes and \
-                  compactions";
-    space.check().map_err(|error| Failure::explained(error, Some(advice.to_owned())))
+/// Memory budgets that keep less of a disk free than the default does, from the largest.
+const SMALLER_MEMORY: [usize; 5] = [128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20];
+
+/// As [`enough_space`], of an operation that leaves the reserve of the disk free; `with_memory` returns the space that it needs
+/// with another memory budget.
+pub(crate) fn enough_space_over_reserve(
+    space: alluvium::Space,
+    with_memory: impl Fn(usize) -> alluvium::Space,
+) -> Outcome {
+    space.check().map_err(|error| {
+        let less = SMALLER_MEMORY.into_iter().find(|bytes| with_memory(*bytes).is_enough());
+        let memory = less.map_or_else(String::new, |bytes| {
+            format!("--memory {}M needs less space, since it keeps less of the disk free; ", bytes >> 20)
+        });
+        let advice = format!(
+            "{memory}--disk-reserve 0 lets it use the space that is kept free for deletes and compactions, and --no-space-check \
+             starts anyway"
+        );
+        Failure::explained(error, Some(advice))
+    })
 }
 
 /// True for a sort that is invalid whatever the documents are.

@@ -97,28 +97,6 @@ pub(crate) fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Refuses a file whose name has the ending of a format that can be neither `read` nor `written`.
-pub(crate) fn refuse_unsupported(name: &str, done: &str) -> Outcome {
-    let lower = name.to_ascii_lowercase();
-    let kinds = [(".parquet", "Parquet"), (".avro", "Avro"), (".orc", "ORC"), (".xlsx", "Excel")];
-    match kinds.iter().find(|(ending, _)| lower.ends_with(ending)) {
-        Some((_, kind)) => Err(unsupported(name, kind, done)),
-        None => Ok(()),
-    }
-}
-
-/// The error for a file of a format that cannot be `read`, or `written`.
-pub(crate) fn unsupported(name: &str, kind: &str, done: &str) -> Failure {
-    Failure::Usage(match done {
-        "read" => {
-            format!("{name} is a file of {kind}, which is not supported: convert it to CSV or JSON lines first")
-        }
-        _ => format!(
-            "{name} has the ending of {kind}, which cannot be {done}: name it .jsonl, .csv or .bson, or add --format"
-        ),
-    })
-}
-
 /// Opens a stream, as in [`is_stream`].
 #[allow(
     clippy::disallowed_methods,

@@ -14,6 +14,7 @@ mod app;
 mod commands;
 mod config;
 mod context;
+mod endings;
 pub mod exit;
 pub mod files;
 #[doc(hidden)]

@@ -216,7 +216,7 @@ impl Catalog {
         ordered.map(|(name, entry)| (name.clone(), entry.system)).collect()
     }
 
-    /// Drops what a `$out` has left that did not come to its end. Only before the collections are used.
+    /// Drops the collections that interrupted `$out` stages have left. Called before the collections are used.
     pub(crate) fn drop_temporary(&self) -> Result<()> {
         self.list_all().iter().filter(|name| name.is_temporary()).try_for_each(|name| self.drop(name))
     }

@@ -102,8 +102,8 @@ pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
     Ok(key)
 }
 
-/// The key of the record of a write. Beside a document of the largest size it has the result of the write, and so may be
-/// larger than a document of users.
+/// The key of the record of a write. A record has the result of the write, and may have a document of the maximum size
+/// beside it, so it may be larger than a user's document.
 pub(crate) fn record_key(map: &Map) -> Result<Vec<u8>> {
     let key = key_in(map)?;
     check_size(alluvium_document::bson::document_size(map).saturating_sub(RECORD_BYTES))?;

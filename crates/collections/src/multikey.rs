@@ -1,4 +1,4 @@
-//! Records which parts of an index lead through arrays, or have keys that are cut.
+//! Records which parts of an index contain arrays in their paths, or have cut keys.
 
 use crate::error::Result;
 use crate::marks;
@@ -33,8 +33,8 @@ pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewM
         if new >> 32 != 0 {
             marks::FIRST_CUT_KEY.hit();
         }
-        // Other writers rely on the bits that they see, and may be numbered at once: the
-        // description has its number first.
+        // Other writers rely on the bits that they see, and may get their numbers at once. So the description is
+        // written before the bits are set.
         store.describe_trees(&[(*tree, &index.described_with(state.documents, before | marks))])?;
         index.marks.store(before | marks, Ordering::SeqCst);
     }

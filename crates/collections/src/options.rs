@@ -18,7 +18,7 @@ pub struct CollectionOptions {
     /// changes. Two documents whose `_id`s are equal by it alone may be in a collection: an `_id` is compared by its
     /// bytes there.
     pub collation: Option<Collation>,
-    /// How much of it is kept, if it is capped.
+    /// The limits of a capped collection.
     pub capped: Option<CappedLimits>,
     /// Its documents keep the order in which they were inserted, as those of a capped collection do. No option of
     /// MongoDB's: clients do not see it.

@@ -215,7 +215,7 @@ fn collections(engine: &Engine) -> Vec<FullName> {
     names
 }
 
-/// Records the entries per document that a sweep has left.
+/// Records the number of entries per document after a sweep.
 fn record_swept(engine: &Engine, name: &FullName, withheld_by: Option<Seq>) -> Result<()> {
     let store = engine.store();
     let Some(state) = engine.catalog.find(name)? else { return Ok(()) };

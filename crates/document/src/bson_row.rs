@@ -14,7 +14,7 @@ use crate::value::{MAX_DEPTH, Value};
 /// A buffer that encodings share; see [`encode_bson_row`].
 #[derive(Debug, Default)]
 pub struct BsonRowEncoder {
-    /// The elements of the open documents and arrays, by their places in the bytes.
+    /// The elements of the documents and arrays that are not ended yet, as positions in the bytes.
     elements: Vec<Element>,
 }
 

@@ -101,7 +101,8 @@ impl Document {
         Ok(document)
     }
 
-    /// A view of the fields of a row that is not copied, as [`Document::from_row`] makes a document of it. The
+    /// A view of the fields of a row, like the document that [`Document::from_row`] makes, but without copying the row.
+    /// The
     /// buffer takes the value in the key.
     ///
     /// # Errors

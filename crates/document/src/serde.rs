@@ -66,7 +66,7 @@ use std::fmt;
 /// deserializer recognize it. It is the name of a type, so data cannot imitate it.
 const VALUE: &str = "$alluvium::Value";
 
-/// The name of the struct as which serde serializes `std::time::SystemTime`.
+/// Serde serializes `std::time::SystemTime` as a struct with this name.
 const SYSTEM_TIME: &str = "SystemTime";
 
 /// The milliseconds since 1970 of a date.

@@ -1,4 +1,4 @@
-//! A held directory stays the same one, whatever becomes of its name: in memory and on a disk.
+//! A held directory stays the same directory even if its name changes, in memory and on a disk.
 
 #![cfg(not(feature = "shuttle"))]
 
@@ -49,7 +49,7 @@ fn nothing_reaches_another_directory_at_its_path() {
         fs.rename(&db, &old).unwrap();
         fs.create_dir_all(&db.join("p")).unwrap();
         write(fs, &db.join("a"), "second");
-        // Every operation goes to the directory that was moved.
+        // Every operation works on the moved directory.
         assert_eq!(read(&held, &db.join("a")), "first");
         write(&held, &db.join("p/b"), "b");
         held.create_dir_all(&db.join("q/r")).unwrap();

@@ -66,8 +66,7 @@ fn memory() {
     run_all(&FaultFs::new(Arc::new(MemFs::new())), Path::new("/base"));
 }
 
-/// But for locks, which are those of readers, new names of directories, and paths with `..`, which
-/// are no paths in the directory.
+/// Except locks, which are shared here, renames of directories, and paths with `..`, which lead out of the directory.
 #[test]
 fn an_overlay() {
     let fs: Arc<dyn Fs> = Arc::new(MemFs::new());

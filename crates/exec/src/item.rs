@@ -14,8 +14,7 @@ pub const BATCH_BYTES: usize = 1 << 20;
 pub struct Item {
     /// The key of its `_id`, which identifies the document.
     pub key: Key,
-    /// The document, or a document of the values that are needed. `None` if the query needs no
-    /// values.
+    /// The whole document, or one with only the needed values. `None` if the query needs no values.
     pub document: Option<Document>,
     /// True if `document` is the whole document.
     pub whole: bool,

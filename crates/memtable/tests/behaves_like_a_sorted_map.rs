@@ -1,4 +1,4 @@
-//! A memtable answers like a sorted map, growing and frozen.
+//! A memtable returns the same results as a sorted map, while it grows and when it is frozen.
 #![cfg(not(feature = "shuttle"))]
 
 mod common;

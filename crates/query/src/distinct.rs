@@ -22,7 +22,7 @@ use crate::memory::Held;
 /// The most bytes of distinct values, as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
 
-/// The memory of a key in a map beside its bytes.
+/// The memory that a key takes in a map, in addition to its bytes.
 const KEY_BYTES: usize = 64;
 
 /// An error of collecting distinct values, with MongoDB's code for it.

@@ -1,6 +1,6 @@
-//! The power is cut, or the process killed, before every single change that a build makes to the
-//! disk: what is found is no store, or the whole one, and the next build cleans up and ends well.
-//! And whatever operation fails, the build says so and leaves nothing.
+//! The power is cut, or the process is killed, before each change that a build makes to the disk. Then there is no
+//! store, or the complete one, and the next build removes the remains and succeeds. If any operation fails, the build
+//! returns an error and leaves nothing.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn over(fs: Arc<dyn Fs>) -> Env {
 /// Of a build that has ended.
 const AT_ITS_END: &str = "at its end";
 
-/// The disks that cuts during a build leave, and after it, and what was about to happen.
+/// The disks after cuts during a build and after it, each with the operation that would have followed.
 fn cuts(pairs: &Pairs, style: CrashStyle, seed: u64) -> Vec<(MemFs, String)> {
     let mem = Arc::new(MemFs::new());
     let faults = Arc::new(FaultFs::over(mem.clone()));
@@ -112,7 +112,7 @@ fn whatever_operation_fails_nothing_is_left() {
         let fired = faults.fired();
         faults.clear();
         match result {
-            // The last operation makes the name of what is there durable.
+            // The last operation makes the name durable, and all content exists before.
             Err(error) if open(&env, None).is_ok() => {
                 assert!(error.to_string().contains("cannot sync"), "operation {nth}: {error}");
                 holds(&env, &pairs, &format!("operation {nth}"));
@@ -120,7 +120,7 @@ fn whatever_operation_fails_nothing_is_left() {
             }
             Err(Error::Storage(error)) => {
                 assert!(error.is_no_space(), "operation {nth}: {error}");
-                // At most the empty lock file, if the failure came right behind it.
+                // At most the empty lock file remains, if the failure followed its creation.
                 assert!(names(&env).iter().all(|name| name == "LOCK"), "operation {nth}: {:?}", names(&env));
             }
             Err(error) => panic!("operation {nth}: {error}"),

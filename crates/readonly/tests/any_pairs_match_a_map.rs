@@ -1,6 +1,5 @@
-//! Any pairs, in any order, with any options and budgets so small that runs are merged in several
-//! passes: what is read by every index is what a map has, and the place in the input decides which
-//! of two pairs stays.
+//! With any pairs in any order, any options, and budgets so small that runs are merged in several passes, reads by
+//! every index return the content of a map. The position in the input decides which of two pairs with one key is kept.
 
 mod common;
 
@@ -10,7 +9,7 @@ use common::{Model, Pairs, build, get, names, open, walk};
 use proptest::prelude::*;
 use std::ops::Bound;
 
-/// What must be there, and the position of the first pair whose key an earlier one has.
+/// The expected pairs, and the position of the first pair whose key an earlier pair has.
 fn expected(pairs: &Pairs, on_duplicate: OnDuplicate) -> (Model, Option<u64>) {
     let (mut model, mut first) = (Model::new(), None);
     for (position, (key, value)) in (1..).zip(pairs) {

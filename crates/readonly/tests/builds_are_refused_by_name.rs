@@ -1,4 +1,4 @@
-//! What a build or an open cannot do, it says by name, and it changes nothing of others.
+//! A build or an opening that cannot be done returns a named error, and changes no other file.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Whatever byte of a store is changed, and wherever a file is cut: each read is right or a named
-//! error, and `verify` finds it.
+//! If any byte of a store is changed, or a file is cut at any length, each read is right or a named error, and `verify`
+//! finds the damage.
 
 mod common;
 

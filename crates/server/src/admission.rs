@@ -16,7 +16,8 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 pub(crate) enum Lane {
     /// Other requests, when the server executes as many as it may.
     Ordinary,
-    /// Other requests of control only: it is short, and ends or watches others, or keeps the connection.
+    /// Only other requests of control: such a request is short, and ends or watches requests, or keeps the connection
+    /// open.
     Control,
 }
 

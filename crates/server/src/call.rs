@@ -81,7 +81,7 @@ pub(crate) struct Call<'a> {
     pub is_durable: Cell<bool>,
 }
 
-/// A snapshot that a command reads at, and its cluster time.
+/// The snapshot of a command's reads, and its cluster time.
 pub(crate) struct ReadAt {
     /// The snapshot.
     pub snapshot: Snapshot,

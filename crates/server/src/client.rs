@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// The name that the client has given itself, in this request if it is the first one, or in that.
+    /// The name that the client has given itself in its first request, which may be this one.
     pub(crate) fn application(&self, body: &Map) -> Option<String> {
         let name = |metadata: &Map| Some(metadata.document("application")?.text("name")?.to_owned());
         match body.document("client") {

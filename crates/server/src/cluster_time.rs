@@ -47,7 +47,7 @@ struct State {
     number: u64,
     /// Seconds up to this one may be used.
     mark: u32,
-    /// The last seconds that were used. The first time after a start belongs to the first of these.
+    /// The last seconds that were used, and their first batch.
     spans: VecDeque<Span>,
     /// True once the mark was written for the last time.
     is_closed: bool,

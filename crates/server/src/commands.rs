@@ -112,7 +112,7 @@ pub(crate) struct Command {
     pub is_stable: bool,
     /// Whom it waits for before it is executed.
     pub lane: Lane,
-    /// Its class in the latencies of a collection.
+    /// The class under which its latencies are counted in the statistics of a collection.
     pub usage: Use,
     /// The kind of operation that `currentOp` and `system.profile` show.
     pub op: &'static str,

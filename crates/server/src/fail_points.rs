@@ -72,7 +72,7 @@ impl Point {
                 false
             }
             Mode::Skip(_) => true,
-            // The random number is as likely in each part of its range.
+            // The random number is uniform over its range, so its share of the range is a probability.
             Mode::Sometimes(probability) => (rng.next_u64() as f64) < probability * 2f64.powi(64),
         };
         self.entered += i64::from(enters);

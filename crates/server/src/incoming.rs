@@ -28,7 +28,8 @@ const LARGE_OF_STRANGERS: usize = READ_BYTES_MIN;
 pub(crate) const STRANGER_BYTES_MAX: usize = 16 << 10;
 /// How long a message waits for its memory.
 pub(crate) const MEMORY_WAIT: Duration = Duration::from_secs(30);
-/// The time that a message has to arrive while others wait for memory, and the bytes for each further second.
+/// While other messages wait for memory, a message must arrive within this time, and one more second for each of these
+/// bytes.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const ARRIVAL_RATE: u64 = 256 << 10;
 /// The time between two looks whether others wait.

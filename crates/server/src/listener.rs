@@ -35,7 +35,7 @@ use tokio_rustls::server::TlsStream;
 const IO_THREADS: usize = 2;
 /// Threads for housekeeping.
 const BLOCKING_THREADS: usize = 4;
-/// The time between two looks at cursors that were not read.
+/// The time between two searches for cursors that have not been read.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
 /// The pause after an error of accepting, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -272,7 +272,7 @@ impl Account {
 
     /// Gives what is free to those that wait: in their order, where only a principal's own share keeps one back.
     fn grant(self: &Arc<Self>) {
-        // Charges whose requests do not wait any more are dropped after the lock.
+        // Charges whose requests no longer wait are dropped after the lock is released.
         let mut refused = Vec::new();
         let mut state = self.state.lock();
         let mut at = 0;

@@ -86,7 +86,7 @@ impl World {
         Arc::new(self.disk.crash_clone(u64::MAX, CrashStyle::AllLost))
     }
 
-    /// A new server after the end of the process by a signal.
+    /// A new server, on the disk as a process leaves it that is killed now.
     fn after_a_kill(&self) -> Self {
         Self::on(Arc::new(self.disk.kill_clone()), Config::default())
     }

@@ -165,7 +165,7 @@ impl ReplicaSet {
 }
 
 impl Stored {
-    /// A document of `local.replset`: the database that it is of, and the configuration.
+    /// Reads a document of `local.replset`: the identifier of the database that wrote it, and the configuration.
     fn from_map(map: &Map) -> Option<(String, Self)> {
         let database = map.document("alluvium")?.text("database")?.to_owned();
         let name = map.text("_id").filter(|name| !name.is_empty())?.to_owned();

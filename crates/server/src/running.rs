@@ -35,7 +35,8 @@ impl Running {
         }
     }
 
-    /// Forgets the request that has ended: the flag may end what it has left, which is a cursor.
+    /// Forgets the request, which has ended. Its flag stays in use if the request has left a cursor: then it can end
+    /// the cursor.
     pub(crate) fn finish(&self) {
         *self.stop.lock() = None;
         *self.read.lock() = None;

@@ -69,7 +69,7 @@ impl Drop for Taken {
 pub(crate) struct Wish(Arc<AtomicBool>);
 
 impl Wish {
-    /// Goes on on a thread of the connection, if one is free.
+    /// Continues on a thread of the connection's own, if one is free.
     pub(crate) async fn be_granted(&self) {
         let mut has_asked = false;
         std::future::poll_fn(|context| {

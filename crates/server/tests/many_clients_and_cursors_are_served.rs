@@ -132,7 +132,7 @@ fn cursors_that_are_left_make_room_for_others() {
     assert_eq!(batch.and_then(Value::as_array).map(<[Value]>::len), Some(2), "{reply}");
 }
 
-/// A scan under way is at a document of each partition, in a block of a file or copied out of a memtable.
+/// A running scan holds the current document of each partition: in a block of a file, or as a copy from a memtable.
 #[test]
 fn cursors_that_are_left_hold_no_large_documents() {
     const CURSORS: usize = 60;

@@ -84,7 +84,7 @@ impl Writer {
     }
 
     /// Also writes an index file, with an index entry for every `interval` entries (0 counts as 1).
-    /// Data blocks end where one of its intervals does, so a short interval makes small blocks.
+    /// Each data block ends with an interval, so short intervals make small blocks.
     /// Call it before the first entry.
     ///
     /// # Errors

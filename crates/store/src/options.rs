@@ -70,7 +70,7 @@ pub struct Options {
     /// refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
     /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
     /// compactions keep; with the defaults 166 MiB. It is at most a twentieth of the volume, unless
-    /// memtables and two sorted files need more.
+    /// memtables and two sorted files need more; on volumes below 2 GiB these are smaller.
     pub disk_reserve_bytes: Option<u64>,
     /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default:
     /// `None`.
@@ -125,6 +125,16 @@ pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
 const RESERVED_FILES: u64 = 4;
 /// A derived reserve is at most this part of the volume.
 const VOLUME_PARTS: u64 = 20;
+/// Memtables and log are sized as if the memory budget were at most this part of the volume; with the default budget, volumes
+/// from 2 GiB on have the usual sizes.
+const MEMORY_VOLUME_PARTS: u64 = 8;
+/// A sorted file has at most this part of the volume.
+const FILE_VOLUME_PARTS: u64 = 32;
+/// The input of a merge on a small volume has at most this number of sorted files, as by default elsewhere.
+const MERGED_FILES: u64 = 12;
+/// A volume on which memtables and sorted files are fitted has this reserve at least, or half of the volume: the largest batch
+/// is flushed, too.
+const SMALL_RESERVE: u64 = 20 << 20;
 /// A sync ahead of a segment's end is not worth it for fewer bytes.
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
@@ -167,9 +177,27 @@ impl Options {
         Ok(())
     }
 
+    /// The options for a volume of this many bytes: on a small one memtables, log and sorted files are smaller, and so is the
+    /// reserve that they need.
+    pub(crate) fn fitted(mut self, volume_bytes: u64) -> Self {
+        self.tuning.volume_bytes.get_or_insert(volume_bytes);
+        self
+    }
+
+    fn volume_bytes(&self) -> u64 {
+        // A store that is only read writes nothing to the volume.
+        self.tuning.volume_bytes.filter(|_| !self.read_only).unwrap_or(u64::MAX)
+    }
+
+    /// The memory budget from which the sizes of memtables and log derive.
+    fn write_memory_bytes(&self) -> usize {
+        let part = usize::try_from(self.volume_bytes() / MEMORY_VOLUME_PARTS).unwrap_or(usize::MAX);
+        self.memory_bytes.min(part.max(MIN_MEMORY))
+    }
+
     /// The bytes that all memtables, active and sealed, may hold together.
     pub(crate) fn memtable_bytes(&self) -> usize {
-        self.memory_bytes / 5 * 2
+        self.write_memory_bytes() / 5 * 2
     }
 
     /// The bytes of a log record at which callers that can divide their work begin another batch.
@@ -184,12 +212,13 @@ impl Options {
 
     /// The length of a log segment in bytes.
     pub(crate) fn log_segment_bytes(&self) -> u64 {
-        self.segment_bytes.unwrap_or((self.memory_bytes as u64 / 16).clamp(1 << 20, 64 << 20))
+        self.segment_bytes.unwrap_or((self.write_memory_bytes() as u64 / 16).clamp(1 << 20, 64 << 20))
     }
 
     /// The bytes of a sorted file that compaction aims at.
     pub(crate) fn sorted_file_bytes(&self) -> u64 {
-        self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes)
+        let part = (self.volume_bytes() / FILE_VOLUME_PARTS).max(1 << 20);
+        self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes.min(part))
     }
 
     /// The bytes of the disk that new log segments leave free: [`Options::disk_reserve_bytes`], or
@@ -209,7 +238,7 @@ impl Options {
     }
 
     /// As [`Options::disk_reserve`], for a store in a directory: a derived value is at most a
-    /// twentieth of the volume, unless memtables and a merge of two files need more.
+    /// twentieth of the volume, unless memtables and a merge of two files need more. Both are smaller on small volumes.
     ///
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
@@ -217,15 +246,21 @@ impl Options {
     /// assert!(options.disk_reserve_at(&env, "/".as_ref()) <= options.disk_reserve());
     /// ```
     pub fn disk_reserve_at(&self, env: &Env, dir: &Path) -> u64 {
-        let derived = self.disk_reserve();
         match env.fs.capacity_bytes(dir) {
             Ok(capacity) if self.disk_reserve_bytes.is_none() => {
+                let fitted = self.clone().fitted(capacity);
                 // With less, a full disk may accept no deletes, since no flush and no merge finishes.
-                let least = self.memtable_bytes() as u64 + 2 * self.sorted_file_bytes();
-                derived.min((capacity / VOLUME_PARTS).max(least))
+                let small = self.least_reserve().min(SMALL_RESERVE).min(capacity / 2);
+                let least = fitted.least_reserve().max(small);
+                (capacity / VOLUME_PARTS).min(fitted.disk_reserve()).max(least)
             }
-            _ => derived,
+            _ => self.disk_reserve(),
         }
+    }
+
+    /// The bytes that a flush of all memtables and a merge of two files need.
+    fn least_reserve(&self) -> u64 {
+        self.memtable_bytes() as u64 + 2 * self.sorted_file_bytes()
     }
 
     /// The log is synced in the background when more bytes than this are not synced.
@@ -235,7 +270,7 @@ impl Options {
 
     /// The log is cut down by flushing when it exceeds this many bytes.
     pub(crate) fn log_limit_bytes(&self) -> u64 {
-        let usual = (self.memory_bytes as u64 / 2).max(2 * self.log_segment_bytes());
+        let usual = (self.write_memory_bytes() as u64 / 2).max(2 * self.log_segment_bytes());
         self.tuning.log_limit_bytes.unwrap_or(usual)
     }
 
@@ -262,7 +297,12 @@ impl Options {
         // costs some 4%.
         lsm.dictionary_file_bytes = (self.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
         lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;
+        let usual = lsm.target_file_bytes;
         lsm.target_file_bytes = self.sorted_file_bytes();
+        if self.file_bytes.is_none() && lsm.target_file_bytes < usual {
+            lsm.max_job_bytes = MERGED_FILES * lsm.target_file_bytes;
+            lsm.upper_floor_bytes = lsm.target_file_bytes;
+        }
         lsm.direct_io = self.direct_io;
         // Far below the size at which an edit is refused.
         let most = alluvium_codec::limits::FULL_RANGE_BYTES as u64 / 4;

@@ -58,7 +58,7 @@ pub struct Stats {
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
-    /// The age of the oldest snapshot now. Scans and cursors also hold one each.
+    /// The current age of the oldest snapshot. Each scan and cursor also holds a snapshot.
     pub oldest_snapshot_age: Option<Duration>,
     /// The number of the last operation that the oldest snapshot sees now.
     pub oldest_snapshot_seq: Option<u64>,

@@ -280,7 +280,7 @@ impl Trees {
         self.registry.read().drops.range(first).map(|(_, id)| *id).collect()
     }
 
-    /// From now on the keys of these dropped trees may be removed.
+    /// Allows the removal of the keys of these dropped trees.
     pub fn forget(&self, ids: &[TreeId]) {
         let mut registry = self.registry.write();
         for id in ids {

@@ -14,6 +14,9 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tuning {
+    /// The capacity of the volume, to which memtables, log and sorted files are fitted if it is small. By default the
+    /// system reports it.
+    pub volume_bytes: Option<u64>,
     /// A memtable with more bytes of keys and values is sealed; so is the largest one when all
     /// together have twice as many.
     pub memtable_bytes: Option<u64>,

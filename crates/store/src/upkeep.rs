@@ -238,8 +238,8 @@ impl Upkeep {
         }
     }
 
-    /// Errors if waiting for background work is in vain. The failure that a worker has noted may be
-    /// out of date, since there is space again: this thread tries.
+    /// Returns an error if background work cannot finish. The recorded failure of a worker may be out of date because
+    /// there is space again, so this thread tries the work itself.
     fn check_progress(&self) -> Result<()> {
         self.health.check_writable()?;
         let failed = self.failures.last().is_some();

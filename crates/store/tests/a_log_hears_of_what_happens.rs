@@ -1,4 +1,4 @@
-//! Events go to the facade `log`: opening, recovery, flushes, merges, failures, each at its level.
+//! Events are passed to the facade `log`: opening, recovery, flushes, merges and failures, each at its level.
 
 use alluvium_env::Env;
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -62,7 +62,7 @@ fn a_log_hears_of_what_happens() {
     let mut batch = store.batch();
     batch.put(tree, b"key", b"value");
     store.write(batch, Durability::Sync).unwrap();
-    // The power fails: what was not closed is recovered, and a log that is gone is damage.
+    // After a power cut the log is recovered; a missing log is damage.
     let crashed = Arc::new(disk.crash_clone(7, CrashStyle::AllLost));
     drop(store);
     KEPT.0.lock().clear();

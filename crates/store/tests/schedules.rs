@@ -164,8 +164,8 @@ fn a_read_across_a_switch_of_versions_finds_the_newest() {
     });
 }
 
-/// A batch over two partitions is there as a whole at each snapshot, in every way of reading, and
-/// stays as it was.
+/// At each snapshot, a batch over two partitions is present as a whole or not at all, for every kind of read, and does
+/// not change.
 #[test]
 fn a_snapshot_shows_batches_whole_and_never_changes() {
     check("a_snapshot_shows_batches_whole_and_never_changes", 300, || {
@@ -205,8 +205,8 @@ fn a_snapshot_shows_batches_whole_and_never_changes() {
     });
 }
 
-/// Batches get distinct numbers in the order of the log, each is visible when it is acknowledged,
-/// and a memtable that is sealed under them loses none: what a killed process leaves has them all.
+/// Batches get distinct numbers in the order of the log, and each is visible when it is acknowledged. A memtable that
+/// is sealed concurrently loses no batch, also if the process is killed.
 #[test]
 fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     check("every_batch_of_the_queue_is_in_the_log_and_in_a_memtable", 300, || {
@@ -246,8 +246,8 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     });
 }
 
-/// The log fails once: writers in that group, and later ones, get an error; none waits for ever;
-/// what was acknowledged is there, for readers now and after opening again.
+/// The log fails once. Writers in that group and later ones get an error, and none waits for ever. Readers see all
+/// acknowledged writes, now and after the next opening.
 #[test]
 fn a_failed_log_is_reported_to_every_write_in_the_queue() {
     check("a_failed_log_is_reported_to_every_write_in_the_queue", 400, || {
@@ -282,8 +282,8 @@ fn a_failed_log_is_reported_to_every_write_in_the_queue() {
     });
 }
 
-/// A tree is dropped while others write to it: a write that is acknowledged came before the drop,
-/// and nothing of the tree comes back with the one that is made next.
+/// A tree is dropped while other threads write to it. Each acknowledged write came before the drop, and the next tree
+/// has none of the dropped tree's keys.
 #[test]
 fn a_drop_lets_nothing_through() {
     check("a_drop_lets_nothing_through", 300, || {
@@ -357,8 +357,8 @@ fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     });
 }
 
-/// A memtable is sealed while a batch that deletes a range is on its way into it: what is read
-/// while it is flushed knows the range.
+/// A memtable is sealed while a batch that deletes a range is applied to it. Reads during the flush see the deleted
+/// range.
 #[test]
 fn a_range_that_is_deleted_while_its_memtable_is_sealed_hides_its_keys() {
     check("a_range_that_is_deleted_while_its_memtable_is_sealed_hides_its_keys", 600, || {

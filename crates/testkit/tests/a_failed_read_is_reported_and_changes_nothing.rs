@@ -40,7 +40,7 @@ const READS: &[Operation] = &[
     }),
 ];
 
-/// What they answer does not matter, but what the database holds then.
+/// Their results do not matter; the content of the database afterwards does.
 const WRITES: &[Operation] = &[
     ("insert", |db, n| match pets(db).insert_one(format!(r#"{{"_id":{},"u":{}}}"#, IDS + n % 9, n % 80)) {
         Err(error) if error.kind() != ErrorKind::DuplicateKey => Err(error),
@@ -163,7 +163,7 @@ fn each_read(world: &World, options: &Options, (name, run): &Operation, n: u64, 
             }
         };
         let now = whole(&db);
-        // Of many documents, some may have been written by then, each whole.
+        // A write of many documents may have written some of them by then, each completely.
         let partly = || name.ends_with("many") && now.lines().all(|line| before.contains(line) || after.contains(line));
         let holds = now == after || !done && (now == before || partly());
         assert!(holds, "{at}: done {done}\nbefore {before}\nafter {after}\nnow {now}");

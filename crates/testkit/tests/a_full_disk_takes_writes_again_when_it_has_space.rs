@@ -85,7 +85,7 @@ fn with_background_threads_too() {
         assert!(documents.get(0).unwrap().is_some() && documents.get(n as i64 - 1).unwrap().is_some());
         assert!(documents.get(n as i64).unwrap().is_none(), "what was refused is not there");
         world.mem.set_capacity(u64::MAX);
-        // Space is found again by itself, within a look of the workers.
+        // The workers notice the free space at their next check.
         let deadline = std::time::Duration::from_secs(10);
         let clock = alluvium_env::Env::os().clock;
         let started = clock.now();

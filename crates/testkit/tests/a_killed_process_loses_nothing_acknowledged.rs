@@ -35,10 +35,10 @@ const FILE: &str = "a_killed_process_loses_nothing_acknowledged";
 
 type Counts = [u64; CLIENTS];
 
-/// What a victim has reported of a checkpoint.
+/// A checkpoint that a victim (a process that will be killed) has reported.
 struct ReportedCheckpoint {
     name: String,
-    /// What had been acknowledged when it was begun.
+    /// The writes that were acknowledged before it was begun.
     begun: Counts,
     /// And the most that was written when it was done, if it was.
     done: Option<Counts>,
@@ -60,7 +60,7 @@ struct Known {
     kills: u64,
 }
 
-/// Where victims work: what they have left stays there when a test fails.
+/// The directory in which victims work. It is kept if a test fails.
 struct Dir {
     dir: Option<tempfile::TempDir>,
     /// The test, and the seed of its first round.
@@ -185,7 +185,7 @@ impl Known {
         lines.iter().for_each(|line| self.hear(seed, line));
     }
 
-    /// Takes note of a line. What a dying process has begun to print has no end, and counts as not reported.
+    /// Records a line. A line that a dying process has begun and not ended counts as not reported.
     fn hear(&mut self, seed: u64, line: &str) {
         assert!(!line.starts_with("broken"), "seed {seed}: {line}");
         if let Some((words, count)) = line.strip_prefix("rare\t").and_then(|rare| rare.split_once('\t')) {
@@ -203,7 +203,7 @@ impl Known {
         }
     }
 
-    /// What a database shows of each client, which is between these.
+    /// The state of each client in a database, which is between these two.
     fn counts(&self, db: &Database, least: &Counts, most: &Counts, reverse: bool, when: &str) -> Counts {
         let snapshot = db.snapshot();
         let look = TrailView::at(db, &snapshot);
@@ -224,7 +224,7 @@ impl Known {
         found
     }
 
-    /// Opens what is left: all that was acknowledged is there, and at most one more of each for each kill.
+    /// Opens the database: all acknowledged writes are there, and at most one more of each writer for each kill.
     fn check(&mut self, seed: u64, round: u64) {
         let options =
             alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };
@@ -248,8 +248,8 @@ impl Known {
         }
     }
 
-    /// What has the name of a checkpoint is whole, and all that were said to be done are there; the newest is
-    /// restored. Only that is kept.
+    /// Each directory with the name of a checkpoint is complete, and each checkpoint that was reported as done exists.
+    /// The newest is restored, and only that one is kept.
     fn check_checkpoints(&mut self, seed: u64) {
         let dir = self.checkpoints_dir();
         let is_there = |name: &str| dir.join(name).exists();
@@ -260,7 +260,7 @@ impl Known {
                 "seed {seed}: checkpoint {} is not there",
                 reported.name
             );
-            // What is restored is checked on the way.
+            // The restore checks the blocks that it copies.
             if is_there(&reported.name) && newest != Some(at) {
                 let found = backup::check(dir.join(&reported.name)).run();
                 let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", reported.name));
@@ -303,8 +303,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
         let mut rng = fastrand::Rng::with_seed(seed);
         known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false, round % 5 == 1);
         kills += 1;
-        // The process that opens what it left is killed on the way as well: with a log as long as its life was to be
-        // replayed.
+        // The process that opens the database is killed during the opening, too, while it replays a long log.
         for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
             known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true, false);
             kills += 1;

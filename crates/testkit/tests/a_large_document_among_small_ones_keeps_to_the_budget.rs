@@ -1,4 +1,4 @@
-//! Documents of 16 MB among small ones take no more memory than the budget, and the small ones go on.
+//! Documents of 16 MB among small ones take no more memory than the budget, and do not stop the small ones.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -123,7 +123,8 @@ fn a_load_cut_anywhere_resumes_where_it_ended() {
     assert!(seed::replayed().is_some() || beginnings.len() > 3, "{beginnings:?}");
 }
 
-/// Each run ends at the bad record again, and loads what comes before it once; one that skips it goes on behind it.
+/// Each run ends at the bad record again, and the records before it are loaded once. A run that skips it continues
+/// after it.
 #[test]
 fn a_load_that_failed_resumes_with_the_record_that_failed() {
     seed::each("a_load_cut_anywhere_resumes_where_it_ended", 0, 4 * TEXTS.len() as u64, |seed| {

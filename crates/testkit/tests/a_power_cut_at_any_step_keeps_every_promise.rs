@@ -12,8 +12,7 @@ use std::cell::{Cell, RefCell};
 /// Sequences, each run in every durability. Each flushes three times at least, and compacts.
 const SEQUENCES: u64 = 200;
 
-/// The kinds of crash point of which one that is never hit is a failure: the test would prove
-/// less than it says.
+/// The kinds of crash points that must all be hit; otherwise the test would prove less than its name says.
 fn required(durability: Durability) -> Vec<PointKind> {
     use FileKind::{Directory, Lock, Log, Manifest, Sst, Superblock};
     use OpKind::{Allocate, Create, CreateDir, Remove, Rename, SetLen, Sync, SyncDir, Write};

@@ -1,5 +1,5 @@
-//! What a run does follows from its seed alone: the same changes of the same files, in the same order, also of several
-//! threads under the seeded scheduler. Without that, a failure could not be repeated by its seed.
+//! The seed alone determines a run: the same files are changed in the same way and order, also by several threads under
+//! the seeded scheduler. Otherwise a failure could not be repeated by its seed.
 
 #![allow(clippy::disallowed_types)]
 

@@ -41,8 +41,8 @@ fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
     (if rng.bool() { fault.from_then_on() } else { fault }, reads)
 }
 
-/// A client on a good disk, then with a fault, then on a good one again. Counts what it met. A sequence that fails is
-/// cut down.
+/// Runs a client on a good disk, then on one with a fault, then on a good one again, and counts the faults. A failing
+/// sequence is shortened.
 fn one(seed: u64, count: &dyn Fn(String)) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let good = rng.u32(0..14);

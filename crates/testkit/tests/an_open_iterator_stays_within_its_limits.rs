@@ -55,7 +55,8 @@ fn space_is_given_back_when_it_is_closed() {
     for round in 1..6 {
         rewrite(&db, &documents, round);
         let now = on_disk(&world);
-        // What it reads, what is current, and what a merge has not met yet: not one more for each round.
+        // The files that it reads, the current files, and the files that no merge has reached yet: the number does not
+        // grow with the rounds.
         assert!(now < one * 4, "round {round}: {now} bytes, {one} at first");
     }
     for found in open {

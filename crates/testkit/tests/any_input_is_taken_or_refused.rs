@@ -1,5 +1,5 @@
-//! What fuzzers drive, over the corpora and over inputs made from them, the same ones each time: a parser refuses an
-//! input, or keeps what it took. `ALLUVIUM_TARGET` runs one target alone.
+//! Runs the targets of the fuzzers over their corpora and over inputs made from these, the same ones each time. A
+//! parser refuses an input, or keeps what it has accepted. `ALLUVIUM_TARGET` runs one target alone.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{fuzz, seed};
@@ -52,7 +52,7 @@ fn makes_a_database(target: &str) -> bool {
     THEY.contains(&target)
 }
 
-/// Runs an input. No thread may panic, also where the library makes an error of that.
+/// Runs an input. No thread may panic, even if the library would turn the panic into an error.
 fn run(target: &str, input: &[u8]) {
     static PANICS: AtomicUsize = AtomicUsize::new(0);
     static COUNT: Once = Once::new();
@@ -93,7 +93,7 @@ fn any_input_is_taken_or_refused() {
     seed::tally("fuzz executions", executions.get());
 }
 
-/// What is printed for an input that fails runs that input: of one target, whatever the seed, and never nothing.
+/// The command that is printed for a failing input runs exactly that input of that target, for any seed.
 #[test]
 fn a_seed_and_a_target_run_one_input() {
     let replay = |target: &str| {

@@ -5,7 +5,8 @@ use alluvium_env::mark::Mark;
 use alluvium_testkit::runner::counts;
 use alluvium_testkit::{Mix, Runner, seed, sequence};
 
-/// What the usual sequences meet: if one is never met, they prove less than they say.
+/// The rare states that the usual sequences reach. If one is never reached, the sequences prove less than their names
+/// say.
 static MET: [&Mark; 14] = [
     &alluvium_store::marks::SNAPSHOT_TOO_OLD,
     &alluvium_store::marks::SNAPSHOT_TOO_LARGE,

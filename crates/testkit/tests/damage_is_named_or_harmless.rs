@@ -187,7 +187,7 @@ fn cut(made: &Specimen, path: &Path, at: u64) -> World {
     disk
 }
 
-/// What was in the log is lost write by write, and never in any other order.
+/// The writes in the log are lost from the newest to the oldest, and in no other order.
 #[test]
 fn a_log_cut_at_every_byte_after_a_kill() {
     let made = damage::small(Compression::None, false, 1);

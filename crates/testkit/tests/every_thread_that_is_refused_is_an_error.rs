@@ -1,5 +1,5 @@
-//! The system refuses threads: whatever needs one succeeds with fewer, or returns an error. Nothing waits for a thread that
-//! was never started, and afterwards everything works.
+//! If the system refuses threads, each operation succeeds with fewer, or returns an error. No operation waits for a
+//! thread that was never started, and later operations work.
 
 use alluvium::kv::Options;
 use alluvium::load::{Input, OnDuplicate};

@@ -12,7 +12,7 @@ fn few_descriptors_suffice_for_many_files() {
     };
     let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "many_files", megabytes, Some(limit));
     assert!(figures.files > limit, "{figures:?}");
-    // Less than half of them are for sorted files, and the rest for whatever else the process does.
+    // Less than half of them are for sorted files; the rest is for other uses of the process.
     assert!(figures.descriptors < limit * 4 / 5, "{figures:?}");
     figures.check_memory(115);
 }

@@ -1,6 +1,6 @@
 //! Whole databases of every format version since the first, closed and killed, open with this build on
-//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to. So are
-//! checkpoints restored, dumps, read-only stores read, and loads that were cut short go on.
+//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to.
+//! Checkpoints and dumps of these versions are restored, read-only stores are read, and interrupted loads continue.
 
 // They are copied with the real file system.
 #![allow(clippy::disallowed_methods)]

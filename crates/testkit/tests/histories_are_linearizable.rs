@@ -42,8 +42,8 @@ fn long_ones() {
     histories("long_ones", 6, LONG);
 }
 
-/// `ALLUVIUM_HISTORY` is a file that a failure has left: whether its history is still not explained. Without it: what
-/// is written to such a file is read back as it was.
+/// With `ALLUVIUM_HISTORY`, a file that a failure has written, checks whether its history is still unexplained. Without
+/// it, checks that such a file is read back unchanged.
 #[test]
 #[allow(clippy::disallowed_methods)]
 fn a_history_in_a_file() {

@@ -27,7 +27,7 @@ fn histories_hold_under_any_schedule() {
     });
 }
 
-/// All files below a directory, with what is in them, as one number.
+/// A hash of all files below a directory, with their contents.
 fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
     let mut entries = env.fs.list(dir).unwrap();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -43,7 +43,7 @@ fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
     })
 }
 
-/// Three clients and background threads; what is on the disk when they are done.
+/// Runs three clients and background threads, and returns the content of the disk afterwards.
 fn clients(seed: u64) -> u64 {
     let world = World::over(MemFs::new(), seed);
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -70,7 +70,7 @@ fn clients(seed: u64) -> u64 {
 }
 
 /// Those of each schedule of a seed.
-// A lock outside of the scheduler: taking it is no step.
+// A lock outside of the scheduler: acquiring it is not a step.
 #[allow(clippy::disallowed_types)]
 fn digests(seed: u64) -> Vec<u64> {
     let found: Arc<std::sync::Mutex<Vec<u64>>> = Arc::default();

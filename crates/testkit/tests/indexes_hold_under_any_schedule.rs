@@ -1,5 +1,5 @@
-//! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules: what an index
-//! leads to is what the documents yield, at every snapshot that it serves. Run with `--features shuttle`.
+//! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules: at every snapshot
+//! that it serves, an index leads to exactly the documents that yield its keys. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::backup;
@@ -43,7 +43,7 @@ fn healthy(db: &Database) {
     check_now(db).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
-/// True if an index serves a snapshot: else there is no such index, or none yet.
+/// True if the index serves the snapshot; false if it does not exist, or not yet.
 fn serves(pets: &Collection, snapshot: &Snapshot, definition: &Definition) -> bool {
     match pets.index_entries(snapshot, definition.name(), false) {
         Ok(_) => true,
@@ -64,7 +64,7 @@ fn look(db: &Database, pets: &Collection, definition: &Definition) {
     let documents: Vec<Map> = documents.map(|document| document.unwrap().to_map().unwrap()).collect();
     match check_at(pets, definition, &snapshot, documents.iter()) {
         Ok(()) => {}
-        // Dropped concurrently. An index made later serves no older snapshot.
+        // An index that is dropped concurrently. An index that is created later does not serve older snapshots.
         Err(_) if !serves(pets, &snapshot, definition) => {}
         Err(what) => panic!("{what}"),
     }
@@ -78,7 +78,7 @@ fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique
     schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 300, || {
         let (_world, db, pets) = open();
         let build = pets.create_index(UNIQUE.0).options(UNIQUE.1).start().unwrap();
-        // Pairs of documents that take turns with a key. The entry of who had it before is there still.
+        // Pairs of documents that take turns with a key. The entry of the previous holder still exists.
         let turn = move |db: &Database, pets: &Collection, turn: i32| {
             let mut batch = db.write_batch();
             for pair in 0..12 {
@@ -171,8 +171,8 @@ fn a_build_among_writers_misses_nothing() {
         }
         let (again, flushed) = (pets.clone(), db.clone());
         threads.push(thread(move || {
-            // Once the index is declared, as it was: the entry that the build makes is in a file under a higher
-            // number, too.
+            // Once the index is declared, the document is written again with the same content: then the entry of the
+            // build is also in a file under a higher number.
             let declared = || again.indexes().is_ok_and(|all| all.len() > 1);
             (0..1000).take_while(|_| !declared()).for_each(|_| alluvium_env::thread::yield_now());
             again.put(3, r#"{"k":3,"n":0}"#).unwrap();
@@ -225,7 +225,7 @@ fn indexes_come_and_go_among_writers() {
             look(&files, &looked, &definition(K.0, K.1));
             files.store().run_pending().unwrap();
         }));
-        // Dropped while it was being built, either of them.
+        // Either index may be dropped while it is built.
         for _ in 0..2 {
             match pets.create_index(K.0).run() {
                 Ok(_) => {}
@@ -295,7 +295,7 @@ fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
                 into.lock().push(disk);
             }
         })));
-        // Writers do not wait for the log: what the build reads may be lost.
+        // Writers do not wait for the log, so documents that the build reads may be lost.
         let writer = pets.clone();
         let writer = thread(move || {
             for k in 1..12 {

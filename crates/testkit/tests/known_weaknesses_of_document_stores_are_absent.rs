@@ -24,7 +24,7 @@ fn open(world: &World) -> Database {
     world.open(&options()).unwrap()
 }
 
-/// A document with a number, and what it reads as.
+/// A document with a number, and the document that is read back.
 fn numbered(n: u32) -> (i32, Map) {
     (n as i32, map_of(&format!(r#"{{"n":{n},"text":"number {n}"}}"#)))
 }
@@ -90,7 +90,7 @@ fn killed_with_9_left_over_temporary_files_and_could_not_be_opened_again() {
     assert!(kills.load(Ordering::SeqCst) > 40);
 }
 
-/// Where the last group of the log ends: the rest of the file is preallocated zeros.
+/// The end of the last group of the log; the rest of the file is preallocated zeros.
 fn end_of_log(world: &World) -> (PathBuf, u64) {
     let log = files(&*world.env.fs, Path::new("db/wal")).pop().unwrap();
     let file = world.env.fs.open(&log, OpenMode::Read).unwrap();
@@ -117,7 +117,7 @@ fn a_wal_cut_by_1_or_3_bytes_makes_open_fail_and_recovers_nothing() {
     }
 }
 
-/// After a clean close a missing tail is no crash: it is damage, named, and skipped on demand.
+/// After a clean close, a missing tail is not the result of a crash: it is reported as damage, and skipped on request.
 #[test]
 fn a_wal_cut_by_1_or_3_bytes_after_a_clean_close_is_named() {
     for cut in [1, 3] {

@@ -1,5 +1,5 @@
-//! Lines of many megabytes are loaded by several threads, and sorted by keys as long, within the
-//! budget and a few copies of a line; with few descriptors.
+//! Lines of many megabytes are loaded by several threads, and sorted by keys of that length. Memory stays within the
+//! budget and a few copies of a line, and few descriptors are open.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

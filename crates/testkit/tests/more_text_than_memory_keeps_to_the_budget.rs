@@ -1,5 +1,5 @@
-//! Many times as much text as there is memory: written, read, changed, asked for and sorted, the database keeps to its
-//! budget, by its own account and by the kernel's. `ALLUVIUM_SECONDS=1200` does that with some 10 GB.
+//! While text of many times the memory budget is written, read, changed, queried and sorted, the database stays within
+//! the budget, by its own account and by the kernel's. `ALLUVIUM_SECONDS=1200` uses some 10 GB.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

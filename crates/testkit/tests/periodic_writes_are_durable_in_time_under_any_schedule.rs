@@ -1,7 +1,7 @@
-//! What a power cut may take of periodic writes: those of the last interval and sync, and of these no more than three
-//! intervals' worth, however long a sync takes. In simulated time, on a disk that takes writes at once and whose
-//! syncs make durable what was written when they end (where that is what was written when they began, it is one sync
-//! more); run with `--features shuttle`.
+//! A power cut may take the periodic writes of the last interval and sync, and of these no more than three intervals'
+//! worth, however long a sync takes. Time is simulated. The disk accepts writes at once, and a sync makes durable
+//! everything that is written when it ends. (On a disk whose syncs make durable only what was written when they began,
+//! one sync more may be lost.) Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::fault::{FaultFs, Op, OpKind};
@@ -109,7 +109,7 @@ fn cut(world: &World, seed: u64) {
     }
 }
 
-/// What is lost of what was acknowledged before a cut is young, and little.
+/// The acknowledged writes that a power cut takes are recent and few.
 fn check(world: &World, after: Arc<MemFs>, acknowledged: &[(Duration, u64)], now: Duration) {
     let options = Options { background: false, ..Options::default() };
     let store = Store::open(env_of(after, world.clock.clone(), 1), Path::new("db"), options).unwrap();

@@ -1,5 +1,5 @@
-//! Whatever bytes are changed, cut off or gone: a document whose blocks and groups are whole is in the repaired
-//! database as it was, and what is not there is listed by place. The place of everything is read from the whole
+//! After any bytes are changed, cut off or removed, each document whose blocks and groups are intact is in the repaired
+//! database, unchanged, and each missing one is listed with its place. The test reads the places from the undamaged
 //! files, block by block.
 
 use alluvium::repair::{self, RepairReport};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 type Documents = BTreeMap<i64, Map>;
 
-/// A database, the places of everything in it, what it holds, and what was deleted.
+/// A database, the places of all its content, its documents, and the deleted ones.
 struct Made {
     disk: World,
     places: Places,
@@ -112,26 +112,27 @@ impl Check<'_> {
         self.made.places.chain(&self.made.key(id)).iter().find(|version| self.is_hit(version))
     }
 
-    /// True if the report says where a version was that is lost.
+    /// True if the report has the place of a lost version.
     fn is_listed(&self, key: &[u8], version: &Version) -> bool {
         let unit = &version.unit;
         if !unit.of_log {
             return self.report.losses.iter().filter(|loss| loss.entries && loss.path == unit.path).any(|loss| {
                 let flipped = |case: &Case| case.path == unit.path && matches!(case.damage, Damage::Flip(..));
                 let overlaps = loss.offset < unit.to && unit.from < loss.offset + loss.bytes;
-                // Of a file that was cut, only what is left has a place.
+                // In a file that was cut, only the remaining part has places.
                 let there = overlaps || !self.hits.iter().any(flipped);
                 there && loss.from.as_slice() <= key && loss.to.as_deref().is_none_or(|to| key <= to)
             }) || self.has_vanished(version);
         }
-        // The last group of a log that was not closed may be a torn one, and what follows a segment is unknown.
+        // The last group of a log that was not closed may be torn, and it is unknown whether another segment followed.
         let name = unit.path.file_name().unwrap().to_string_lossy();
         let noted = || !self.made.closed && self.report.notes.iter().any(|note| note.contains(&*name));
         let lost = |lost: &repair::LostNumbers| (lost.first..=lost.last).contains(&version.seq);
         self.report.lost_numbers.iter().any(lost) || noted() || self.is_unseen_end(version)
     }
 
-    /// True if the file is gone, and the manifest that names it is unusable: the report says that this is unknown.
+    /// True if the file is missing and the manifest that names it is unusable: then the report lists the loss as
+    /// unknown.
     fn has_vanished(&self, version: &Version) -> bool {
         let (path, partition) = (&version.unit.path, version.unit.path.parent().unwrap().display().to_string());
         let gone = self.hits.iter().any(|case| case.path == *path && matches!(case.damage, Damage::Remove));
@@ -139,7 +140,8 @@ impl Check<'_> {
         gone && self.report.notes.iter().any(said)
     }
 
-    /// True for what stood in the last segment of the log, if that is gone: nothing else says that it was there.
+    /// True for a write that was only in the last segment of the log, if that segment is missing: nothing else shows
+    /// that the write existed.
     fn is_unseen_end(&self, version: &Version) -> bool {
         let last = self.made.places.units().filter(|unit| unit.of_log).map(|unit| &unit.path).max();
         let gone = |case: &Case| case.path == version.unit.path && !matches!(case.damage, Damage::Flip(..));
@@ -239,7 +241,7 @@ fn repair_saves_every_intact_document() {
             let cases = all(made, seed);
             repairs += cases.len() as u64 + SEVERAL;
             cases.iter().for_each(|case| add(check(made, std::slice::from_ref(case))));
-            // A file is gone, and the log has a gap: what the log still has is used.
+            // A file is missing, and the log has a gap: the rest of the log is used.
             let mut rng = fastrand::Rng::with_seed(seed);
             let gone = |case: &&Case| matches!(case.damage, Damage::Remove) && kind_of(&case.path) == "sst";
             let of_log: Vec<&Case> = cases.iter().filter(|case| kind_of(&case.path).ends_with("log")).collect();

@@ -82,7 +82,7 @@ fn deleted_ranges_are_passed_over_whole() {
     }
     db.wait_for_compaction().unwrap();
     let store = db.store();
-    // The collection's documents are the tree of the highest id.
+    // The tree with the highest id has the collection's documents.
     let documents = store.trees().into_iter().map(|(tree, _)| tree).max().unwrap();
     let bounds: Vec<Vec<u8>> = [10, count - 10]
         .iter()

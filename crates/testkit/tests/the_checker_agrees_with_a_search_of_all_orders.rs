@@ -1,5 +1,5 @@
-//! The checker of histories is right: of random histories of a few calls, some with an answer altered, it says what
-//! trying all orders of the calls says.
+//! The checker of histories is correct: for random histories of a few calls, some with a changed reply, it gives the
+//! same result as a search of all orders.
 
 use alluvium_testkit::concurrency::histories::checker::{Call, check};
 use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Docs, Write, apply};
@@ -77,7 +77,7 @@ fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     }
     let mut calls: Vec<Call> = calls.into_iter().map(|(_, _, call)| call).collect();
     if calls.len() < 6 && rng.bool() {
-        // A crash, after which all of it is there, or only what was there at some moment.
+        // A crash, after which all calls are there, or only those up to some moment.
         let from = calls.iter().filter(|call| call.durable).map(|call| call.from).max().unwrap_or(0);
         let found = if rng.bool() { docs } else { states[rng.usize(0..states.len())].clone() };
         calls.push(Call { recovery: true, ..call(Act::All, from, Some((u64::MAX, Answer::Many(found)))) });

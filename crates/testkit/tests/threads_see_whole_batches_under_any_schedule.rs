@@ -29,7 +29,7 @@ impl Crowd {
         }
     }
 
-    /// What is seen of each writer is whole, and not older than what it had acknowledged.
+    /// Readers see whole batches of each writer, and none of its acknowledged batches is missing.
     fn look(look: &TrailView, acknowledged: &[u64], reverse: bool) -> Vec<u64> {
         let whole = |writer| look.whole(writer, reverse).unwrap_or_else(|broken| panic!("{broken}"));
         let found: Vec<u64> = (0..WRITERS).map(whole).collect();
@@ -124,7 +124,7 @@ fn a_collection_that_is_renamed_has_one_name() {
     });
 }
 
-/// Folds use the shapes of who writes, whatever a snapshot of the moment of the creation knows.
+/// Folds use the writer's shapes, even if a snapshot taken during the creation does not have them.
 #[test]
 fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
     let name = "deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read";

@@ -1,5 +1,5 @@
-//! Writers want ten times as much as the disk can do: they get what it can do, every second, and memory keeps to the
-//! budget. Simulated time; run with `--features shuttle`.
+//! Writers offer ten times the rate of the disk. Their rate in each second is that of the disk, and memory stays within
+//! the budget. Time is simulated; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_testkit::pressure::overload::{self, Load};

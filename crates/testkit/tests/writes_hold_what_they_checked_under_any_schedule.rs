@@ -1,5 +1,5 @@
-//! A write that depends on what a document is takes effect only if the document still is that: expiry, deletes and
-//! updates by filter, and inserts, under many schedules. Run with `--features shuttle`.
+//! A write that depends on the content of a document takes effect only if the content is still the same: expiry,
+//! deletes and updates by filter, and inserts, under many schedules. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::{Collection, Database, ErrorKind, Map, Value};

@@ -38,7 +38,8 @@ impl Packing {
     /// assert_eq!(Packing::of_name("pets.jsonl".as_ref()), Packing::Plain);
     /// ```
     pub fn of_name(name: &Path) -> Self {
-        match name.extension().and_then(|extension| extension.to_str()) {
+        let extension = name.extension().unwrap_or_default().to_ascii_lowercase();
+        match extension.to_str() {
             Some("gz") => Self::Gzip,
             Some("zst" | "zstd") => Self::Zstd,
             _ => Self::Plain,

@@ -151,7 +151,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// The path of the list of a `time` chart in the record.
+    /// The path, in the record of a trial, of the list that a `time` chart shows.
     pub fn list(&self) -> &str {
         self.list.as_deref().unwrap_or("outcome.samples")
     }

@@ -100,8 +100,8 @@ impl<T> Collection<T> {
         self.convert_to_capped_within(limits, Duration::ZERO, Arc::default())
     }
 
-    /// As [`Collection::convert_to_capped`], within a time; zero is no limit. If the time is over, or `stop` is set to
-    /// true, before the order of the documents is made, the collection is unchanged.
+    /// As [`Collection::convert_to_capped`], with a time limit; zero means none. If the time ends, or `stop` is set to
+    /// true, before the order of the documents is complete, the collection is unchanged.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -1,4 +1,4 @@
-//! Where no collation is named, strings compare by that of the collection, or of the view.
+//! A query without a collation compares strings by the collation of the collection or view.
 
 use alluvium::{Collection, Database, Document, Map, Value, dump};
 
@@ -66,7 +66,7 @@ fn writes_by_filter_compare_by_it() {
     assert!(pets.find_one_and_delete(r#"{"name": "RÉX"}"#).run().unwrap().is_some());
     assert_eq!(pets.delete_many(r#"{"name": "REX"}"#).run().unwrap().deleted_count, 2);
     assert_eq!(count(&db, "pets", "{}"), 1);
-    // Also where nothing is read in other collections.
+    // This holds even if nothing is read in other collections.
     pets.update_blind(4, r#"{"$min": {"name": "ADA"}, "$inc": {"age": 1}}"#).unwrap();
     let ada = pets.get(4).unwrap().unwrap().to_map().unwrap();
     assert_eq!((ada.get("name"), ada.get("age")), (Some(&Value::from("ada")), Some(&Value::from(4))));
@@ -93,7 +93,7 @@ fn indexes_inherit_it() {
     assert_eq!(collations, [true, true, false]);
 }
 
-/// A query of one `_id` and nothing else is not parsed, where the result is the same.
+/// A query by `_id` alone is not parsed if the result is the same without that.
 #[test]
 fn an_id_is_found_by_it() {
     let db = Database::in_memory().unwrap();

@@ -12,7 +12,7 @@ fn open(env: &alluvium_env::Env, batch: Option<usize>, at_a_time: usize) -> Data
 #[test]
 fn the_others_expire() {
     let env = alluvium_env::Env::in_memory(1);
-    // These documents exceed what a batch may have later.
+    // These documents are larger than the later limit of a batch.
     let db = open(&env, None, 1 << 20);
     let c = db.collection("c");
     c.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();

@@ -20,7 +20,7 @@ fn a_load_keeps_unique_keys() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":5}"#).unwrap();
-    // The first is kept, and its key exists already.
+    // The first document is kept, and its key exists already.
     let twice = "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n";
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Error] {
         let error = load(&pets, twice, on_duplicate).unwrap_err();
@@ -32,7 +32,7 @@ fn a_load_keeps_unique_keys() {
     let error = load(&pets, ends, OnDuplicate::Skip).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
     assert_eq!(pets.count().unwrap(), 1);
-    // The first is kept, and only the other document has a key that exists.
+    // The first document is kept; only the other one has a key that exists.
     let other = "{\"_id\":2,\"u\":7}\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":8}\n";
     assert_eq!(load(&pets, other, OnDuplicate::Skip).unwrap(), 2);
     // The last is kept.

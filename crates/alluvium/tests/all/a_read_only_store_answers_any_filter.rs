@@ -202,7 +202,7 @@ fn other_collections_and_writes_are_refused_by_name() {
             "{text}"
         );
     }
-    // Also where no document would be looked up.
+    // This holds even if no document would be looked up.
     assert!(matches!(refused(&format!("[{{\"$match\": {{\"_id\": -1}}}}, {lookup}]")), Error::OnlyCollection { .. }));
     for stages in [r#"[{"$collStats": {"count": {}}}]"#, r#"[{"$indexStats": {}}]"#] {
         let error = refused(stages);
@@ -243,7 +243,7 @@ fn what_exceeds_memory_is_refused_with_mongodbs_code() {
         let error = lines_or_error(store.aggregate(stages).allow_disk_use(false).run()).unwrap_err();
         assert!(is_of_memory(&error), "{error}");
     }
-    // What is returned first, and what fits, is not.
+    // A sort with a small limit, and a sort that fits the memory, are not refused.
     assert_eq!(lines_or_error(store.find("{}").sort(r#"{"text": -1}"#).limit(3).run()).unwrap(), 3);
     let larger = open(&env, 16 << 20);
     assert_eq!(lines_or_error(larger.find("{}").sort(r#"{"text": -1}"#).run()).unwrap(), 600);

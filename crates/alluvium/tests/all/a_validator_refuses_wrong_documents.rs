@@ -62,7 +62,7 @@ fn every_write_is_checked() {
         assert_eq!(c.get(1).unwrap().unwrap().to_string(), before);
         assert_eq!(c.get(2).unwrap().unwrap().to_string(), wide);
     }
-    // What the validator allows is written as ever.
+    // Documents that the validator allows are written as before.
     c.update_blind(2, r#"{"$inc":{"n":1}}"#).unwrap();
     assert_eq!(c.find(r#"{"n":6}"#).count().unwrap(), 1);
     assert_eq!(c.delete_one(r#"{"_id":1}"#).run().unwrap().deleted_count, 1);

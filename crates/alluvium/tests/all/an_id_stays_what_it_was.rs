@@ -19,7 +19,7 @@ fn no_change_gives_a_document_another_id() {
         let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
         let c = db.collection("c");
         index.map(|keys| c.create_index(keys).run().unwrap());
-        // Repeated so often that documents of this form get a shape.
+        // Repeated until documents of this form get a shape.
         for (id, ..) in ids().into_iter().cycle().take(16) {
             c.put(id, r#"{"n": 1}"#).unwrap();
         }

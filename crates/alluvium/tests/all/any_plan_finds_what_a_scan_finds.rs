@@ -1,5 +1,5 @@
-//! Whatever indexes exist, whichever is used, and whatever was written blind before: a query
-//! returns the documents that the filter matches, in order, each once.
+//! With any indexes, any choice among them, and any earlier blind writes, a query returns the documents that the filter
+//! matches, in order, each once.
 
 use crate::queries::{INDEXES, Step, check, filter, run, sort, step};
 use alluvium::{Database, Hint};

@@ -54,7 +54,7 @@ fn verify(db: &Database) {
     assert!(report.damage.is_empty(), "{:?}", report.damage);
 }
 
-/// What a capped collection has, by a list.
+/// A model of a capped collection: a list of its documents.
 struct Model {
     limits: CappedLimits,
     /// `_id` and size, the oldest first.

@@ -1,5 +1,5 @@
-//! A collation decides which strings are equal and which come first, in every operation; and whatever
-//! indexes there are, with the same collation, another one or none, the results are those of a scan.
+//! A collation determines the equality and order of strings in every operation. With any indexes, of the same
+//! collation, another one or none, the results are those of a scan.
 
 use alluvium::{Collection, Database, Document, Hint, Map, Value, json};
 use alluvium_query::collation::Collation;
@@ -186,7 +186,7 @@ fn updates_follow_the_collation() {
     assert_eq!(positional.collation(en).run().unwrap().modified_count, 1);
     let expected = r#"{"_id":1,"name":"Rex","tags":["Big"],"top":"N","low":"A","grades":[{"k":"A","n":5},{"k":"b","n":6}],"same":true}"#;
     assert_eq!(c.get(1).unwrap().unwrap().to_string(), expected);
-    // What was written stays, whatever is done to the files.
+    // The documents are the same after each of these operations on the files.
     let projected =
         c.find(r#"{"grades.k": "B"}"#).projection(r#"{"grades": {"$elemMatch": {"k": "B"}}}"#).collation(en);
     assert_eq!(projected.first().unwrap().unwrap().to_string(), r#"{"_id":1,"grades":[{"k":"b","n":6}]}"#);
@@ -373,7 +373,7 @@ fn filter() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What the scan finds, checked where a condition on a word is easy to check.
+/// The documents that a scan finds; for a condition on a word they are also checked directly.
 fn check_by_hand(c: &Collection, word: &str, options: &str) {
     let collation = Collation::parse(&map(options)).unwrap();
     let compare = |text: &str| match &collation {

@@ -293,7 +293,7 @@ fn an_explanation_counts_what_each_step_hands_on() {
     let c = db.create_collection("c").run().unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
     c.create_index(r#"{"b": 1}"#).run().unwrap();
-    // 30 match both a and b, and 10 of them also c.
+    // 30 documents match both a and b; 10 of these also match c.
     let text = |n: i32| format!(r#"{{"_id": {n}, "a": {}, "b": {}, "c": {}}}"#, n % 60, n % 77, n / 4620 % 3);
     c.insert_many((0..60 * 77 * 30).map(text)).unwrap();
     db.flush().unwrap();

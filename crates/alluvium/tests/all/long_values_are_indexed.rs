@@ -173,7 +173,7 @@ fn copies_have_the_same_entries() {
     }
 }
 
-/// An index says that it has long keys as long as it exists; others are as good as before.
+/// An index keeps its mark of long keys as long as it exists; other indexes are not affected.
 #[test]
 fn only_an_index_with_long_keys_loses_its_order() {
     let env = Env::in_memory(1);

@@ -129,7 +129,7 @@ fn a_merge_writes_the_documents_after_one_that_it_cannot_write() {
         (r#"{"key": 1}"#, r#"{"into": "d"}"#, vec![2, 3, 10]),
         (r#"{"none": 1}"#, r#"{"into": "d", "whenMatched": "fail"}"#, vec![1, 2, 3, 10]),
         (r#"{"none": 1}"#, r#"{"into": "d", "whenMatched": "replace", "whenNotMatched": "fail"}"#, vec![3, 10]),
-        // A document without a value to be found by ends the pipeline at once.
+        // A document without the value by which `$merge` finds its target ends the pipeline at once.
         (r#"{"n": 1}"#, r#"{"into": "d", "on": "n"}"#, vec![3, 10]),
     ] {
         let db = Database::in_memory().unwrap();

@@ -64,7 +64,7 @@ fn fill(db: &Database, case: &Case) {
     }
 }
 
-/// What is wrong with the results of a case.
+/// The error in the results of a case, if there is one.
 fn check(case: &Case, how: &str, db: &Database) -> Option<String> {
     let got = results(db, case);
     let same = match (&got, &expected(case)) {

@@ -1,5 +1,5 @@
-//! Random pipelines over random documents: whatever indexes exist, in memory or in files, at a snapshot beside writes, a
-//! pipeline gives what a second evaluator gives that knows no plans, no rows and no files.
+//! Random pipelines over random documents give the same results as a second evaluator that has no plans, rows or files.
+//! The indexes vary, the documents are in memory or in files, and other threads write during a read at a snapshot.
 
 use crate::naive::{self, Pipeline, documents, pipeline};
 use alluvium::{Database, Map, Value, doc};
@@ -129,7 +129,7 @@ const INDEXES: [(&str, &str); 11] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// A `$lookup` with a pipeline of its own looks up each document alone.
+    /// A `$lookup` with a pipeline looks up each document alone.
     #[test]
     fn batches_of_a_lookup_give_what_single_look_ups_give(
         c in joined(60),

@@ -1,5 +1,5 @@
-//! Whatever is damaged or missing, the repaired copy has every document whose bytes are undamaged;
-//! the certain documents are neither outdated nor deleted; and the damaged database is unchanged.
+//! After any damage or loss of files, the repaired copy has every document whose bytes are undamaged; the documents
+//! that are reported as certain are neither outdated nor deleted; and the damaged database is unchanged.
 
 use alluvium::Value;
 use alluvium::repair::{self, RepairReport};

@@ -1,5 +1,5 @@
-//! What stages of a pipeline hold is bounded: those that can continue in files, the others end with MongoDB's error 292.
-//! How many threads make the groups does not matter, also for their order: that of their first documents.
+//! The memory of the stages of a pipeline is bounded: a stage continues in files if it can, or ends with MongoDB's
+//! error 292. The number of threads changes neither the groups nor their order, which is that of their first documents.
 
 use alluvium::{Database, Error, Map, Result};
 use alluvium_env::Env;
@@ -68,7 +68,7 @@ fn groups_without_files_may_take_all_memory_of_a_stage() {
         bytes += 1 << 16;
         assert!(bytes < 10 << 20);
     }
-    // What is needed is as much as a single thread says that it needs.
+    // Several threads report the same needed memory as a single thread.
     let single = GROUP.replace(r#""count""#, r#""first":{"$first":{"$literal":1}},"count""#);
     assert!(run(&database(2 * bytes), &single, false).is_ok());
     assert_eq!(code(run(&database(bytes / 2), GROUP, false)), Some(292));
@@ -104,7 +104,7 @@ fn automatic_buckets_continue_in_files() {
         assert_eq!(run(&database(40), &stages, true).unwrap(), in_memory, "{stage}");
         assert_eq!(code(run(&database(40), &stages, false)), Some(292), "{stage}");
     }
-    // What the accumulators keep, in the order of the documents.
+    // The values that the accumulators keep, in the order of the documents.
     let kept = r#"[{"$bucketAuto":{"groupBy":"$x","buckets":30,"output":{"all":{"$push":"$n"},"top":{"$topN":{"n":5,
         "sortBy":{"group":-1},"output":"$n"}},"some":{"$firstN":{"n":{"$toInt":{"$add":["$max",1]}},"input":"$n"}}}}}]"#;
     let in_memory = run(&database(100 << 20), kept, true).unwrap();
@@ -274,7 +274,7 @@ fn batches_of_a_lookup_are_in_the_order_of_the_index() {
         let (used, batches, keys, alone) = looked_up(&db, &stages(""));
         let keys = if expected.2 == 0 { 0 } else { keys };
         assert_eq!((used.as_str(), batches, keys, alone), expected, "{index} {local} {foreign}");
-        // With a pipeline of its own, each document is looked up alone.
+        // A `$lookup` with a pipeline looks up each document alone.
         let alone = run(&db, &stages(r#","pipeline":[{"$match":{}}]"#), true).unwrap();
         assert_eq!(run(&db, &stages(""), true).unwrap(), alone, "{index} {local} {foreign}");
     }

@@ -42,7 +42,7 @@ fn text(rng: &SeededRng) -> String {
     }
 }
 
-/// What a write says: the `_id`, unless it is generated, or the error.
+/// The result of a write: the `_id`, unless it is generated, or the error.
 fn said<T: std::fmt::Debug>(result: alluvium::Result<T>, name: &str) -> String {
     let said = result.map_or_else(|error| format!("error: {error}"), |done| format!("{done:?}"));
     let mut said = said.replace(name, "NAME");

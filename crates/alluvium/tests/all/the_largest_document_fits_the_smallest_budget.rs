@@ -14,7 +14,7 @@ fn open(env: &alluvium_env::Env) -> (Database, Collection) {
     (db, c)
 }
 
-/// A document of exactly the largest size, whose text does not compress to nothing.
+/// A document of exactly the maximum size, whose text does not compress well.
 fn largest(id: i32, seed: u64) -> Map {
     let mut document = doc! {"_id": id, "n": id, "text": ""};
     let text = (0..DOCUMENT - document_size(&document)).scan(seed, |state, _| {

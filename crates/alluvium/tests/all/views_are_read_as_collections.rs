@@ -1,4 +1,4 @@
-//! A view gives what its pipeline gives, however it is asked; it uses indexes, and refuses writes.
+//! A view returns the results of its pipeline for every kind of query; it uses indexes, and refuses writes.
 
 use alluvium::{Database, Error, Value};
 use alluvium_env::Env;

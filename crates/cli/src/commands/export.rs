@@ -3,6 +3,7 @@
 mod columns;
 mod selection;
 
+use crate::endings::{self, Access, Ending};
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::output::Output;
@@ -84,8 +85,8 @@ enum FormatName {
 impl Args {
     /// Writes the documents.
     pub(crate) fn run(&self) -> Outcome {
-        if let (None, Some(path)) = (self.format, self.file()) {
-            files::refuse_unsupported(&path.to_string_lossy(), "written")?;
+        if let Some(path) = self.file() {
+            endings::check_name(&path.to_string_lossy(), Access::Write, self.format.is_some())?;
         }
         let format = self.format();
         let encoder = self.encoder(format.clone())?;
@@ -174,11 +175,11 @@ impl Args {
 /// The format for the ending of a file's name.
 fn of_name(path: &Path) -> Format {
     let name = path.to_string_lossy();
-    match Loaded::of_name(&name) {
-        Some(Loaded::Csv(csv)) => Format::Csv { separator: csv.separator },
-        Some(Loaded::Bson) => Format::Bson,
-        _ if Loaded::is_json_name(&name) => Format::JsonArray,
-        _ => Format::JsonLines,
+    match endings::of_name(&name) {
+        Ending::Known(Loaded::Csv(csv)) => Format::Csv { separator: csv.separator },
+        Ending::Known(Loaded::Bson) => Format::Bson,
+        Ending::Json => Format::JsonArray,
+        Ending::Known(_) | Ending::Unknown => Format::JsonLines,
     }
 }
 

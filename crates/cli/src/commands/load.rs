@@ -179,7 +179,9 @@ fn load_one(
         load = load.rejects(rejects.writer(source.name()));
     }
     let load = load.stop_when(stop.flag()).progress(progress.clone());
-    if !settings.again && !settings.append {
+    if settings.append {
+        refuse_changed(&load, source)?;
+    } else if !settings.again {
         refuse_doubles(&load, source)?;
     }
     let report = collections::without_leftover(&collection, || {
@@ -219,6 +221,21 @@ fn refuse_doubles(load: &Load<'_>, source: &Source) -> Outcome {
     }
     notes::say(&format!("{what}: --append loads what follows them"));
     Ok(())
+}
+
+/// Refuses to append a file of which another beginning was loaded: nothing shows which part of it is new.
+fn refuse_changed(load: &Load<'_>, source: &Source) -> Outcome {
+    let name = text::plain(source.name());
+    if !source.is_plain_file() {
+        let what = format!("--append is for plain files, which {name} is not: decompress it to a file first");
+        return Err(Failure::Usage(what));
+    }
+    let changed = load.path_before()?.filter(|before| !before.continues && before.documents > 0);
+    let Some(before) = changed else { return Ok(()) };
+    let documents = text::counted(before.documents, "document");
+    let what = format!("{name} was loaded before ({documents}), and this part of it has changed: nothing is loaded");
+    let advice = "without --append all of it is loaded, and the earlier documents remain";
+    Err(Failure::Other(format!("{what}\n{advice}")))
 }
 
 /// Creates the indexes of a dump before its documents are loaded, so that each document is indexed on loading.

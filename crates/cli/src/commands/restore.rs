@@ -15,7 +15,7 @@ use crate::signals::Stop;
 use crate::text;
 use alluvium::dump::{self, Dump, Restore, RestoreReport, RestoredCollection};
 use alluvium::load::Progress;
-use alluvium::{Error, OnDuplicate, Space};
+use alluvium::{Builder, Error, OnDuplicate, Space};
 use alluvium_env::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,17 +99,17 @@ impl Args {
         }
         let stop = Stop::on_signals()?;
         let dump = dump::read(&self.dir).run()?;
-        let mut builder = self.database.creating()?;
-        if let Some(partitions) = self.partitions {
-            builder = builder.partitions(partitions);
-        }
+        let builder = self.builder()?;
+        let path = self.database.path();
+        let smaller = builder.clone();
+        let with_memory = |memory, plain, packed| smaller.clone().memory(memory).new_load_space(path, plain, packed);
         // Invalid arguments must not create a database.
         if self.database.is_new(&builder)? {
             if self.strict {
                 dump.check_indexes()?;
             }
             if !self.no_space_check {
-                room(&[], &dump, |plain, packed| builder.new_load_space(self.database.path(), plain, packed))?;
+                room(&[], &dump, with_memory, |plain, packed| builder.new_load_space(path, plain, packed))?;
             }
         }
         let rejects = self.open_rejects(&env)?;
@@ -131,7 +131,7 @@ impl Args {
             }
             if !self.no_space_check {
                 let there: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
-                room(&there, &dump, |plain, packed| database.load_space(plain, packed))?;
+                room(&there, &dump, with_memory, |plain, packed| database.load_space(plain, packed))?;
             }
             restore_each(&restore, &dump, &progress, &mut meter)
         })?;
@@ -146,6 +146,15 @@ impl Args {
         skipped(&dump)
     }
 
+    /// The options for opening the database, which may not exist.
+    fn builder(&self) -> Outcome<Builder> {
+        let builder = self.database.creating()?;
+        Ok(match self.partitions {
+            Some(partitions) => builder.partitions(partitions),
+            None => builder,
+        })
+    }
+
     fn open_rejects(&self, env: &Env) -> Outcome<Option<Rejects>> {
         if let Some(rejects) = &self.rejects {
             files::refuse_inside(env, rejects)?;
@@ -156,7 +165,12 @@ impl Args {
 
 /// Refuses a restore that does not fit the disk. Collections that exist may have been restored in
 /// part, so they are ignored.
-fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) -> Outcome {
+fn room(
+    there: &[String],
+    dump: &Dump,
+    with_memory: impl Fn(usize, u64, u64) -> Space,
+    space: impl FnOnce(u64, u64) -> Space,
+) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for dumped in dump.collections.iter().filter(|dumped| !there.contains(&dumped.name)) {
         let bytes = if dumped.is_packed() { &mut packed } else { &mut plain };
@@ -164,7 +178,7 @@ fn room(there: &[String], dump: &Dump, space: impl FnOnce(u64, u64) -> Space) ->
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space_over_reserve(space(plain, packed)),
+        _ => exit::enough_space_over_reserve(space(plain, packed), |memory| with_memory(memory, plain, packed)),
     }
 }
 

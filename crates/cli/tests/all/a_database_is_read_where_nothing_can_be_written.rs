@@ -1,6 +1,6 @@
-//! On a full disk, on one that is mounted for reading only, and in a directory without permission to
-//! write, every command that reads works, says once that it writes nothing, and changes no file.
-//! Commands that write say why they cannot.
+//! On a full disk, on a disk that is mounted for reading only, and in a directory without permission to write, commands
+//! that read work. They print one note that nothing is written, and change no file. Commands that write fail with the
+//! reason.
 
 #![cfg(target_os = "linux")]
 
@@ -8,8 +8,8 @@ use crate::common;
 use crate::common::{Ended, Place};
 use std::process::{Command, Stdio};
 
-/// Where nothing can be written: the shell commands that make it of an empty directory `$D` (in a
-/// name space of mounts of their own, if the first word is `mount`), and that begin to refuse writes.
+/// A place that refuses writes: the shell commands that prepare it in an empty directory `$D` (in a mount namespace of
+/// their own, if the first word is `mount`), and the commands that make it refuse writes.
 struct Refusal {
     what: &'static str,
     make: &'static str,
@@ -95,10 +95,10 @@ fn fill(place: &Place) {
     place.good(&["mv", "put", "db", "tags", "k", "a", "b"]);
 }
 
-/// Runs a script in bash; with mounts of its own if it has some. `None` if the machine allows none.
+/// Runs a script in bash, in a mount namespace if it mounts something. `None` if the machine does not allow that.
 fn script(place: &Place, refusal: &Refusal, body: &str) -> Option<Ended> {
     let mounts = refusal.make.starts_with("mount");
-    // Root may write anywhere, but for what is mounted for reading only.
+    // Root may write anywhere, except on a disk that is mounted for reading only.
     let user = if mounts || !is_root() { "" } else { "setpriv --reuid 65534 --regid 65534 --clear-groups" };
     let can = "mkdir -p \"$D\" && chmod a+rwx . && $P \"$A\" --version > /dev/null";
     let text = format!("P='{user}'; {can} && {} || exit 99\n{body}", refusal.make);
@@ -172,7 +172,7 @@ fn where_nothing_can_be_written() {
         place.write("input", "count pets\nput pets new {}\ncollections\n");
         let there = place.path("there/db").display().to_string();
         let mut commands: Vec<Vec<String>> = READS.iter().map(|read| with_database(read, &there)).collect();
-        // The same, asked for: no note is needed.
+        // The same by request: no note is printed.
         commands.push([with_database(READS[0], &there), vec!["--read-only".to_owned()]].concat());
         let others: [&[&str]; 6] = [
             &["verify", "DB"],

@@ -1,5 +1,5 @@
-//! A directory that is moved, replaced or removed while a process has the database open: that process goes on in the
-//! moved one or says what happened, and the database that takes the path is not touched.
+//! If a directory is moved, replaced or removed while a process has its database open, the process continues in the
+//! moved directory or reports what happened. A database that takes the path is not touched.
 
 use crate::common;
 use crate::common::{Place, ended_soon};

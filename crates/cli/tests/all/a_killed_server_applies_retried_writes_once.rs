@@ -1,5 +1,5 @@
-//! Clients whose server is killed with -9 repeat what was not acknowledged, with the same numbers, as drivers do: after
-//! the server has started again, every write has been applied exactly once, and nothing acknowledged is lost.
+//! The server is killed with -9, and its clients repeat unacknowledged writes with the same numbers, as drivers do.
+//! After a restart, every write has been applied exactly once, and nothing acknowledged is lost.
 
 use crate::common::Place;
 use crate::served::{kill, run, send, serve};

@@ -1,5 +1,5 @@
-//! Under `ulimit -f` no command is ended by the signal SIGXFSZ: a file that would become too large is
-//! an error that says so, and what was acknowledged is there.
+//! Under `ulimit -f`, the signal SIGXFSZ ends no command. A file that would become too large is an error that names the
+//! limit, and all acknowledged writes are kept.
 
 use crate::common::{Ended, Place, ended};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ fn a_load_and_a_redirected_output_fail_with_a_message() {
     place.good(&["load", "small", "c", "c.jsonl", "--id-field", "id"]);
     assert_eq!(place.good(&["count", "small", "c"]), "3000\n");
 
-    // Standard output is no file of the library.
+    // The library does not write standard output.
     let out = std::fs::File::create(place.path("completions")).expect("a file");
     let failed = limited(&place, &["completions", "bash"], out.into());
     assert_eq!(failed.code, Some(1), "{}", failed.err);

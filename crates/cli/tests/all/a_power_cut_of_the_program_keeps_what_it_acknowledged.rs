@@ -1,6 +1,6 @@
-//! The system calls of the real program are recorded with `strace` and carried out again on a simulated disk, which
-//! loses power in between: as DURABILITY assumes, with sectors, lengths and names apart. Each disk must open, hold no
-//! damage, and have every document as the commands left it that the program had acknowledged.
+//! The system calls of the real program are recorded with `strace` and repeated on a simulated disk. Its power is cut
+//! between calls: as DURABILITY assumes, sectors, lengths and names may be lost separately. Each disk must open without
+//! damage, and have each document as the acknowledged commands have left it.
 //!
 //! Without `strace` (or the permission to trace) the test says so and ends; `ALLUVIUM_STRACE=1` makes that a failure.
 

@@ -116,6 +116,15 @@ fn a_file_that_was_loaded_in_part_is_not_loaded_twice() {
     assert!(said.contains("log.jsonl was loaded before (3 documents), and has grown since"), "{said}");
     place.good(&["load", "db", "log", "log.jsonl", "--append"]);
     assert_eq!(place.good(&["count", "db", "log"]), "4\n");
+    for changed in ["{\"n\":7}\n", "{\"n\":1}\n{\"n\":9}\n{\"n\":3}\n{\"n\":4}\n{\"n\":5}\n"] {
+        place.write("log.jsonl", changed);
+        let said = place.bad(1, &["load", "db", "log", "log.jsonl", "--append"]);
+        assert!(said.contains("(4 documents), and this part of it has changed: nothing is loaded"), "{said}");
+        assert!(said.contains("without --append all of it is loaded"), "{said}");
+        assert_eq!(place.good(&["count", "db", "log"]), "4\n");
+    }
+    let said = place.bad(2, &["load", "db", "log", "-", "--append"]);
+    assert!(said.contains("--append is for plain files"), "{said}");
     place.write("log.jsonl", "{\"n\":7}\n");
     let ended = place.run(&["load", "db", "log", "log.jsonl"]);
     assert!(

@@ -1,5 +1,5 @@
-//! Clients of a server that is killed with -9 again and again repeat what was not acknowledged, as drivers do. Some order of
-//! all their calls explains every reply: nothing acknowledged is lost, nothing is applied twice, and a snapshot shows the
+//! A server is killed with -9 again and again, and its clients repeat unacknowledged calls, as drivers do. Some order
+//! of all calls explains every reply: nothing acknowledged is lost, nothing is applied twice, and a snapshot has the
 //! documents of one moment.
 
 use crate::common::Place;
@@ -184,8 +184,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Both collections at one time: the second is read at the time of the first. The server forgets old times when it is
-    /// killed, and says so.
+    /// Reads both collections at one time: the second at the time of the first. A killed server forgets old times, and
+    /// then returns an error.
     fn all(&mut self) -> Docs {
         loop {
             let mut find = doc! {"find": COLLECTIONS[0], "readConcern": {"level": "snapshot"}};

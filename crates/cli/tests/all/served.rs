@@ -1,4 +1,4 @@
-//! A server in a process of its own, and connections to it.
+//! A server in a separate process, and connections to it.
 
 use crate::common::Place;
 use alluvium::Map;

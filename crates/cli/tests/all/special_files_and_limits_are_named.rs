@@ -1,5 +1,5 @@
-//! Files of a database that are no files, or absurdly long, and a process that may open few files: each command ends at
-//! once with a message that says what is wrong, takes little memory, and calls nothing damaged that is whole.
+//! A file of a database may be a pipe or device, or absurdly long, or the process may open only few files. Each command
+//! then ends at once with a message about the cause, takes little memory, and reports no undamaged file as damaged.
 
 use crate::common::{Ended, Place, ended_soon};
 use std::path::PathBuf;
@@ -64,8 +64,8 @@ fn a_file_of_a_terabyte_takes_no_memory() {
     let verify = &["verify", "db"][..];
     let repair = &["repair", "db", "--to", "new", "--no-space-check"][..];
     let count = &["count", "db", "docs"][..];
-    // What follows the last record of a manifest or of the log is not read. A sorted file has a length: verification
-    // and repair search it for blocks, for longer than a test should take.
+    // Bytes after the last record of a manifest or of the log are not read. Verification and repair search a sorted
+    // file for blocks up to its end, which would take longer than a test should.
     let all = [(verify, 0), (repair, 0), (count, 0)];
     for (kind, commands) in [("MANIFEST", &all[..]), (".log", &all), ("ALLUVIUM", &all), (".sst", &[(count, 5)])] {
         for &(command, code) in commands {

@@ -36,9 +36,53 @@ fn what_is_not_supported_is_named() {
         let said = place.bad(2, &["load", "db", "c", file]);
         assert!(said.contains(kind) && said.contains("convert it to CSV or JSON lines"), "{said}");
     }
+    place.write("c.bin", b"SQLite format 3\0 and more");
+    for file in ["a.feather", "a.orc", "a.avro", "a.xls", "a.xml.gz", "a.sqlite", "c.bin"] {
+        let said = place.bad(2, &["load", "db", "c", file]);
+        assert!(said.contains("which is not supported: convert it to CSV or JSON lines"), "{file}: {said}");
+    }
+    for file in ["a.json.bz2", "a.jsonl.xz", "a.zip"] {
+        let said = place.bad(2, &["load", "db", "c", file]);
+        assert!(said.contains("which is not supported:") && said.contains("| alluvium load DB COLLECTION -"), "{said}");
+    }
     let said = place.bad(2, &["load", "db", "c", "https://example.org/x.jsonl"]);
     assert!(said.contains("is a web address, which is not supported") && said.contains("curl"), "{said}");
     assert!(!place.path("db").exists());
+}
+
+#[test]
+fn nothing_is_written_into_a_name_of_another_format() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "{_id: 1, a: 2}"]);
+    let names = [
+        "a.arrow",
+        "a.feather",
+        "a.orc",
+        "a.avro",
+        "a.xls",
+        "a.xlsx",
+        "a.xml",
+        "a.zip",
+        "a.sqlite",
+        "a.json.bz2",
+        "a.jsonl.xz",
+        "a.geojson",
+        "a.parquet.gz",
+    ];
+    for name in names {
+        let said = place.bad(2, &["export", "db", "c", "-o", name]);
+        assert!(said.contains("which cannot be written: name it .jsonl"), "{name}: {said}");
+        assert!(!place.path(name).exists(), "{name}");
+    }
+    let said = place.bad(2, &["export", "db", "c", "-o", "a.jsonl.xz", "--format", "jsonl"]);
+    assert!(said.contains(".gz or .zst") && !said.contains("add --format"), "{said}");
+    place.good(&["export", "db", "c", "-o", "a.db", "--format", "csv"]);
+    place.good(&["export", "db", "c", "-o", "A.JSONL.GZ"]);
+    assert!(std::fs::read(place.path("A.JSONL.GZ")).unwrap().starts_with(&[0x1f, 0x8b]));
+    // GeoJSON is JSON whose documents are in an array of it.
+    place.write("a.geojson", "{\"type\": \"FeatureCollection\",\n\"features\": [{\"_id\": 1}, {\"_id\": 2}]}\n");
+    place.good(&["load", "db", "geo", "a.geojson", "--array", "features"]);
+    assert_eq!(place.good(&["count", "db", "geo"]), "2\n");
 }
 
 #[test]

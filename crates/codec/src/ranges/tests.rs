@@ -111,7 +111,7 @@ fn an_empty_range_is_none() {
 
 #[test]
 fn a_join_ends_at_its_limit() {
-    // Each is within the previous one: as one set they take a number for every two of them.
+    // Each range is within the previous one, so the set of all has one number for every two ranges.
     let nested = |from: u16, to: u16| {
         let one = |n: u16| RangeSet::one(&n.to_be_bytes(), &(u16::MAX - n).to_be_bytes(), u64::from(n) + 1);
         (from..to).map(one).fold(RangeSet::default(), |set, one| set.join(&one, &[]))

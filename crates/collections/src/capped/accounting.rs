@@ -214,7 +214,8 @@ pub(crate) fn trim(store: &Store, state: &CollectionState, name: &FullName, dura
         drop((locks, admitted));
         match written {
             Ok(true) => {}
-            // The limits were changed, or an index; after a change with an unknown outcome this would not end.
+            // The limits or an index were changed, so this is tried again. After a change with an unknown outcome that
+            // would not end, so a poisoned database returns its error.
             Err(Error::Store(alluvium_store::Error::SchemaChanged(_))) => store.check_writable()?,
             Ok(false) | Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => return Ok(()),
             Err(error) => return Err(error),

@@ -21,7 +21,7 @@ fn descriptions_are_as_the_format_says() {
     without.built_to = None;
     assert_eq!(without.describe(documents), &description[..description.len() - 3]);
     assert!(Index::read(TreeId(4), &without.describe(documents)).unwrap().1.built_to.is_none());
-    // Of a key that is cut there is a mark that builds before 2026-11-26 refuse: they read 32 bits.
+    // A cut key sets a mark beyond the 32 bits that builds before 2026-11-26 read, so these refuse the index.
     index.marks.fetch_or(0b10 << 32 | 0b10, std::sync::atomic::Ordering::SeqCst);
     let marked = index.describe(documents);
     let marks = alluvium_codec::varint::get_u64(&mut &marked[3..]).unwrap();

@@ -38,7 +38,7 @@ fn check(engine: &EngineHandle, view: &View) -> Result<()> {
     Ok(())
 }
 
-/// The limits end the parser, too, and what it parses.
+/// Parses the stages. The limits of the query also end the parser.
 fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>, limits: &Limits) -> Result<Pipeline> {
     let moment = limited(moment_in(engine), limits, &engine.env).collated(collation.cloned());
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)

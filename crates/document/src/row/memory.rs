@@ -42,7 +42,7 @@ impl ArrayRef<'_> {
 }
 
 impl MapRef<'_> {
-    /// About the bytes of memory that the fields take when they are decoded.
+    /// An estimate of the bytes of memory that the fields take when they are decoded.
     ///
     /// # Errors
     /// [`RowError`] if the map is damaged.

@@ -102,8 +102,7 @@ impl Encoder {
         self.counts.learnt += 1;
     }
 
-    /// Adds the names of the line to the tree. `None` if not every line with these names has this
-    /// shape.
+    /// Adds the names of the line to the tree. Returns `None` if lines with these names may have different shapes.
     fn enter_document(&mut self, line: &[u8], shape: &Arc<Shape>) -> Option<Vec<(NodeId, bool)>> {
         let is_id_name = |name: &str| name == ID || Some(name) == self.id_copy.as_deref();
         // If the key does not give `_id` exactly, the row contains it, and the shape depends on the

@@ -14,7 +14,7 @@ fn numbers(shapes: &[Arc<Shape>]) -> Vec<u32> {
     numbers
 }
 
-/// An encoder beside the way that it must not differ from, each with its own table.
+/// The encoder under test beside the plain encoding, which must give the same result; each has its own table.
 struct Pair {
     encoder: Encoder,
     table: Arc<ShapeTable>,
@@ -357,7 +357,7 @@ proptest! {
         for (which, change) in order {
             let mut line = documents[which.index(documents.len())].clone();
             if let Some((field, value)) = change {
-                // Another value for a field: the shape stays, what was constant changes.
+                // A field that was constant has another value: the shape stays, and the constant changes.
                 let mut spans = Vec::new();
                 template::find_spans(line.as_bytes(), &mut spans);
                 if !spans.is_empty() {

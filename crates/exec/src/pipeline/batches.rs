@@ -33,7 +33,7 @@ const VALUE_BYTES_MAX: usize = 1024;
 /// The most bytes of the documents of a batch, and of those that are found for them.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
-/// The memory of a document beside its row.
+/// The memory that a document takes in addition to its row.
 const DOCUMENT_BYTES: usize = 160;
 
 /// The documents of a `$lookup`, in batches.

@@ -39,12 +39,12 @@ impl<H: Host> Held<H> {
         !self.is_short
     }
 
-    /// As [`Held::fits`], for a stage that ends if it does not.
+    /// As [`Held::fits`], for a stage that cannot continue in files: an error if the bytes do not fit.
     pub fn set(&mut self, bytes: usize) -> Result<(), PipelineError> {
         if self.fits(bytes) { Ok(()) } else { Err(self.refusal()) }
     }
 
-    /// The error of what did not fit last.
+    /// The error for the last bytes that did not fit.
     pub fn refusal(&self) -> PipelineError {
         match self.is_short {
             true => PipelineError::memory_shortage(self.stage, self.may_use_files),

@@ -1,4 +1,5 @@
-//! `$graphLookup`: each document with an array of those that are reached from it, or a document for each of them.
+//! `$graphLookup`: returns each document with an array of the documents that are reached from it, or with one of them
+//! at a time.
 
 use super::equality::BYTES_MAX;
 use super::gather::Held;

@@ -314,7 +314,7 @@ fn empty(buffer: &mut Vec<u8>) {
 const SHAPED: u8 = 1;
 /// A whole row without a shape follows.
 const PLAIN: u8 = 2;
-/// A row of the fields that are needed follows.
+/// A row with the needed fields follows.
 const PICKED: u8 = 3;
 
 fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {

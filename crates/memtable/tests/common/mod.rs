@@ -1,4 +1,4 @@
-//! What memtable tests share: a model, and random moves of an iterator beside it.
+//! Shared by the memtable's tests: a model, and random moves of an iterator that is compared with it.
 #![allow(dead_code, clippy::disallowed_methods)]
 
 use alluvium_codec::entry::{Entry, EntryIter, Kind, Seq};

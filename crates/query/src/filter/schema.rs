@@ -92,7 +92,7 @@ struct Maps {
     dependencies: Vec<(Box<str>, Dependency)>,
 }
 
-/// The demand of a field on the map that has it.
+/// A rule of a schema about one field of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Dependency {
     Fields(Vec<Box<str>>),

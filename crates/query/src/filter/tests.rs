@@ -1,4 +1,4 @@
-//! Equal filters have one text, whatever their words.
+//! Equivalent filters have the same text, however they are written.
 
 use super::*;
 use alluvium_document::json;

@@ -21,7 +21,7 @@ pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the key of a part as entries have it. True if it is cut.
+/// Appends the key of one part in the form that entries have. Returns true if the key is cut.
 pub(crate) fn put_index_part(value: &Value, order: Order, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     put_part(value, order, out);
@@ -43,7 +43,7 @@ pub(crate) fn put_edge(value: &Value, order: Order, out: &mut Vec<u8>) -> bool {
     is_whole
 }
 
-/// Skips the key of a part of an entry. True if it is cut.
+/// Skips the key of one part of an entry. Returns true if the key is cut.
 ///
 /// # Errors
 /// [`DecodeError`] if the bytes do not begin with one.

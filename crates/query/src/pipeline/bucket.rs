@@ -85,7 +85,7 @@ pub struct AutoBuckets {
     lower: Option<Value>,
 }
 
-/// A field of the bucket that is made.
+/// A field of the current bucket.
 enum Field {
     Started(State),
     /// The inputs, where the state depends on the bounds.

@@ -121,7 +121,7 @@ fn between(both: &[Value], unit: Option<&str>) -> Result<Bounds> {
     Ok(Bounds::Between(low.clone(), high.clone()))
 }
 
-/// True for two numbers of one type; integers of both widths are one.
+/// True for two numbers of one type. Integers of 32 and of 64 bits count as one type.
 fn same_type(a: &Value, b: &Value) -> bool {
     let kind = |value: &Value| match value {
         Value::Int32(_) | Value::Int64(_) => 0,
@@ -199,8 +199,8 @@ impl Densify {
     }
 }
 
-/// The documents of a `$densify`: first all of them are seen, in any order, then they come in the order
-/// of their keys, and those that are missing are made between them.
+/// Executes `$densify`. First all documents are passed to it, in any order. Then they are returned in the order of
+/// their keys, with the missing documents created between them.
 pub struct Sequence {
     stage: Arc<Densify>,
     /// The least and the greatest value.

@@ -195,7 +195,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds groups of other documents, which come after those of these.
+    /// Adds the groups of documents that follow the documents of these groups.
     ///
     /// # Errors
     /// As [`Groups::add`].

@@ -113,8 +113,8 @@ fn push_filter(stages: &mut Vec<Stage>, filter: Filter) {
     stages.extend(all(later).map(Stage::Match));
 }
 
-/// The condition for the documents before a stage that pass it if, and only if, what the stage makes of them passes the
-/// condition; `None` if there is no such.
+/// A condition that can be checked before a stage: it is true for a document if and only if the given condition is true
+/// for the stage's result. `None` if no such condition is known.
 fn moved(stage: &Stage, condition: &Filter) -> Option<Filter> {
     let same = || Some(condition.clone());
     if let Stage::Sort { limit, .. } = stage {

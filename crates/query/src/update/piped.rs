@@ -19,7 +19,7 @@ impl Piped {
     /// # Errors
     /// [`UpdateError::Pipeline`].
     pub fn parse(stages: &Value, variables: &Variables) -> Result<Self, UpdateError> {
-        // As in MongoDB, an update that matches no document does not fail by what it would compute.
+        // As in MongoDB, an update that matches no document does not fail because of its expressions.
         Ok(Self { changes: Changes::parse(stages, &variables.clone().deferring())? })
     }
 

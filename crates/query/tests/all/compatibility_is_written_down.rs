@@ -1,5 +1,6 @@
-//! `docs/COMPATIBILITY.md` says for each keyword of MongoDB 8 whether it works here: each is given to the parsers. The file
-//! is compared with what they answer; `UPDATE=1 cargo test -p alluvium-query --test all compatibility_is_written_down` writes it.
+//! `docs/COMPATIBILITY.md` lists for each keyword of MongoDB 8 whether it works here. Each keyword is passed to the
+//! parsers, and the file is compared with their results; `UPDATE=1 cargo test -p alluvium-query --test all
+//! compatibility_is_written_down` writes it.
 
 use alluvium_document::{Map, Value};
 use alluvium_query::ErrorCode;
@@ -85,7 +86,7 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
     ),
 ];
 
-/// What works only in part, and what is missing.
+/// The keywords that are supported only in part, and those that are missing.
 const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Filter, "$regex", "no recursion, conditions and verbs of PCRE"),
     (Kind::Stage, "$collStats", "count and storageStats; latencyStats and queryExecStats of the server"),

@@ -14,7 +14,7 @@ use proptest::test_runner::TestRunner;
 
 const CONTEXT: Context = Context { time_ms: 1_234_567_890_123, inserting: false };
 
-/// The update as a delta keeps it: the time is a value, and nothing waits for an insertion.
+/// The update as it is stored in a delta: the current time is a value, and there are no values for insertions.
 fn resolved(written: &Map) -> Map {
     let mut update = Map::new();
     let mut set = Map::new();
@@ -122,7 +122,7 @@ proptest! {
         prop_assert_eq!(&in_draft(&update, plain(&map)), &expected);
         if let Ok((after, changed)) = expected {
             prop_assert_eq!(changed, after != map);
-            // What is changed is done: where nothing counts or moves, once more does nothing.
+            // Unless an update counts or moves, applying it a second time changes nothing.
             let same = ["$set", "$unset", "$min", "$max", "$addToSet", "$pull", "$pullAll", "$setOnInsert", "$currentDate"];
             if written.iter().all(|(operator, _)| same.contains(&operator.as_str().unwrap())) {
                 let again = checked(&update, &after);

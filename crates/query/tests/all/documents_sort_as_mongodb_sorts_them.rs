@@ -45,17 +45,16 @@ fn cases() {
     });
 }
 
-/// A document of which arrays are taken apart, and for each path the value that it had before,
-/// where an array lies below it.
+/// A document with expanded arrays, and for each path above an array its value before the expansion.
 struct Apart {
     document: Value,
     whole: Vec<Option<Value>>,
 }
 
-/// The tuples of values that a document is sorted by: all that it has, unless arrays are side by side.
+/// The tuples of values by which a document is sorted: all that it has, unless two arrays are side by side.
 ///
-/// An array where a path leads is taken apart once for all paths that lead through it, as often as
-/// there are any. A path that ends above it leads to the whole value.
+/// An array on a path is expanded once for all paths that lead through it. A path that ends above the array leads to
+/// the whole value.
 fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>> {
     let mut all = Vec::new();
     for Apart { document, mut whole } in documents {
@@ -192,7 +191,7 @@ proptest! {
         }
     }
 
-    /// Also where names are positions, and where they are both, which neither takes.
+    /// Names may also be positions of arrays. Documents with names that are both are refused by both sides.
     #[test]
     fn a_sort_key_by_positions_is_the_least_index_key(
         path in vec(select(vec!["a", "b", "0", "1"]), 1..4),

@@ -1,7 +1,7 @@
 //! Filters, and the documents that match, in `filters/`: one file for an operator, from MongoDB's description of it.
 //!
-//! A file holds filters, a line each, and below each its answer: the names of the documents of
-//! `values.txt`, and of those that the file adds in lines with a `+`, that match; or the code and
+//! A file has one filter on a line, and its result on the next: the names of the matching documents of `values.txt`,
+//! and of those that the file adds in lines with a `+`; or the code and
 //! message of the error. Where the filter's one form is another text, it is written between.
 //! `UPDATE=1` writes the answers that are given, to be read before they are kept.
 //!
@@ -151,7 +151,7 @@ macro_rules! operators {
 
 operators!(implicit eq ne gt gte lt lte in_ nin exists type_ mod_ size all elem_match regex bits logic paths);
 
-/// Maps inside the library may have keys that are no strings; no filter has.
+/// Maps inside the library may have keys that are not strings; filters never have such keys.
 #[test]
 fn names_that_are_no_strings_are_refused() {
     let number = || Map { entries: vec![(Value::from(1), Value::from(1))] };

@@ -26,7 +26,7 @@ fn filters_nest_to_the_limit_and_no_further() {
         filter.matches_map(&map_of(r#"{"a":1}"#)).unwrap();
         assert_eq!(refused(&within(name, MAX_DEPTH / 2, leaf())).0, 15);
     }
-    // What nobody could store, and what would take a stack if it were followed.
+    // Filters that no database could store, and filters whose recursion would use up the stack.
     assert_eq!(refused(&within("$and", 10_000, Map::new())).0, 15);
     assert_eq!(ElementFilter::parse(&value(MAX_DEPTH)).unwrap_err().code().number(), 15);
     let elements = (0..MAX_DEPTH / 2 - 1).fold(Map::from([("a", Value::from(1))]), |inner, _| {
@@ -104,7 +104,7 @@ fn patterns_have_a_limit_together() {
         Map::from([("a", Map::from([("$all", Value::Array(patterns(1500, large)))]))]),
         inside("$not"),
         inside("$elemMatch"),
-        // What compiles to nothing, and takes its time.
+        // Patterns that compile to an empty program, after a long time.
         in_list(patterns(900, |n| (format!("{n}{}", "\\pL{0}".repeat(2000)), "i"))),
         // By backtracking.
         in_list(patterns(3000, |n| (format!("^q\\pL{{20}}x(?={n})"), ""))),
@@ -122,7 +122,7 @@ fn patterns_have_a_limit_together() {
 
 #[test]
 fn many_patterns_by_backtracking_are_taken() {
-    // A count is one instruction, whatever the number.
+    // A repetition is one instruction, whatever its number.
     Filter::parse(&in_list(patterns(1, |_| ("(?=a)(?:b{1000}){1000}".to_owned(), "")))).unwrap();
     let filter = Filter::parse(&in_list(patterns(1000, |n| (format!("^user{n}_(?!x)"), "")))).unwrap();
     assert!(filter.matches_map(&map_of(r#"{"a":"user99_y"}"#)).unwrap());

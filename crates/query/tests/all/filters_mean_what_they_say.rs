@@ -1,5 +1,5 @@
-//! A filter matches what a second evaluator says, which shares nothing with the first; of rows, of
-//! documents that describe themselves and of decoded maps alike; and its text is an equal filter.
+//! A filter matches the same documents as a second evaluator that shares no code with the first, whether they are rows,
+//! self-describing documents or decoded maps. The text of a filter parses to an equal filter.
 
 use crate::common::{arbitrary, filters, focused, naive, nested, stored_document};
 use alluvium_document::{Document, Map, Value};

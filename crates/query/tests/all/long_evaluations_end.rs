@@ -68,7 +68,7 @@ fn expressions_end() {
     }
 }
 
-/// Filters whose conditions are asked for each element.
+/// Filters whose conditions are evaluated for each element.
 #[test]
 fn filters_end() {
     let texts = Value::Array(vec![Value::from("a".repeat(1 << 10)); 1_000]);

@@ -22,7 +22,7 @@ fn said(outcome: Result<String, UpdateError>) -> String {
     outcome.unwrap_or_else(|error| format!("{} {}: {error}", error.code().number(), error.code().name()))
 }
 
-/// What an update makes of a document, every way.
+/// The result of an update, computed in every way that the crate has.
 fn outcome(update: &Update, map: &Map) -> Outcome {
     let mut changed = map.clone();
     let outcome = update.apply_to_map(&mut changed, &CONTEXT).map(|Applied { changed: is }| (changed, is));

@@ -1,8 +1,8 @@
 //! Plans as text, in `plans/`: one file for a kind of plan.
 //!
-//! A file sets the scene (`documents`, `partitions`, `index` with its keys, options and what is known of it) and asks
-//! (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); below each question stands the
-//! plan. `UPDATE=1` writes the plans that are given, to be read before they are kept.
+//! A file describes a collection (`documents`, `partitions`, `index` with its keys, options and statistics) and has
+//! queries (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); the plan follows each query. `UPDATE=1`
+//! writes the plans that are given, to be read before they are kept.
 
 use std::fmt::Write;
 use std::path::PathBuf;

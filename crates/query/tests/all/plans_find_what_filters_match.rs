@@ -1,5 +1,5 @@
-//! Whatever way a plan takes, it finds the documents that the filter matches, in the order that it
-//! promises. Its steps are carried out on the entries that documents yield.
+//! Every plan finds the documents that the filter matches, in the order that the plan promises. The test executes its
+//! steps on the entries that the documents yield.
 
 use crate::common;
 use std::cmp::Ordering;
@@ -27,7 +27,7 @@ struct World {
     indexes: Vec<Definition>,
 }
 
-/// What a step gives: documents, by their positions; or values that entries told, for a scan that needs no documents.
+/// The result of a step: the positions of documents, or, for a scan that needs no documents, values from entries.
 type Found = Vec<(usize, Option<Map>)>;
 
 impl World {
@@ -75,7 +75,8 @@ impl World {
         once(found.collect())
     }
 
-    /// The entries that a reader meets that knows no ranges, and goes from each entry outside to where it is told.
+    /// The entries that a reader meets without knowing the ranges: from each entry outside them it skips to the
+    /// returned key.
     fn entries_by_jumps(&self, scan: &IndexScan) -> Vec<Vec<u8>> {
         let index = self.index(&scan.index);
         let mut entries = Vec::new();

@@ -1,4 +1,4 @@
-//! What the positional operator represents: the position that the last condition on an array selects.
+//! The positional operator represents the position that the last condition on an array selects.
 
 use crate::common::{focused, map_of, naive, stored_document};
 use alluvium_document::{Map, Value};
@@ -38,7 +38,7 @@ fn the_first_element_that_meets_a_condition_is_selected() {
         (r#"{"g":{"$size":2}}"#, r#"{"g":[2,3]}"#, None),
         (r#"{"g":{"$ne":2}}"#, r#"{"g":[4,3]}"#, None),
         (r#"{"g":2}"#, r#"{"g":2}"#, None),
-        // Another array than that of the operator, and the outermost on the way.
+        // An array other than that of the operator, and the outermost array on the path.
         (r#"{"x":2}"#, r#"{"x":[1,2],"g":[2]}"#, Some(1)),
         (r#"{"a.b":5}"#, r#"{"a":[{},{"b":[4,4,5]}]}"#, Some(1)),
         (r#"{"a.b":{"$elemMatch":{"$eq":5}}}"#, r#"{"a":[{},{"b":[4,4,5]}]}"#, Some(1)),
@@ -62,7 +62,7 @@ fn the_last_condition_decides() {
         (r#"{"g":{"$all":[3,5]}}"#, r#"{"g":[3,5]}"#, 1, 1),
         (r#"{"g":{"$all":[3,5,3]}}"#, r#"{"g":[3,5]}"#, 0, 0),
         (r#"{"g":{"$all":[{"$elemMatch":{"x":2}},{"$elemMatch":{"x":1}}]}}"#, r#"{"g":[{"x":1},{"x":2}]}"#, 0, 0),
-        // An update takes the conditions by their operators, then by their paths.
+        // An update sorts the conditions by their operators, then by their paths.
         (r#"{"g":{"$gt":80,"$lt":90}}"#, r#"{"g":[95,80,85]}"#, 1, 0),
         (r#"{"g":{"$lt":90,"$gt":80}}"#, r#"{"g":[95,80,85]}"#, 0, 0),
         (r#"{"g.grade":85,"g":{"$elemMatch":{"x":1}}}"#, r#"{"g":[{"grade":85},{"x":1}]}"#, 1, 0),

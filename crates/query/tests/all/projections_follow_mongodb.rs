@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What both forms of a document give, which is the same.
+/// The result of a projection, which is the same for both forms of a document.
 fn apply(projection: &Projection, map: &Map, filter: &Filter) -> Result<Map, ProjectionError> {
     let projected = projection.apply(&Document::from_map(map).unwrap(), filter);
     if map.contains("_id") {
@@ -42,7 +42,7 @@ fn leads_to(path: &[&str], paths: &[Vec<&str>]) -> bool {
     paths.iter().any(|other| other.starts_with(path))
 }
 
-/// The plain way: each value is asked for with its whole path.
+/// The simple way: each value is looked up by its whole path.
 fn plain(value: &Value, path: &[&str], paths: &[Vec<&str>], includes: bool) -> Option<Value> {
     if meets(path, paths) {
         return includes.then(|| value.clone());
@@ -89,7 +89,7 @@ proptest! {
         let expected = plain(&map.clone().into(), &[], &split, includes);
         let projected = apply(&projection, &map, &Filter::default()).unwrap();
         prop_assert_eq!(Some(Value::Map(projected.clone())), expected);
-        // What is not among the fields that are enough has no part in it.
+        // A field that is not among the sufficient fields has no effect on the result.
         if let Some(fields) = projection.needs() {
             let mut other = map.clone();
             other.entries.retain(|(name, _)| fields.contains(&name.as_str().unwrap()));

@@ -154,7 +154,7 @@ fn upserts() {
     }
 }
 
-/// Maps inside the library may have keys that are no strings; no update has.
+/// Maps inside the library may have keys that are not strings; updates never have such keys.
 #[test]
 fn names_that_are_no_strings_are_refused() {
     let number = |value: Value| Map { entries: vec![(Value::from(1), value)] };

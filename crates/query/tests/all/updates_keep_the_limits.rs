@@ -121,7 +121,7 @@ fn documents_grow_to_the_limit_and_no_further() {
     }
 }
 
-/// A chain of deltas that reaches the limit, is refused there, makes room and goes on.
+/// A chain of deltas that grows to the limit, where a delta is refused, shrinks, and grows again.
 #[test]
 fn a_chain_of_deltas_is_measured_where_it_must_be() {
     let delta = |operator, path, operand: Value| update(operator, path, operand).unwrap().to_delta(&CONTEXT).unwrap();
@@ -230,7 +230,7 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code().number(), 15);
 }
 
-/// Whatever the operand: the update is refused, or its delta is read back. Otherwise the document could not be read.
+/// For any operand, the update is refused, or its delta can be read. Otherwise the document could not be read.
 #[test]
 fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     let each = |value: Value| Value::Map(Map::from([("$each", Value::Array(vec![value]))]));
@@ -279,7 +279,7 @@ fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code().number(), 15);
 }
 
-/// Where the changes are made is known before the first of them is: that may not fill the memory.
+/// The places of all changes are found before the first change is made: their list must not fill the memory.
 #[test]
 fn paths_stand_for_no_more_elements_than_a_limit() {
     const ELEMENTS: usize = 1 << 18;

@@ -1,4 +1,4 @@
-//! What an update does not touch, no index and no filter sees changed.
+//! If an update does not touch a path, indexes and filters see the same values at that path before and after.
 
 use crate::common::arbitrary::{document, parse, update};
 use crate::common::map_of;
@@ -24,7 +24,7 @@ fn path() -> impl Strategy<Value = String> {
     )
 }
 
-/// What is seen at a path: the index keys, and those of a sparse index; what filters answer.
+/// The view of a path: its keys in an index and in a sparse index, and the results of filters.
 fn seen(map: &Map, path: &str) -> String {
     let index = |options: &str| {
         let keys = Map::from([(path, 1)]);

@@ -183,7 +183,7 @@ fn whole_collation(collation: &Map) -> CommandResult<Map> {
     Ok(whole)
 }
 
-/// Checks the option of images of documents before and after a change, and refuses it if it is on.
+/// Checks `changeStreamPreAndPostImages`, and refuses the option if it is on.
 pub(super) fn check_images(command: &str, body: &Map) -> CommandResult<()> {
     let Some(images) = body.document("changeStreamPreAndPostImages") else { return Ok(()) };
     let owner = format!("{command}.changeStreamPreAndPostImages");

@@ -112,7 +112,7 @@ fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let filter = match call.body.get("filter") {
         Some(Value::Map(filter)) => {
-            // Filters that no query has are refused now.
+            // An invalid filter is refused here, before it is stored.
             listing::filtered(call, Vec::new(), Some(filter))?;
             Some(Some(normalized(filter)))
         }

@@ -14,7 +14,7 @@ use alluvium_document::BsonBuilder;
 use alluvium_document::timestamps::Present;
 use std::borrow::Cow;
 
-/// The most documents of a batch of the store.
+/// The maximum number of documents in one batch of the store.
 const CHUNK: usize = 1_000;
 
 pub(super) const COMMAND: Command = Command {

@@ -93,7 +93,7 @@ fn add_indexes(call: &Call<'_>, wanted: &dyn Fn(&str, &str) -> bool, errors: &mu
     Ok(())
 }
 
-/// Views with stages that the API does not have.
+/// Views with stages that are not in the stable API.
 fn add_views(call: &Call<'_>, wanted: &dyn Fn(&str, &str) -> bool, errors: &mut Vec<Value>) {
     for (full, view) in call.shared.db.views() {
         let is_wanted = full.split_once('.').is_some_and(|(db, name)| wanted(db, name));

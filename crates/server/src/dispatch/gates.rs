@@ -41,7 +41,7 @@ const GATES: [Gate; 11] = [
     is_allowed,
     // Later checks, and the command, rely on the types of fields.
     has_right_fields,
-    // What a client that promised to use the stable API sends is wrong like a wrong field.
+    // A client has promised to use the stable API only, so a command outside it is an error like an unknown field.
     keeps_to_api,
     has_right_time_limit,
     has_right_cluster_time,

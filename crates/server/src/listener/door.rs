@@ -14,7 +14,7 @@ use tokio::io::Interest;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// The owner's socket, and what serves connections that are no client's of MongoDB.
+/// The owner's socket, and the runner for connections that do not come from MongoDB's clients.
 pub(super) struct Door {
     listener: UnixListener,
     socket: OwnerSocket,

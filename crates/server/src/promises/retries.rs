@@ -40,7 +40,7 @@ fn of_session(body: Map, number: i64, concern: &Map) -> Map {
     with(body, fields)
 }
 
-/// The reply without what changes from one to the next.
+/// The reply without the fields that differ between a reply and its repetition.
 fn result(mut reply: Map) -> Map {
     // Replies of repetitions name how many statements were repeated, and cursors have numbers of their own.
     reply.entries.retain(|(name, _)| {

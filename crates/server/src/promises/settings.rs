@@ -74,7 +74,7 @@ fn the_feature_compatibility_version_is_kept() {
     world.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.0", "confirm": true});
     for later in after_every_end(&world) {
         assert_eq!(version(&later).as_deref(), Some("8.0"));
-        // As in MongoDB, where clients read it too.
+        // As in MongoDB: clients read it there, too.
         let found = later.connect().ok("admin", doc! {"find": "system.version"});
         let stored = super::batch(&found);
         assert_eq!(stored, [doc! {"_id": "featureCompatibilityVersion", "version": "8.0"}]);

@@ -39,7 +39,7 @@ impl Condition {
         if self.is_single {
             self.operator = "$eq".to_owned();
         }
-        // Which types a condition names, or what an expression does, no plan depends on.
+        // Plans do not depend on the types that a condition names, nor on expressions.
         self.types = String::new();
         let mut below: Vec<Self> = std::mem::take(&mut self.below).into_iter().map(Self::planned).collect();
         if ["$and", "$or"].contains(&self.operator.as_str()) && self.path.is_empty() {

@@ -18,7 +18,7 @@ fn ping() -> Map {
     doc! {"ping": 1, "$db": "admin"}
 }
 
-/// The number of operations that run, without the one that asks.
+/// The number of running operations, without this request.
 fn running(client: &mut Client) -> usize {
     let reply = client.ok("admin", doc! {"currentOp": 1});
     let list = reply.get("inprog").and_then(Value::as_array).expect("a list");
@@ -204,7 +204,7 @@ fn a_busy_client_that_does_not_read_holds_no_one_up() {
     }
     let mut client = server.client();
     become_busy(&mut client);
-    // More than the buffers of a socket have room for.
+    // More bytes than the buffers of a socket hold.
     for _ in 0..4 {
         client.send("shop", doc! {"find": "large"}, &[], 0);
     }
@@ -259,7 +259,7 @@ const OP_COMPRESSED: i32 = 2012;
 #[test]
 fn before_a_login_messages_are_small() {
     let server = with_users(Config::default());
-    // By its length, also if it is not all there; and by what it expands to.
+    // A message is refused by its length, even before all of it has arrived, and by its expanded length.
     let mut client = server.client();
     client.send_raw(OP_MSG, &payload(0, &padded(17_000)));
     assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
@@ -270,7 +270,7 @@ fn before_a_login_messages_are_small() {
         assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
         assert!(client.is_closed());
     }
-    // One that is small, but not what it says.
+    // A small message with a wrong length.
     let mut client = server.client();
     client.send_raw(OP_COMPRESSED, &compressed(1000, &[0; 100]));
     assert!(client.is_closed());
@@ -302,7 +302,7 @@ fn a_request_that_needs_more_memory_than_there_is_for_requests_is_refused() {
         assert!(reply.get("errorLabels").is_none(), "it never fits, so drivers are not asked to repeat it");
         other.ok("admin", doc! {"ping": 1});
     }
-    // What it takes is given back, so one that fits is answered every time.
+    // Each request gives its memory back, so a request that fits is answered every time.
     for _ in 0..10 {
         client.send_raw(OP_MSG, &smallest_elements(400_000));
         assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));

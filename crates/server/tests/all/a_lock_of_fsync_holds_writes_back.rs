@@ -25,7 +25,7 @@ fn writes_wait_for_the_last_unlock() {
     }
     let count = |admin: &mut common::Client| admin.ok("zoo", doc! {"count": "pets"}).get("n").cloned();
     assert_eq!(count(&mut admin), Some(Value::Int32(1)), "the writes wait, and reads do not");
-    // A client that goes away while its write waits.
+    // A client that disconnects while its write waits.
     let mut gone = server.client();
     gone.send("zoo", doc! {"insert": "pets", "documents": [{"_id": 99}]}, &[], 0);
     drop(gone);

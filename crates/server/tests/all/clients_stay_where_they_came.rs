@@ -1,5 +1,5 @@
-//! `hello` answers the address at which a client has arrived, or the one that was set for all clients, and the name of a
-//! replica set that no other database has.
+//! `hello` returns the address at which a client has arrived, or the one that was set for all clients, and the name of
+//! a replica set, which is unique to the database.
 
 use crate::common::{Client, Running};
 use alluvium::{Database, Map, Value, doc};
@@ -78,7 +78,7 @@ fn an_advertised_address_is_for_all_clients() {
     assert_eq!(address(&hello(server.address)), "db.example:27018");
     let mut client = server.client();
     let member = |host: &str| doc! {"_id": "rs0", "members": [{"_id": 0, "host": host}]};
-    // What was set when the server was started is not changed from outside.
+    // Clients cannot change settings that were given when the server was started.
     client.fails(93, "admin", doc! {"replSetInitiate": (member("other.example:1"))});
     client.ok("admin", doc! {"replSetInitiate": (member("db.example:27018"))});
     client.fails(103, "admin", doc! {"replSetReconfig": (member("other.example:1"))});

@@ -117,7 +117,7 @@ fn connections_use_tls() {
     assert_eq!(connect(&served, &authority, None).code("$external", log_in()), Some(18));
     assert!(connect(&served, &authority, Some(&other.issue("reports"))).try_run("a", ping()).is_none());
 
-    // New certificates are used for new connections, and damaged files for none.
+    // New certificates are used for new connections; damaged files are never used.
     write(&certificate, &other.issue("server"));
     served.reloader.reload().unwrap();
     assert!(connect(&served, &other, None).try_run("a", ping()).is_some());

@@ -62,7 +62,7 @@ fn labels_are_those_of_retryable_writes_or_those_given() {
     assert_eq!(labels(failing(doc! {"errorCode": 2, "errorLabels": ["Mine"]}), insert(4, 4)), given);
     assert_eq!(labels(failing(doc! {"writeConcernError": {"code": 91}}), insert(5, 5)), retryable);
     assert_eq!(labels(failing(doc! {"writeConcernError": {"code": 64}}), insert(6, 6)), None);
-    // Those with an error of the write concern were carried out, the others not.
+    // Writes with an error of the write concern were executed; the others were not.
     let found = server.client().documents("zoo", doc! {"find": "pets"});
     assert_eq!(found, [doc! {"_id": 5}, doc! {"_id": 6}]);
 }

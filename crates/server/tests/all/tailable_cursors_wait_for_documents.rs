@@ -31,7 +31,7 @@ fn more(id: i64, millis: i32) -> Map {
     doc! {"getMore": (Value::Int64(id)), "collection": "log", "maxTimeMS": millis}
 }
 
-/// Waits until the request of another connection has gone to wait: then no request runs but those of `client`.
+/// Waits until the request of another connection waits for documents: then only requests of `client` run.
 fn settle() {
     std::thread::sleep(Duration::from_millis(300));
 }

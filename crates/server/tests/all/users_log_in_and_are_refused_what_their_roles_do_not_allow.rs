@@ -154,7 +154,7 @@ fn a_login_that_is_begun_with_another_mechanism_has_no_answer() {
     assert!(is_answered("none", "SCRAM-SHA-256"));
 }
 
-/// What `mongorestore` does with the users and roles of a dump.
+/// The commands that `mongorestore` sends for the users and roles of a dump.
 #[test]
 fn users_of_a_dump_are_merged() {
     let db = Database::in_memory().unwrap();

@@ -14,7 +14,7 @@ fn env_of(mem: &Arc<MemFs>) -> Env {
 }
 
 fn open(mem: &Arc<MemFs>) -> Database {
-    // The log is synced by those who ask for it, and never by time.
+    // Only requests sync the log; it is never synced by time.
     Database::builder()
         .env(env_of(mem))
         .partitions(2)
@@ -23,7 +23,7 @@ fn open(mem: &Arc<MemFs>) -> Database {
         .expect("a database")
 }
 
-/// The documents of a collection after a power cut that keeps only what was synced.
+/// The documents of a collection after a power cut that keeps only synced data.
 fn after_a_cut(mem: &MemFs, collection: &str) -> u64 {
     let disk = Arc::new(mem.crash_clone(u64::MAX, CrashStyle::AllLost));
     let db = open(&disk);

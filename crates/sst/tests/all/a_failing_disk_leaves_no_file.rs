@@ -1,5 +1,5 @@
-//! A writer that meets an error, is refused, abandoned or dropped leaves no file; and whatever read
-//! fails, the error is returned and the next read is right again.
+//! A writer that fails, is refused, abandoned or dropped leaves no file. If a read fails, its error is returned, and
+//! the next read is correct again.
 
 use crate::common::{Owned, all, get};
 use alluvium_codec::entry::{EntryIter, MAX_SEQ};

@@ -40,7 +40,7 @@ fn zstd() -> WriterOptions {
     WriterOptions { compression: Compression::Zstd { level: 3 }, filter_bits_per_key: 0, ..WriterOptions::default() }
 }
 
-/// How the data blocks of a file are compressed.
+/// The compression of each data block of a file.
 fn methods(fixture: &Fixture) -> Vec<&'static str> {
     let mut methods = Vec::new();
     let registry = DictionaryRegistry::new();

@@ -1,5 +1,5 @@
-//! Whatever byte of a file is changed, and wherever it is cut: a walk of the file reads every entry
-//! or reports a range of keys with it as lost; and it reads no entry that was not written.
+//! If any byte of a file is changed, or the file is cut at any length, a walk of the file reads each entry or reports a
+//! range of keys with it as lost; and it reads no entry that was not written.
 
 use crate::common::{Fixture, Owned, sorted};
 use alluvium_codec::entry::Entry;

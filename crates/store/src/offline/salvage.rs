@@ -60,7 +60,7 @@ pub struct Version {
     pub kind: Kind,
     /// The value, or the delta.
     pub value: Vec<u8>,
-    /// It is in the log, and the log has no gap: nothing newer is lost.
+    /// The version is in the log, and the log has no gap, so no newer version is lost.
     latest: bool,
     /// It is in a file that may have been replaced.
     replaced: bool,

@@ -74,7 +74,7 @@ impl Store {
         for (index, partition) in (0..).zip(&*self.partitions) {
             let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
-            // After the store is closed another process may remove files.
+            // Another process may remove files after the store is closed.
             self.health.check_open()?;
         }
         if !stop()

@@ -64,7 +64,7 @@ fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
     options.disk_reserve_bytes = Some(options.disk_reserve_at(&env, path));
-    let options = Arc::new(options);
+    let options = Arc::new(options.fitted(env.fs.capacity_bytes(path).unwrap_or(u64::MAX)));
     let explain = |error| match created {
         true => error,
         false => need::explain(error, &env, path, superblock.partitions, &options),

@@ -44,7 +44,7 @@ fn a_bulk_log_is_synced_ahead_of_its_next_segment() {
         assert!(clock.now() - started < Duration::from_secs(20), "it is never synced");
         std::thread::yield_now();
     }
-    // The one that was counted may not have ended, so wait for it.
+    // The counted sync may not have ended, so wait for it.
     store.sync().unwrap();
     let (_, store) = open(&Arc::new(disk.crash_clone(1, CrashStyle::AllLost)));
     assert!(store.get(tree, &5u32.to_be_bytes(), &mut Vec::new()).unwrap());

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
-/// How many batches are written between two checkpoints, so that a slow machine too has something
-/// to cut through.
+/// The number of batches that are written between two checkpoints, so that a checkpoint also meets writes on a slow
+/// machine.
 const BATCHES: u64 = 250;
 
 fn options() -> Options {
@@ -34,7 +34,7 @@ fn contents(store: &Store, tree: TreeId) -> BTreeMap<Vec<u8>, Vec<u8>> {
     found
 }
 
-/// Opens what was restored from a checkpoint, and answers its content and its last number.
+/// Opens a restored checkpoint, and returns its content and its last number.
 fn restored(env: &Env, checkpoint: &Path, tree: TreeId) -> (BTreeMap<Vec<u8>, Vec<u8>>, u64) {
     let to = checkpoint.with_file_name("restored");
     let report = alluvium_store::restore_checkpoint(env, checkpoint, &to, RestoreOptions::default()).unwrap();
@@ -63,7 +63,7 @@ fn while_others_write() {
                     let mut batch = store.batch();
                     for k in 0..KEYS {
                         batch.put(tree, &key(writer, k), &n.to_be_bytes());
-                        // Much that is written over, so that files come and go.
+                        // Many overwritten keys, so that files are created and removed.
                         batch.put(tree, &key(writer + 100, n * KEYS + k), &[7; 100]);
                         batch.delete(tree, &key(writer + 100, n.saturating_sub(50) * KEYS + k));
                     }
@@ -95,7 +95,7 @@ fn while_others_write() {
             let of = |k: u64| found.get(&key(writer, k)).map_or(0, |v| u64::from_be_bytes(v[..].try_into().unwrap()));
             let n = of(0);
             assert!((0..KEYS).all(|k| of(k) == n), "writer {writer} is cut in two in round {round}");
-            // What is acknowledged after `after` was read may be under way at the number.
+            // A batch that is acknowledged after `after` was read may be in progress at the number.
             assert!(before[writer as usize] <= n && n <= after[writer as usize] + 1, "round {round}: {n}");
             let live = found.range(key(writer + 100, 0)..key(writer + 101, 0)).count() as u64;
             assert_eq!(live, n.min(50) * KEYS, "round {round}, at {n}");

@@ -1,5 +1,5 @@
-//! Power cuts, failures and full disks at every step of a checkpoint and of a restore: what has the
-//! name is whole, the store goes on, and the next attempt clears what was left.
+//! After a power cut, a failure or a full disk at any step of a checkpoint or a restore, a directory with the final
+//! name is complete, the store continues, and the next attempt removes the remains.
 
 use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -62,7 +62,7 @@ fn open(env: &Env) -> Store {
     store
 }
 
-/// What the checkpoint of that name holds, if there is one. It must be whole then.
+/// The content of the checkpoint with that name, if it exists. It must be complete then.
 fn checkpoint_at(env: &Env, dir: &str) -> Option<Content> {
     if !env.fs.exists(Path::new(dir)).unwrap() {
         return None;
@@ -74,7 +74,7 @@ fn checkpoint_at(env: &Env, dir: &str) -> Option<Content> {
     database_at(env, &to)
 }
 
-/// What the database of that name holds, if there is one.
+/// The content of the database with that name, if it exists.
 fn database_at(env: &Env, dir: &str) -> Option<Content> {
     if !env.fs.exists(Path::new(dir)).unwrap() {
         return None;
@@ -119,7 +119,7 @@ fn power_cuts_during_a_checkpoint() {
     let cuts = cut_everywhere(&disk, act, |env, what| {
         let found = checkpoint_at(env, "safe/ck");
         assert!(found.is_none_or(|found| found == expected), "{what}");
-        // The store is what it was, and the next attempt is not in the way of the last.
+        // The store is unchanged, and the remains of an attempt do not disturb the next one.
         let store = Store::open(env.clone(), Path::new("db"), options()).unwrap();
         assert_eq!(contents(&store), expected, "{what}");
         match store.checkpoint(Path::new("safe/ck"), &CheckpointOptions::default()) {
@@ -203,7 +203,7 @@ fn every_operation_fails_once() {
 fn a_disk_that_is_full() {
     let space = |nth| Fault::nth(nth).of_changes().no_space();
     assert!(fail_everywhere(space, true) > 60);
-    // By measure, too: nothing is begun that does not fit, and the error says so.
+    // Also by the checked space: a checkpoint that does not fit is not begun, and the error has the figures.
     let disk = disk(MemFs::new());
     let store = open(&disk.env);
     disk.mem.set_capacity(disk.mem.used_bytes() + 30_000);

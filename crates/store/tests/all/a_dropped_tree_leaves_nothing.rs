@@ -1,4 +1,4 @@
-//! Trees come and go: nothing of those that were dropped is kept, on disk or in memory.
+//! Trees are created and dropped again: nothing of a dropped tree is kept, on disk or in memory.
 
 use alluvium_env::Env;
 use alluvium_lsm::image::walk_manifest;

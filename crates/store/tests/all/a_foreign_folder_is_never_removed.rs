@@ -44,7 +44,7 @@ fn only_folders_of_sorts_go_when_a_database_is_opened() {
     assert!(!disk.exists(&path.join("sort-0123456789abcdef")).unwrap());
 }
 
-/// On the real file system, which has links.
+/// This runs on the real file system, because the one in memory has no links.
 #[test]
 #[cfg(unix)]
 fn where_a_link_leads_to_nothing_is_removed() {

@@ -1,4 +1,4 @@
-//! After a full disk has kept flushes from going on, freed space lets everything go on at once.
+//! A full disk stops flushes. Once space is freed, all work continues at once.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};

@@ -35,8 +35,8 @@ fn a_full_disk_with_left_overs_opens() {
     assert_eq!(found, 5000);
 }
 
-/// What seems left over may be what a manifest has lost: it stays until the log, to its end, says
-/// nothing of that.
+/// A file that seems left over may be one that a manifest has lost: it is kept until the whole log has been read
+/// without a trace of that.
 #[test]
 fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
     let disk = Arc::new(MemFs::new());
@@ -49,9 +49,8 @@ fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
     for key in (0..40_000u32).map(u32::to_be_bytes) {
         keys[(alluvium_codec::hash64(&key) >> 63) as usize].push(key);
     }
-    // First the second partition is flushed, then the first one, of which the log has the end only:
-    // it says so behind what the memory of the second one holds by then, for which a small budget
-    // has no room.
+    // The second partition is flushed first, then the first one, of which the log has only the end. The log shows that
+    // only after the records that fill the memory of the second partition, and a small budget cannot hold these.
     for (partition, count) in [(0, 2000), (1, 4300), (1, 3700), (0, 2300)] {
         for key in keys[partition].drain(..count) {
             // Which nothing makes smaller.

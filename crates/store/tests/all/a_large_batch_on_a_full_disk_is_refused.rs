@@ -1,5 +1,5 @@
-//! A batch that does not fit beside what is sealed waits for a flush. If none can be done, because
-//! the disk is full, it is refused by name, and is welcome when there is space again.
+//! A batch that does not fit into memory beside the sealed memtables waits for a flush. If the disk is too full for a
+//! flush, the batch is refused with a named error; it is accepted when there is space again.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;

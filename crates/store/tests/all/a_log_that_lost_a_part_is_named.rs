@@ -1,6 +1,5 @@
-//! A log that lost its newest groups or its oldest segment is known by what the sorted files and
-//! the notes in the log say: opening names the damage. A caller that accepts it gets the lost
-//! numbers, and is not asked again.
+//! If a log has lost its newest groups or its oldest segment, the sorted files and the notes in the log show that, and
+//! the opening reports the damage. A caller that accepts it gets the lost numbers, and the next opening succeeds.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -39,7 +38,7 @@ fn keys_of(store: &Store, partition: u32) -> impl Iterator<Item = u32> {
     (0..).filter(move |key: &u32| store.partition_of(&key.to_be_bytes()) == partition)
 }
 
-/// Fills a partition until it has flushed by itself.
+/// Fills a partition until a flush in the background has run.
 fn fill(store: &Store, tree: TreeId, partition: u32) {
     for key in keys_of(store, partition) {
         put(store, tree, key, &[7; 4000]);
@@ -95,8 +94,8 @@ fn its_end() {
     refused_then_accepted(&disk, options(64 << 20));
 }
 
-/// Letting go fails for want of space; a later flush does it, or without one a piece of background
-/// work and the flushes that follow by themselves.
+/// The removal of segments fails because the disk is full. A later flush removes them; without one, background work and
+/// the flushes after it do.
 #[test]
 fn what_could_not_be_let_go_goes_later() {
     for by_flush in [true, false] {

@@ -1,5 +1,5 @@
-//! A database has a log, always: without a whole segment, acknowledged writes are lost, and
-//! opening says so instead of going on with what is in the files.
+//! A database always has a log. If there is no whole segment, acknowledged writes are lost, and the opening reports
+//! that instead of using the files alone.
 
 use alluvium_env::{Env, Error as Disk, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};

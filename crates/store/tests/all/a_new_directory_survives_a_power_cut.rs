@@ -1,5 +1,5 @@
-//! Creating a database makes the names of its directory, of those made above it, and of what is in
-//! it durable, also if an attempt before has failed.
+//! The creation of a database makes durable the names of its directory, of the created directories above it, and of its
+//! files, even if an earlier attempt has failed.
 
 use alluvium_env::Env;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

@@ -1,5 +1,5 @@
-//! A database that is found damaged while it is opened stays as it is, byte for byte, however often
-//! that is tried: what a repair could save is not removed as left over.
+//! If an opening finds damage, the database does not change in any byte, however often it is opened: files that a
+//! repair could use are not removed as left over.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

@@ -1,5 +1,5 @@
-//! A log among whose segments one of another database was put: it says nothing, also not where the
-//! one before it ends.
+//! A segment of another database was put into a log. It is ignored, also as evidence of where the previous segment
+//! ends.
 
 use crate::common::disk::{copies, env_of};
 use alluvium_env::mem::MemFs;

@@ -1,6 +1,5 @@
-//! A snapshot that ends between two steps of a read: the read returns the named error, and not what
-//! it found among files that may have changed since. A read without a snapshot of its own starts
-//! again.
+//! If a snapshot ends between two steps of a read, the read returns the named error, and no results from files that may
+//! have changed since. A read without a given snapshot starts again.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;
@@ -10,8 +9,8 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Appends; and once when it is asked to, it lets time pass and old snapshots end, as a background
-/// thread would.
+/// A fold that appends. Once, on request, it also advances the clock and ends old snapshots, as a background thread
+/// would.
 struct Ending {
     clock: Arc<ManualClock>,
     store: Mutex<Weak<Store>>,
@@ -98,7 +97,7 @@ fn a_scan_says_so() {
     assert!(ended.is_some());
 }
 
-/// The first partition is on its key when the tree goes, and the others have not looked.
+/// The first partition has reached its key when the tree is dropped; the others have read nothing yet.
 #[test]
 fn a_scan_of_a_tree_that_is_dropped_concurrently_fails_at_once() {
     let keys: Vec<[u8; 1]> = (b'a'..=b'p').map(|key| [key]).collect();

@@ -1,5 +1,5 @@
-//! Snapshots for whose sake files keep more than the limit are ended by name, the oldest first, and
-//! what they kept is given back; what the others explain may stay.
+//! If files keep more than the limit for snapshots, the oldest snapshots are ended with a named error, and their space
+//! is freed. Data that the remaining snapshots need may stay.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Compression, Durability, Error, Options, Snapshot, Store, TreeId};
@@ -19,7 +19,7 @@ fn open(limit: Option<u64>) -> Store {
     Store::open(Env::in_memory(1), "db".as_ref(), options).unwrap()
 }
 
-/// Writes all keys and brings them into files, merged with what is there.
+/// Writes all keys, flushes them, and merges the files with the existing ones.
 fn overwrite(store: &Store, tree: TreeId, round: u8) {
     for n in 0..KEYS {
         let mut batch = store.batch();

@@ -1,5 +1,5 @@
-//! A store that is opened for reading only: who may open it beside whom, what it refuses, and what
-//! it keeps in memory.
+//! A store that is opened for reading only: which processes can open it at the same time, the operations that it
+//! refuses, and its memory.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_env::mem::MemFs;

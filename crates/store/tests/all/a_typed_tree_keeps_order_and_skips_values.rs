@@ -61,7 +61,7 @@ fn bytes_of_another_type_are_an_error_by_name() {
 
 #[test]
 fn a_value_that_looks_like_a_marker_is_a_value() {
-    // The seed marked a deleted key by a value of its own, which a user could store.
+    // An earlier design marked a deleted key by a special value, which a user could store.
     let store = store(3);
     let tree = store.create_trees(&[b"bytes"]).unwrap()[0];
     let bytes = Typed::new(store.clone(), tree, RawBytes, RawBytes);

@@ -57,7 +57,7 @@ fn rows(items: &[Item], list: &str) -> usize {
     items.iter().filter(|item| matches!(item, Item::Row(found, _) if *found == list)).count()
 }
 
-/// Where the edits of a manifest begin, but for the first.
+/// The offsets at which the edits of a manifest begin, without the first.
 fn edits(items: &[Item]) -> Vec<u64> {
     let offset = |item: &Item| match item {
         Item::Row("edit", facts) => facts.iter().find_map(|fact| match fact {
@@ -94,7 +94,7 @@ fn whole_files() {
                 // The two keys of the registry, and ten; the others are not needed.
                 assert_eq!(rows(&items, "entry"), 12);
             }
-            // Five batches, the checkpoint's note, and what is left of the flush's.
+            // Five batches, the checkpoint's note, and the rest of the flush's note.
             FileKind::Segment => assert_eq!((rows(&items, "record"), rows(&items, "operation")), (7, 15)),
             FileKind::Manifest => assert_eq!((rows(&items, "edit"), rows(&items, "file")), (2, 1)),
             FileKind::Superblock => assert!(items.contains(&Item::Fact(("partitions", FactValue::Number(1))))),
@@ -128,7 +128,7 @@ fn with_every_byte_changed() {
                     assert!(idle, "{kind:?}, offset {at}: nothing is noticed");
                 }
                 Ok((_, items)) => {
-                    // A torn tail is no damage; the tail of a file that is sealed is.
+                    // A torn tail is not damage, except in a sealed file.
                     let torn = kind == FileKind::Segment && (4096..4160).contains(&at);
                     assert!(damaged(&items) || torn, "{kind:?}, offset {at}: {items:?}");
                 }

@@ -1,5 +1,5 @@
-//! `close` lets the next open succeed at once, while handles on the old store live: they say that
-//! it is closed, and touch no file, whatever they were doing.
+//! After `close`, the next opening succeeds at once, even if handles on the old store exist. They return the error that
+//! it is closed, and touch no file.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -9,7 +9,7 @@ use alluvium_store::{Bounds, Durability, Error, LockMode, Options, Store, TreeId
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The same disk, with its own count of operations.
+/// The same disk, with a separate count of operations.
 fn door(disk: &Arc<MemFs>) -> (Arc<FaultFs>, Env) {
     let faults = Arc::new(FaultFs::over(disk.clone()));
     let env = Env { fs: faults.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };

@@ -1,6 +1,5 @@
-//! Deltas: added up by readers, flushes, compactions and recovery, from any number of threads,
-//! never lost and never applied twice; on what is absent they do nothing; what cannot apply is
-//! counted.
+//! Deltas are folded by readers, flushes, compactions and recovery, with any number of threads; none is lost or applied
+//! twice. A delta on a missing value does nothing, and a delta that cannot be applied is counted.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
@@ -108,7 +107,7 @@ fn threads_add_to_few_keys_while_everything_moves() {
                     if n % 1500 == 700 {
                         store.compact().unwrap();
                     }
-                    // Whatever is read is a sum of whole deltas.
+                    // Each value that is read is a sum of whole deltas.
                     let (sum, count) = get(store, tree, &[(n % 8) as u8]).unwrap();
                     assert_eq!(sum, 1000 + count);
                 }
@@ -118,7 +117,7 @@ fn threads_add_to_few_keys_while_everything_moves() {
     let per_key = i64::from(threads as i32) * each / 8;
     let expected: Vec<_> = (0..8u8).map(|key| (vec![key], (1000 + per_key, per_key))).collect();
     assert_eq!(all(&store, tree), expected);
-    // The death of the process: the log brings back what was in memory.
+    // After the death of the process, the log restores the content of memory.
     let snapshot = store.snapshot();
     drop(store);
     let store = open(&env);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 enum Way {
     Direct,
     Plain,
-    /// There is no way without the page cache.
+    /// This file system does not support direct I/O.
     Cannot,
 }
 

@@ -132,7 +132,7 @@ fn files_that_overlap_within_their_run() {
     let path = newest(&fs, "p000", "MANIFEST");
     let whole = alluvium_lsm::image::walk_manifest(&env_of(fs.clone()), &path, None).unwrap();
     let mut again = whole.version.added[0].clone();
-    // As long as the one that is there, under another number.
+    // As long as the existing one, under another number.
     let number = again.meta.number + 40;
     let bytes = read(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), again.meta.number));
     write(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), number), &bytes);

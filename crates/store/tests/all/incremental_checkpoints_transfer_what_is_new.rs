@@ -72,7 +72,7 @@ fn a_chain_of_them() {
     let mut chain: Vec<(PathBuf, Content)> = Vec::new();
     for step in 0..5u32 {
         let dir = PathBuf::from(format!("chain/{step}"));
-        // To another disk, where the chain is, but for what the link before has.
+        // To another disk, which has the chain; files of the previous checkpoint are not copied again.
         let options = match chain.last() {
             Some((base, _)) => based_on(base, true),
             None => CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() },
@@ -145,8 +145,7 @@ fn a_base_that_lost_a_file_is_no_harm() {
     env.fs.open(&base.join(sorted.next().unwrap()), OpenMode::ReadWrite).unwrap().set_len(10).unwrap();
     let report = store.checkpoint(Path::new("next"), &based_on(base, true)).unwrap();
     assert_eq!(report.copied, 2);
-    // Where the base cannot be linked to, its files are copied from the database, and are not new
-    // all the same.
+    // If files of the base cannot be linked, they are copied from the database, and do not count as new.
     faults.inject(Fault::nth(1).of(OpKind::HardLink).os_error(18).from_then_on());
     let report = store.checkpoint(Path::new("far"), &based_on(Path::new("next"), false)).unwrap();
     assert!(report.copied == report.in_base && report.copied == 2, "{report:?}");

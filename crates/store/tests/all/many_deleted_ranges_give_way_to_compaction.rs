@@ -48,7 +48,7 @@ fn check(store: &Store, tree: TreeId) {
 fn compaction_goes_on_and_lets_the_flush_through() {
     for compact in [false, true] {
         let (store, tree, snapshot) = full(&Arc::new(MemFs::new()));
-        // As long as the snapshot needs them, the flush says why.
+        // As long as the snapshot needs the ranges, the flush fails with the reason.
         let error = store.flush().unwrap_err().to_string();
         assert!(error.contains("end old snapshots") && !error.contains("damaged"), "{error}");
         drop(snapshot);

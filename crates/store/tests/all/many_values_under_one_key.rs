@@ -1,5 +1,5 @@
-//! Multivalue trees: values come back sorted, in both directions, from any number of streams at
-//! once, each of its own moment, with an estimate of how many there are.
+//! Multivalue trees return values sorted, in both directions, from any number of streams at once, each at its own
+//! snapshot, with an estimate of their number.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Multivalue, Options, Store, TreeId, ValuesOf};

@@ -1,4 +1,4 @@
-//! What cannot be opened says why, and is left as it is.
+//! If a directory cannot be opened, the error has the reason, and the directory is unchanged.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};
@@ -72,7 +72,7 @@ fn a_missing_part_is_damage_and_not_an_empty_database() {
         }
         let error = error(&env, "db", options());
         assert!(error.is_corruption() && error.to_string().contains(missing), "{error}");
-        // Also to who wants none to be made.
+        // This also holds for a caller that does not want to create a database.
         let existing = Options { create_if_missing: false, ..options() };
         let again = self::error(&env, "db", existing);
         assert!(again.is_corruption() && again.to_string().contains(missing), "{again}");

@@ -1,4 +1,4 @@
-//! A manifest that ends within an edit, as a power cut leaves it, loses nothing, and open says so.
+//! A power cut can leave a manifest that ends within an edit. Nothing is lost, and the opening reports it.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};

@@ -1,5 +1,5 @@
-//! What `verify` finds beside damaged blocks: files that nothing names, manifests, superblock and
-//! log that changed after they were read, and keys in a partition that is not theirs.
+//! Besides damaged blocks, `verify` finds files that no manifest names, changes of manifests, superblock and log after
+//! they were read, and keys in a wrong partition.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Options, Store};
@@ -77,7 +77,7 @@ fn a_file_that_nothing_names() {
     let said = found(&store);
     assert!(said.contains("00000000.sst") && said.contains("manifest does not name this file"), "{said}");
     env.fs.remove(stray).unwrap();
-    // Those that come and go are no strangers.
+    // Files that are created and removed concurrently are not reported.
     store.compact().unwrap();
     store.flush().unwrap();
     assert!(store.verify().unwrap().is_empty());

@@ -1,5 +1,5 @@
-//! Reading a store as a repair does: keys under a deleted range do not come back, neither from
-//! sorted files nor from the log; what was put again does.
+//! Salvage reads a store as a repair does. Keys in a deleted range do not come back, neither from sorted files nor from
+//! the log; keys that were put again do.
 
 use crate::common::disk::{self, Copies, copies, put_back};
 use alluvium_env::fault::{FaultFs, OpKind};
@@ -125,8 +125,7 @@ fn nor_where_only_a_log_with_a_gap_has_it() {
     }
 }
 
-/// What was written after a range was deleted has no number of its own any more, once nothing else
-/// needs the tombstone.
+/// A write after the delete of a range loses its own sequence number once nothing else needs the tombstone.
 #[test]
 fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     let kept = Kept::new();
@@ -142,7 +141,7 @@ fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     kept.store.delete_range(values, b"", b"z", Durability::Sync).unwrap();
     put(&kept.store, "afterwards");
     kept.flush(other);
-    // Nothing lies below the tombstone then; and after that nothing is said to lie under it.
+    // Then no entry is below the tombstone; afterwards none is reported below it.
     kept.store.compact().unwrap();
     kept.store.compact().unwrap();
     put(&kept.store, "now");

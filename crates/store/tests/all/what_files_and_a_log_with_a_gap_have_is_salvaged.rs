@@ -15,7 +15,7 @@ fn env_of(mem: &Arc<MemFs>) -> Env {
     disk::env_of(&(mem.clone() as Arc<dyn Fs>))
 }
 
-/// One partition, where each tree has files of its own, of several blocks.
+/// One partition, in which each tree has separate files of several blocks.
 fn open(mem: &Arc<MemFs>) -> Store {
     let tuning = Tuning { small_tree_bytes: Some(1), ..Tuning::default() };
     let sizes = Options { memory_bytes: 8 << 20, block_bytes: 1 << 10, ..Options::default() };
@@ -36,7 +36,7 @@ fn sorted(mem: &MemFs) -> Vec<PathBuf> {
     copies(mem, "db/p000", ".sst").into_iter().map(|(path, _)| path).collect()
 }
 
-/// What is left of a tree: values by key, and whether they are doubtful.
+/// The salvaged content of a tree: values by key, and whether each is doubtful.
 fn left_in(salvage: &Salvage, tree: TreeId) -> BTreeMap<String, (String, bool)> {
     let mut found = BTreeMap::new();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -65,7 +65,7 @@ struct Forgotten {
     newer: PathBuf,
 }
 
-/// The first flush is of the first tree, the second of the one that is named.
+/// The first flush has the first tree, the second one the named tree.
 fn forgotten(second: usize) -> Forgotten {
     let mem = Arc::new(MemFs::new());
     let store = open(&mem);
@@ -91,7 +91,7 @@ fn forgotten(second: usize) -> Forgotten {
 }
 
 impl Forgotten {
-    /// All that was written last is there, also what the log has lost.
+    /// All last writes are there, even those that the log has lost.
     fn check(&self, tree: usize, what: &str) -> Salvage {
         let salvage = salvage(&self.mem);
         let found = left_in(&salvage, self.trees[tree]);
@@ -155,8 +155,7 @@ fn the_trees_of_a_listed_file_that_is_missing_are_known() {
     assert!(salvage.trees().contains(&with.trees[0].0), "{:?}", salvage.trees());
 }
 
-/// A key is put, and deleted where the log has a gap; both are flushed, and then all that says so
-/// is lost.
+/// A key is put, and then deleted by a write in the log's gap. Both are flushed, and then these files are lost.
 #[test]
 fn what_a_gap_may_have_deleted_is_doubtful_whatever_tree_is_newer() {
     for (older, cut) in [(false, false), (true, false), (true, true)] {

@@ -1,5 +1,5 @@
-//! Salvage reads a directory that may not be written: it takes the lock by reading alone, and does
-//! without a missing one.
+//! Salvage reads a directory without permission to write: it opens the lock file for reading only, and also works
+//! without a lock file.
 
 use crate::common::{Ruled, Rules};
 use alluvium_env::Env;

@@ -1,4 +1,4 @@
-//! A store without threads of its own never waits for them.
+//! A store without background threads never waits for them.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

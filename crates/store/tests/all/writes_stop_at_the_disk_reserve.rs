@@ -1,5 +1,5 @@
-//! Where a new log segment would touch the disk's reserve, writes are refused by name and change
-//! nothing; flushes and compactions finish, deletes go on, and freed space lets writes go on.
+//! If a new log segment would use the disk's reserve, writes are refused with a named error and change nothing. Flushes
+//! and compactions finish, deletes continue, and writes continue once space is freed.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-/// What the options below leave free, on a large disk also without the option: two fifths of the memory, and four files.
+/// The reserve of the options below, which on a large disk is also the default: two fifths of the memory, and four
+/// files.
 const RESERVE: u64 = (8 * MIB / 5 * 2) + 4 * 4 * MIB;
 
 fn options(background: bool) -> Options {
@@ -85,7 +86,7 @@ impl Place {
         Ok(())
     }
 
-    /// Writes until nothing goes any more, with all background work done.
+    /// Writes until writes are refused and all background work is done.
     fn fill(&mut self) {
         for _ in 0..200 {
             while self.put().is_ok() {
@@ -242,7 +243,7 @@ fn the_reserve_of_a_small_disk_is_smaller() {
     }
     let bytes = u64::from(written) * 2000;
     assert!(bytes > capacity * 6 / 10, "{bytes} of {capacity}");
-    // What was acknowledged is flushed, and read after the next opening; deletes are accepted, and make room.
+    // Acknowledged writes are flushed, and read after the next opening. Deletes are accepted, and free space.
     store.flush().unwrap();
     store.close().unwrap();
     let store = open(&disk, small());
@@ -266,5 +267,61 @@ fn the_reserve_of_a_small_disk_is_smaller() {
     store.wait_for_compaction().unwrap();
     for n in 0..written / 2 {
         put(&store, n).unwrap();
+    }
+}
+
+/// Deletes a key; false if it is refused again and again.
+fn delete(store: &Store, tree: TreeId, n: u32) -> bool {
+    (0..20).any(|_| {
+        let mut batch = store.batch();
+        batch.delete(tree, &Place::key(n));
+        let result = store.write(batch, Durability::Bulk);
+        assert!(matches!(result, Ok(_) | Err(Error::NoSpace(_))), "{result:?}");
+        // It may find too little space for a merge.
+        result.is_ok() || {
+            let _ = store.wait_for_compaction();
+            false
+        }
+    })
+}
+
+#[test]
+fn a_small_volume_takes_writes_and_deletes_with_the_default_memory() {
+    const LARGE: u32 = u32::MAX / 2;
+    for capacity in [50 * MIB, 100 * MIB] {
+        let disk = Arc::new(MemFs::with_capacity(capacity));
+        let usual = || Options { compression: Compression::None, ..Options::default() };
+        let store = open(&disk, usual());
+        assert_eq!(store.disk_reserve_bytes(), 20 * MIB);
+        let tree = store.create_trees(&[b"tree"]).unwrap()[0];
+        let put = |store: &Store, n: u32, bytes: usize| {
+            let mut batch = store.batch();
+            batch.put(tree, &Place::key(n), &vec![n as u8; bytes]);
+            store.write(batch, Durability::Bulk).map(drop)
+        };
+        let (mut written, mut large) = (0, 0);
+        for _ in 0..20 {
+            while put(&store, written, 2000).is_ok() {
+                written += 1;
+            }
+            // The largest value takes more memory and log than any memtable usually has.
+            while put(&store, LARGE + large, 16 << 20).is_ok() {
+                large += 1;
+            }
+            let _ = store.wait_for_compaction();
+        }
+        let bytes = u64::from(written) * 2000 + u64::from(large) * (16 << 20);
+        assert!(bytes > (capacity - 20 * MIB) * 6 / 10, "{bytes} of {capacity}");
+        store.flush().unwrap();
+        store.close().unwrap();
+        let store = open(&disk, usual());
+        let keys = || (0..written).chain(LARGE..LARGE + large);
+        assert!(keys().all(|n| store.get(tree, &Place::key(n), &mut Vec::new()).unwrap()));
+        let kept = keys().find(|n| !delete(&store, tree, *n));
+        assert_eq!(kept, None, "cannot be deleted");
+        store.compact().unwrap();
+        for n in 0..written / 2 {
+            put(&store, n, 2000).unwrap();
+        }
     }
 }

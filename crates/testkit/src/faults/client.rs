@@ -74,7 +74,7 @@ impl FaultClient {
         client
     }
 
-    /// Without a database: the first step creates it.
+    /// A client without a database, which its first step creates.
     pub fn begin(seed: u64, disk_bytes: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let partitions = rng.u32(1..=3);

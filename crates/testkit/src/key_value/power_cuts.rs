@@ -26,8 +26,8 @@ pub enum Cuts {
     None,
     /// Some, at random.
     Some,
-    /// Those of one of [`PARTS`] parts, which together are all changes; with any durability. After
-    /// some of them the power is also cut at every change of the recovery.
+    /// Power cuts at the changes of one of [`PARTS`] parts, which together are all changes, with any durability. After
+    /// some cuts, the power is also cut at every change of the recovery.
     Part(u64),
 }
 

@@ -96,8 +96,8 @@ impl Documents {
 /// The length of the longest text whose key in an index is whole (`docs/format/index.md`).
 pub(crate) const WHOLE_TEXT_BYTES: usize = 8192 - 3;
 
-/// A text whose key in an index is as long as a key can be, a little longer or shorter, or longer
-/// with the same first bytes as others: one of few.
+/// One of a few texts around the maximum length of an index key: their keys have that length, are a little shorter or
+/// longer, or are longer and begin with the same bytes as other keys.
 pub(crate) fn long(which: u32) -> Value {
     let (more, end) = [(0, ""), (0, "a"), (0, "b"), (8, ""), (8, "a"), (900, "a"), (900, "b")][which as usize % 7];
     let text = "k".repeat(WHOLE_TEXT_BYTES - 1 + more);

@@ -99,8 +99,7 @@ pub fn rare_row(description: &str) -> String {
     format!("rare: {description}")
 }
 
-/// Panics unless this process took each of these paths. For a test that runs `usual` sequences,
-/// which always take them.
+/// Panics unless this process took each of these paths. For tests that run `usual` sequences, all of which take them.
 ///
 /// # Panics
 /// If one was not taken.

@@ -92,6 +92,7 @@ fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
         return Tuning::default();
     }
     Tuning {
+        volume_bytes: None,
         memtable_bytes: [None, Some(500), Some(2 << 10), Some(8 << 10)][rng.usize(0..4)],
         log_limit_bytes: [None, Some(10 << 10), Some(30 << 10)][rng.usize(0..3)],
         manifest_bytes: [None, Some(200), Some(2 << 10)][rng.usize(0..3)],

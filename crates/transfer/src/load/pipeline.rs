@@ -212,7 +212,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
             id_field: options.id_field.clone(),
             on_duplicate: options.on_duplicate,
             on_bad: options.on_bad,
-            // A file of a dump for other values has them, and BSON has none.
+            // A dump's file of exact lines has values that BSON cannot hold, and a BSON file has none.
             is_for_bson: !options.alluvium_types && !matches!(options.format, Format::ExactLines | Format::Bson),
             durability: options.durability,
         },

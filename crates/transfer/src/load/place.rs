@@ -61,7 +61,7 @@ impl FilePlace {
         key
     }
 
-    /// The mark for a load that came to `mark`.
+    /// The mark of this file for a load with the progress `mark`.
     pub fn mark(&self, mark: Mark, generated: bool) -> Result<PlaceMark> {
         let hashes = self.hashes(mark.offset)?.unwrap_or_default();
         Ok(PlaceMark { mark, generated, hashes })

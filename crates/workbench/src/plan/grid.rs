@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The distance between the seeds of two trials. Threads of a scenario add their number to it.
 const SEED_STEP: u64 = 1000;
-/// The distance between the seeds of two plans' seeds.
+/// The distance between the base seeds of two plans.
 const PLAN_STEP: u64 = 1_000_000_000;
 
 /// One trial of a plan.

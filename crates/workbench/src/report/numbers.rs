@@ -5,7 +5,7 @@ use alluvium_cli::text;
 /// The decimals of a column of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decimals {
-    /// The same for all, so that they align.
+    /// All figures have this number of decimal places, so that they align.
     Fixed(usize),
     /// Each has its own: the figures differ by more than a thousand times.
     Own,

@@ -294,7 +294,8 @@ pub(crate) fn latency_of(times: &Histogram<u64>) -> Latency {
     }
 }
 
-/// The worst second divided by the median one, without the first, in which threads start.
+/// The rate of the worst second divided by that of the median second. The first second, in which threads start, is left
+/// out.
 fn worst_over_median(samples: &[Sample]) -> f64 {
     let mut counts: Vec<u64> = samples.iter().skip(1).map(Sample::operations).collect();
     counts.sort_unstable();

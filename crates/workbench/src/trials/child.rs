@@ -22,7 +22,7 @@ const CHECK: Duration = Duration::from_millis(20);
 /// Of what a failed process wrote to standard error, this number of bytes at its end is kept.
 const ERROR_BYTES_MAX: usize = 2000;
 
-/// A program with its arguments, and what its run shall be measured by.
+/// A program with its arguments, and the measurements of its run that are wanted.
 pub(super) struct Run<'a> {
     pub program: &'a Path,
     pub arguments: &'a [String],

@@ -12,7 +12,7 @@ const PEERS: &str = "bench-peers";
 
 /// The programs of a plan.
 pub(super) struct Programs {
-    /// Each with its place, or why it does not start.
+    /// By name: the path of each program, or the reason for which it does not start.
     found: BTreeMap<String, Result<PathBuf, String>>,
 }
 

@@ -1,4 +1,4 @@
-//! The scenarios of `bench-peers` count what they do, and find the mistakes of a store.
+//! The scenarios of `bench-peers` count their operations, and find wrong results of a store.
 
 use alluvium_env::sync::Mutex;
 use alluvium_workbench::peer::{DocumentSession, Documents, Failure, Found, Stripes, ours};

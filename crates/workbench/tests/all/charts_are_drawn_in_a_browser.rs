@@ -6,7 +6,7 @@ use crate::records;
 use crate::records::{CHARTS, ORIGIN, Origin};
 use std::process::{Command, Stdio};
 
-/// Opens a page, and returns its elements after the scripts ran, and what was logged.
+/// Opens a page. Returns its elements after the scripts have run, and the browser's log.
 fn open(place: &Place, page: &str) -> Ended {
     let mut command = Command::new("chromium");
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
@@ -22,7 +22,7 @@ fn open(place: &Place, page: &str) -> Ended {
     common::ended(child)
 }
 
-/// Fails if the page reported an error, or requested anything but itself: its script notes both in an attribute.
+/// Fails if the page has reported an error, or has requested another resource. Its script records both in an attribute.
 fn check(ended: &Ended) {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(!ended.err.contains("CONSOLE"), "{}", ended.err);

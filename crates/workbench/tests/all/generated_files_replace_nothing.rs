@@ -1,4 +1,4 @@
-//! What is generated never takes the place of a part of a database, and of a file only by `--force`.
+//! Generated files never replace a part of a database, and replace another file only with `--force`.
 
 use crate::common::Place;
 use alluvium::Database;

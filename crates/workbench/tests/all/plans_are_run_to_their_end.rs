@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Three experiments: gets from a store that is prepared once, mixes on stores of their own, and one that needs a
-/// program which does not exist.
+/// Three experiments: gets from a store that is prepared once, mixes that each have a store, and one that needs a
+/// missing program.
 const PLAN: &str = r#"
 title = "Tiny trials"
 [values]
@@ -153,7 +153,7 @@ fn experiments_without_their_program_are_skipped_by_name() {
     let skipped: Value = serde_json::from_str(&place.read("out/skipped.json")).expect("JSON");
     assert!(skipped["mixes"].as_str().is_some_and(|why| why.contains("no-such-program")), "{skipped}");
     place.write("q.toml", PLAN.replace("fresh = true", "fresh = true\nprogram = \"bench-peers\""));
-    // Where it is built, the trials fail: it has no command `kv`.
+    // If the program exists, the trials fail, because it has no command `kv`.
     let mut command = place.command(&["run", "q.toml", "--out", "q"]);
     let done = command.env("PATH", "").output().expect("the binary");
     let out = String::from_utf8(done.stdout).expect("UTF-8");

@@ -18,7 +18,7 @@ fn the_demo_shows_all_of_it() {
     }
     let (_, with_index) = table.split_once("with the index: 3 documents in ").expect("the second answer");
     assert!(with_index.contains("author_1_score_-1"), "{table}");
-    // What is left, and what to try next.
+    // The report at the end names the files that remain, and commands to try next.
     let (_, left) = table.split_once("Left:").expect("what is left");
     for shown in ["comments.jsonl", "demo.alluvium", "Try next:", " find ", " --explain", " shell ", "rm -r "] {
         assert!(left.contains(shown), "{shown}: {table}");

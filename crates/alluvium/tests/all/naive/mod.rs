@@ -124,7 +124,7 @@ pub fn pipeline() -> impl Strategy<Value = Pipeline> {
         .prop_map(|(stages, (last, ordered))| Pipeline { stages: [stages, last].concat(), ordered })
 }
 
-/// What the stages make of the documents `c`, with `d` as the other collection.
+/// The result of the stages over the documents `c`, with `d` as the other collection.
 pub fn run(c: &[Map], d: &[Map], stages: &[Map]) -> Vec<Map> {
     stages.iter().fold(c.to_vec(), |documents, stage| {
         let (name, operand) = stage.iter().next().expect("a stage");

@@ -43,7 +43,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Texts with keys that are just whole, or cut after the same first bytes.
+/// Texts whose keys are barely not cut, or are cut after the same first bytes.
 fn long() -> impl Strategy<Value = Value> {
     let end = prop::sample::select(vec!["", "x", "xx", "xxa", "xxb"]);
     end.prop_map(|end| Value::from("x".repeat(alluvium_query::index::MAX_PART_BYTES - 4) + end))

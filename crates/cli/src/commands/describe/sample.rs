@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 const PLACES: u64 = 200;
 /// The places in a range that a pass divides again.
 const PLACES_LEAST: u64 = 4;
-/// Passes, which divide what is dense further and further.
+/// The maximum number of passes. Each pass divides the dense parts of the collection further.
 const MOST_PASSES: usize = 8;
 
 /// The documents that a sample has.

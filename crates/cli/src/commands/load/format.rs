@@ -2,6 +2,7 @@
 
 mod delimiter;
 
+use crate::endings::{self, Ending};
 use crate::exit::{Failure, Outcome};
 use alluvium::load::{Csv, FieldType, Format};
 
@@ -86,7 +87,12 @@ impl FormatArgs {
         self.split_object
     }
 
-    /// True if the format was given.
+    /// True if `--format` was given.
+    pub(super) fn has_name(&self) -> bool {
+        self.format.is_some()
+    }
+
+    /// True if the format, or an option for one, was given.
     pub(crate) fn is_given(&self) -> bool {
         self.format.is_some()
             || self.split_object
@@ -113,7 +119,10 @@ impl FormatArgs {
             Some(FormatName::Csv) => Some(Format::Csv(Csv::default())),
             Some(FormatName::Tsv) => Some(Format::Csv(Csv { separator: b'\t', ..Csv::default() })),
             Some(FormatName::Bson) => Some(Format::Bson),
-            None => Format::of_name(name),
+            None => match endings::of_name(name) {
+                Ending::Known(format) => Some(format),
+                Ending::Json | Ending::Unknown => None,
+            },
         };
         if self.split_object {
             return match named {
@@ -139,7 +148,7 @@ impl FormatArgs {
                 Format::Csv(Csv { separator, ..csv })
             }
             Some(format) => format,
-            None if Format::is_json_name(name) => Format::of_json(&head()?),
+            None if endings::of_name(name) == Ending::Json => Format::of_json(&head()?),
             None => Format::JsonLines,
         };
         match format {

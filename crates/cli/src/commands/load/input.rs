@@ -1,6 +1,7 @@
 //! The inputs of a load: files and streams, plain or compressed.
 
 use super::format::FormatArgs;
+use crate::endings::{self, Access, Ending};
 use crate::exit::{Failure, Outcome};
 use crate::files;
 use crate::signals::{SIGNAL_CHECK, Stop};
@@ -61,7 +62,8 @@ impl Source {
     pub(crate) fn find(env: &Env, path: &Path, formats: &FormatArgs) -> Outcome<Self> {
         files::not_the_shells(path)?;
         let name = path.display().to_string();
-        refuse_unsupported(&name)?;
+        refuse_address(&name)?;
+        endings::check_name(&name, Access::Read, formats.has_name())?;
         let unseen = |name: &str| formats.resolve(name, || Ok(Vec::new()));
         if name == "-" {
             let name = "standard input".to_owned();
@@ -74,11 +76,9 @@ impl Source {
             return Ok(Self { format, name, kind: Kind::Stream(path.to_owned()), is_by_content, metadata: None });
         }
         let file = env.fs.open(path, OpenMode::Read)?;
-        let mut head = [0; Packing::HEAD_BYTES];
+        let mut head = [0; endings::HEAD_BYTES];
         let len = file.read_at(&mut head, 0)?;
-        if head[..len].starts_with(b"PAR1") {
-            return Err(files::unsupported(&name, "Parquet", "read"));
-        }
+        endings::check_head(&name, &head[..len])?;
         let packing = Packing::of(path, &head[..len]);
         let bytes = file.len()?;
         let format = formats.resolve(&name, || Ok(look(packing, FileReader::new(file))))?;
@@ -142,9 +142,14 @@ impl Source {
         }
     }
 
-    /// True if it is a file whose name ends in .json.
+    /// True if it is a file whose name has an ending of JSON.
     pub(crate) fn is_json_file(&self) -> bool {
-        matches!(self.kind, Kind::File { .. }) && Format::is_json_name(&self.name)
+        matches!(self.kind, Kind::File { .. }) && endings::of_name(&self.name) == Ending::Json
+    }
+
+    /// True if it is a file that is not compressed.
+    pub(crate) fn is_plain_file(&self) -> bool {
+        matches!(&self.kind, Kind::File { packing: Packing::Plain, .. })
     }
 
     /// True if its bytes are compressed.
@@ -199,8 +204,8 @@ impl Source {
     }
 }
 
-/// Refuses unsupported formats by the file's name.
-fn refuse_unsupported(name: &str) -> Outcome {
+/// Refuses addresses of the web.
+fn refuse_address(name: &str) -> Outcome {
     let lower = name.to_ascii_lowercase();
     if ["http://", "https://", "ftp://", "s3://", "gs://"].iter().any(|scheme| lower.starts_with(scheme)) {
         return Err(Failure::Usage(format!(
@@ -208,7 +213,7 @@ fn refuse_unsupported(name: &str) -> Outcome {
              alluvium load DB COLLECTION -`"
         )));
     }
-    files::refuse_unsupported(name, "read")
+    Ok(())
 }
 
 /// A file or stream as bytes, decompressed if its first bytes are those of a compressed format; `-`

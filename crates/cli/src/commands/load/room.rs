@@ -24,7 +24,9 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space_over_reserve(database.load_space(plain, packed)),
+        _ => exit::enough_space_over_reserve(database.load_space(plain, packed), |memory| {
+            settings.builder.clone().memory(memory).new_load_space(database.path(), plain, packed)
+        }),
     }
 }
 
@@ -37,7 +39,9 @@ pub(super) fn check_new(settings: &Settings, path: &Path) -> Outcome {
     }
     match plain.saturating_add(packed) {
         0 => Ok(()),
-        _ => exit::enough_space_over_reserve(settings.builder.new_load_space(path, plain, packed)),
+        _ => exit::enough_space_over_reserve(settings.builder.new_load_space(path, plain, packed), |memory| {
+            settings.builder.clone().memory(memory).new_load_space(path, plain, packed)
+        }),
     }
 }
 

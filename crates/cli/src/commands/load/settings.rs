@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// Load files again that were loaded completely before; a file is identified by its inode, size, modification time and both ends
     #[arg(long)]
     again: bool,
-    /// Load of a file that was loaded before only what follows the part that is loaded, if that is unchanged: a log that has grown, a file that was repaired behind it
+    /// Load of a plain file that was loaded before only what follows the loaded part: of a log that has grown, or of a file that was repaired behind that part. The file is refused if the loaded part was changed
     #[arg(long, conflicts_with = "again")]
     append: bool,
     /// Refuse a BSON dump whose metadata list indexes that are not supported, before anything is loaded

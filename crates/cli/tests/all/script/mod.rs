@@ -11,7 +11,7 @@ use std::path::Path;
 /// The documents of the collection: the value of each `_id`.
 pub type Documents = BTreeMap<String, i64>;
 
-/// Commands of the shell, and what they leave.
+/// Commands of the shell, and the documents that they leave.
 pub struct Script {
     rng: fastrand::Rng,
     pub text: String,
@@ -98,14 +98,14 @@ impl Script {
     }
 }
 
-/// The number of acknowledged commands: of whole lines with a number in what the script printed.
+/// The number of acknowledged commands: the whole lines with a number in the output of the script.
 pub fn acknowledged(printed: &[u8]) -> usize {
     let whole = printed.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
     whole.filter(|line| !line.is_empty() && line.iter().all(u8::is_ascii_digit)).count()
 }
 
-/// Checks what is left of a run that ended when the commands of `at` at least were acknowledged, and at most those and
-/// the next one were carried out.
+/// Checks the database after a run that ended early: at least the commands of `at` were acknowledged, and at most these
+/// and the next one were executed.
 pub fn check(env: Env, path: &Path, script: &Script, at: RangeInclusive<usize>) {
     if *at.start() == 0 && !env.fs.exists(&path.join("ALLUVIUM")).expect("a disk") {
         return;

@@ -72,7 +72,7 @@ impl Trace {
         None
     }
 
-    /// The calls that had an effect, in an order that they may have had: a sync covers what was done before it began.
+    /// The calls that had an effect, in a possible order: a sync covers the calls before its beginning.
     pub fn calls(&self) -> Vec<Call> {
         let mut calls: Vec<(usize, Call)> = Vec::new();
         let mut unfinished: HashMap<&str, (usize, String)> = HashMap::new();

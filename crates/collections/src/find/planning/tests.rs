@@ -139,7 +139,7 @@ fn ranges_are_looked_into() {
         if flushed {
             db.compact();
         }
-        // No plan is remembered: a scan never is, and each of these queries has another form.
+        // No plan is taken from the cache: a scan is never cached, and each of these queries has another form.
         assert_eq!(taken(&c, r#"{"a": {"$gte": 0}}"#).0, None);
         assert_eq!(taken(&c, r#"{"a": {"$gt": 19900}}"#), (a.clone(), flushed));
         assert_eq!(taken(&c, r#"{"a": {"$gt": 100, "$lt": 200}}"#), (a.clone(), flushed));

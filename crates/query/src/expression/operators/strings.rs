@@ -125,7 +125,7 @@ fn byte_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usi
     if wanted.is_empty() {
         return Some(start);
     }
-    // Text only begins and ends where characters do.
+    // The positions are bytes: the text is cut at the borders of characters within them.
     let from = (start..=end).find(|at| input.is_char_boundary(*at))?;
     let to = (from..=end).rev().find(|at| input.is_char_boundary(*at))?;
     input.get(from..to)?.find(wanted).map(|at| from + at)

@@ -79,7 +79,7 @@ struct Machine<'s> {
     span: Range<usize>,
     /// A match begins where the part does.
     is_anchored: bool,
-    /// The first of the slots that are wanted.
+    /// The first of the requested slots.
     first_slot: usize,
     steps: Vec<Step>,
     /// The slots of the thread that is followed.

@@ -155,8 +155,8 @@ static E48: LazyLock<Vec<f64>> = LazyLock::new(|| series(48));
 static E96: LazyLock<Vec<f64>> = LazyLock::new(|| series(96));
 static E192: LazyLock<Vec<f64>> = LazyLock::new(|| series(192));
 
-/// A series of this many numbers from 1 to below 10, evenly spaced by their logarithms and rounded to two
-/// places. In E192, one number differs from that by the standard.
+/// A series of `numbers` numbers from 1 to below 10, evenly spaced by their logarithms and rounded to two decimal
+/// places. The standard for E192 has one number that differs from this rule.
 fn series(numbers: u32) -> Vec<f64> {
     let number = |at: u32| (10f64.powf(f64::from(at) / f64::from(numbers)) * 100.0).round() / 100.0;
     (0..numbers).map(number).map(|x| if x == 9.19 { 9.2 } else { x }).collect()

@@ -15,7 +15,7 @@ pub struct RawStage<'a> {
     pub operand: &'a Value,
     /// The collection that the pipeline is over; `None` if that is not given as text.
     pub collection: Option<&'a str>,
-    /// That collection, or else the one of the nearest pipeline around that has one.
+    /// The same collection; if it is `None`, that of the nearest enclosing pipeline with one.
     pub nearest_collection: Option<&'a str>,
     /// The position of the stage in its pipeline.
     pub at: usize,

@@ -1,5 +1,5 @@
-//! What a filter means, said once more and as plainly as can be: it is interpreted as it is written, over copies of
-//! decoded values, and values are compared by the bytes of their keys.
+//! The meaning of filters, implemented a second time and as simply as possible: the filter is interpreted as it is
+//! written, over copies of decoded values, and values are compared by the bytes of their keys.
 
 use alluvium_document::value::Double;
 use alluvium_document::{Map, Value, key};
@@ -32,7 +32,7 @@ fn filters(operand: &Value) -> impl Iterator<Item = &Map> {
     operand.as_array().unwrap().iter().map(|inner| inner.as_map().unwrap())
 }
 
-/// The field of a map, or of an array that is asked as if it were one.
+/// The field of a map, or the element of an array whose position is given as a name.
 fn field(value: &Value, name: &str) -> Option<Value> {
     match value {
         Value::Map(map) => map.get(name).cloned(),
@@ -340,7 +340,7 @@ impl Leaf {
     }
 }
 
-/// Where a value is that a path finds.
+/// The position of a value that a path finds.
 #[derive(Clone, Copy)]
 enum Place {
     Outside,

@@ -1,6 +1,5 @@
-//! Documents of arrays in arrays and values of many types, and filters with every operator that
-//! meets them: nulls and what is missing, negations over arrays, `$elemMatch` in `$elemMatch`,
-//! `$all`, `$type`, `$mod` and bits.
+//! Documents with nested arrays and values of many types, and filters with every operator for them: null and missing
+//! values, negations over arrays, `$elemMatch` in `$elemMatch`, `$all`, `$type`, `$mod` and bits.
 
 use alluvium_document::value::{Binary, Regex};
 use alluvium_document::{Map, Value};
@@ -83,7 +82,7 @@ pub fn pool<'a>(documents: impl IntoIterator<Item = &'a Map>) -> Vec<Value> {
     pool
 }
 
-/// What a condition compares with; sometimes a whole array or map.
+/// The operand of a condition; sometimes a whole array or map.
 fn operand(pool: &[Value]) -> BoxedStrategy<Value> {
     let met = [&[Value::Null], pool].concat();
     let plain = |value: &Value| !matches!(value, Value::Regex(_));

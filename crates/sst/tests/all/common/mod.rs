@@ -40,7 +40,7 @@ pub fn sorted(mut entries: Vec<Owned>) -> Vec<Owned> {
     entries
 }
 
-/// A file in an environment of its own.
+/// A file in a separate environment.
 pub struct Fixture {
     pub env: Env,
     pub path: PathBuf,

@@ -1,4 +1,4 @@
-//! The whole parts of the sorted files, and which files are used.
+//! Reads the undamaged parts of the sorted files, and chooses the files that are used.
 
 use super::entry::{KeyRange, OwnedEntry, index_of, most_frequent, readable};
 use super::log::SalvagedLog;

@@ -32,7 +32,7 @@ pub(super) struct SalvagedLog {
     /// The last number before the oldest segment.
     pub released: Seq,
     pub segments: usize,
-    /// The end of the log is not known.
+    /// It is not known where the log ended.
     pub open_end: bool,
     /// Set to stop reading.
     pub stop: Arc<AtomicBool>,

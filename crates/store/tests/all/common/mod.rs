@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What it does otherwise than the one below.
+/// The differences from the file system below.
 #[derive(Clone, Default)]
 pub struct Rules {
     /// Nothing may be written.

@@ -24,7 +24,7 @@ impl Read for Dribble {
 
 impl Source for Dribble {}
 
-/// The result of an input: records (or whole slices, where there are no cuts), their positions, and
+/// The result of an input: its records (whole slices, for a format that is not cut into records), their positions, and
 /// the format error.
 #[derive(Debug, Default, PartialEq)]
 struct Found {

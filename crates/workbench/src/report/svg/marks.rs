@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A line through the medians; dashed if it is published.
+/// A line through the medians, dashed if the figures are published ones.
 pub(super) fn line<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series: &Series, style: &Style) -> Drawn<'a> {
     let at = |(x, point): (&f64, &Option<Spread>)| point.map(|point| (place.x(*x), place.y(point.median)));
     let points: Vec<(i32, i32)> = xs.iter().zip(&series.points).filter_map(at).collect();

@@ -104,7 +104,7 @@ impl Keys<'_> {
     /// The range of all keys in parts of about the same number of documents.
     fn parts(&self) -> Result<Vec<Part>> {
         let (Some(first), Some(last)) = (self.end(false)?, self.end(true)?) else { return Ok(Vec::new()) };
-        // The last key is the end: one document less.
+        // The last key is the end of the range, which is exclusive, so there is one document less.
         let mut parts = vec![self.part(first, last)?];
         for _ in 0..HALVINGS {
             let mut finer = Vec::with_capacity(parts.len() * 2);
