@@ -4,7 +4,7 @@ use crate::appends::AppendWatch;
 use crate::capped::{NaturalScan, ensure_ordered, has_position};
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
-use crate::find::{Query, project};
+use crate::find::{Projector, Query};
 use crate::names::FullName;
 use crate::read::{decode_copy, matches};
 use crate::state::CollectionState;
@@ -22,6 +22,7 @@ pub struct Tail {
     name: FullName,
     state: Arc<CollectionState>,
     query: Query,
+    projector: Projector,
     /// The limits of each batch.
     limits: Limits,
     /// The number of the last document that was examined; `None` before the first.
@@ -64,6 +65,7 @@ impl Tail {
             engine,
             name,
             state,
+            projector: Projector::new(&query),
             query,
             limits,
             position: None,
@@ -117,7 +119,7 @@ impl Tail {
             }
             self.remaining -= 1;
             self.reading = Some((view, scan));
-            return project(&self.query, document).map(Some);
+            return self.projector.project(&self.query, document).map(Some);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::compare::rank;
 use crate::encoding::{self, MAP, STRING, put_head};
 use crate::json::{self, Format, JsonError, PrintError};
 use crate::key;
-use crate::row::{Context, ID, MapIter, MapRef, RowError, ValueRef, encode_plain_row};
+use crate::row::{Context, FieldPicker, ID, MapIter, MapRef, RowError, ValueRef, encode_plain_row};
 use crate::serde::SerdeError;
 use crate::shape::{ShapeOptions, ShapeTable};
 use crate::value::{Map, Value};
@@ -124,7 +124,7 @@ impl Document {
         Vec::with_capacity(row_len + id_room(key))
     }
 
-    /// The document of a row that a [`FieldPicker`](crate::row::FieldPicker) has made, under the shapes of the rows
+    /// The document of a row that a [`FieldPicker`] has made, under the shapes of the rows
     /// that its fields are of.
     ///
     /// # Errors
@@ -135,6 +135,17 @@ impl Document {
         let document = Self::new(Some(Arc::clone(table)), bytes, id_at);
         document.map()?;
         Ok(document)
+    }
+
+    /// The document of the fields that a picker copies.
+    ///
+    /// # Errors
+    /// [`RowError`] if the row is damaged.
+    pub fn pick(&self, picker: &mut FieldPicker) -> Result<Self, RowError> {
+        let mut bytes = Vec::new();
+        picker.put_row(self.map()?, &mut bytes)?;
+        let id_at = bytes.len();
+        Ok(Self::new(self.inner.table.clone(), bytes, id_at))
     }
 
     /// A document with these fields. An `_id` is not required.

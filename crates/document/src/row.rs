@@ -14,12 +14,14 @@ use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Map, Value};
 
 mod compare;
+mod find;
 mod key;
 mod memory;
 mod pick;
 mod size;
 mod view;
 
+pub use find::FieldFinder;
 pub use pick::FieldPicker;
 pub use view::{ArrayIter, ArrayRef, MapIter, MapRef, ValueRef};
 pub(crate) use view::{Context, Form, NESTED_ID, TRAILING, shape_of};

@@ -4,7 +4,7 @@
 //! A shape is an ordered list of names, each with a kind, under a number in its collection. It
 //! never changes, and its number is never reused.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use alluvium_codec::varint;
 
@@ -59,6 +59,8 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Shape {
     number: u32,
+    /// Differs from that of all shapes of this process, also of other tables.
+    identity: u64,
     hash: u64,
     fields: Box<[Field]>,
     /// A hash table with open addressing over the names: position + 1; 0 is empty. `None` for few
@@ -83,6 +85,9 @@ impl PartialEq for Shape {
 }
 
 impl Eq for Shape {}
+
+/// The next [`Shape::identity`].
+static IDENTITIES: AtomicU64 = AtomicU64::new(0);
 
 /// Below this number of fields a look-up compares the names one by one.
 const LINEAR_FIELDS: usize = 6;
@@ -120,6 +125,7 @@ impl Shape {
         }
         Ok(Self {
             number,
+            identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
             hash: hash.finish(),
             has_zero_in_name: fields.iter().any(|field| field.name.contains('\0')),
             lookup: (fields.len() >= LINEAR_FIELDS).then_some(lookup),
@@ -134,6 +140,11 @@ impl Shape {
     /// The number, from 1.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// A number that no other shape of this process has, whatever its table.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
     }
 
     /// The fields in order.

@@ -2,6 +2,7 @@
 
 use crate::counts::Report;
 use crate::item::{BATCH_MAX, Demand, Item};
+use crate::key::Key;
 use crate::limits::Watch;
 use crate::run::{Request, Run};
 use crate::source::Source;
@@ -65,6 +66,14 @@ impl<S: Source> Execution<S> {
             self.most = (self.most * GROWTH).min(BATCH_MAX);
         }
         self.buffer.pop(&mut self.root, &mut self.run, demand)
+    }
+
+    /// The key of an item's `_id`; `None` if its document is damaged.
+    pub fn key_of(&self, item: &Item) -> Option<Key> {
+        match item.key.is_empty() {
+            true => self.run.source.key_of(item.document.as_ref()?.id()),
+            false => Some(item.key.clone()),
+        }
     }
 
     /// Reads to the end, and passes each document to `visit`.

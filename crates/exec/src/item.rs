@@ -12,23 +12,41 @@ pub const BATCH_BYTES: usize = 1 << 20;
 /// A document that steps pass to each other, or the values of it that the query needs.
 #[derive(Debug, Clone, Default)]
 pub struct Item {
-    /// The key of its `_id`, which identifies the document.
+    /// The key of its `_id`, which identifies the document. Empty after a sort that keeps the needed fields alone: it is
+    /// then made of the document ([`crate::Execution::key_of`]).
     pub key: Key,
     /// The whole document, or one with only the needed values. `None` if the query needs no values.
     pub document: Option<Document>,
-    /// True if `document` is the whole document.
-    pub whole: bool,
+    /// The fields that `document` has.
+    pub fields: Fields,
+}
+
+/// The fields that the document of an item has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fields {
+    /// All fields.
+    Whole,
+    /// The values that the query needs, and maybe others.
+    #[default]
+    Some,
+    /// The top-level fields that the query needs and no others, in the order of the whole document.
+    Needed,
 }
 
 impl Item {
     /// An item with the whole document.
     pub fn whole(key: &[u8], document: Document) -> Self {
-        Self { key: key.into(), document: Some(document), whole: true }
+        Self { key: key.into(), document: Some(document), fields: Fields::Whole }
     }
 
     /// An item whose document is not read yet ([`crate::Source::read_documents`]).
     pub fn unread(key: impl Into<Key>) -> Self {
-        Self { key: key.into(), document: None, whole: false }
+        Self { key: key.into(), document: None, fields: Fields::Some }
+    }
+
+    /// True if the document is whole.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.fields == Fields::Whole
     }
 
     /// The bytes of the row of its document; 0 without one.

@@ -40,7 +40,7 @@ pub mod walk;
 pub use counts::{BlockCounts, Counts, Examined, Report, Spent};
 pub use entries::{EntryBatch, EntryRef};
 pub use execution::Execution;
-pub use item::{BATCH_BYTES, BATCH_MAX, Item};
+pub use item::{BATCH_BYTES, BATCH_MAX, Fields, Item};
 pub use key::Key;
 pub use limits::{Interrupted, Limits, Watch};
 pub use run::Request;

@@ -10,8 +10,38 @@ const CHUNK_BYTES: usize = 256 << 10;
 struct Slot {
     /// The first eight bytes of the key, padded with zeros.
     prefix: u64,
-    chunk: u32,
-    at: u32,
+    /// From the highest bits: the chunk, the position in the chunk (32 bits), and the bytes of the key, at most
+    /// [`LONG`] (8 bits). So it is also the order of arrival.
+    place: u64,
+}
+
+/// A key of this length or longer is more than its prefix.
+const LONG: u64 = PREFIX_BYTES as u64 + 1;
+
+/// The bytes of a key in its slot.
+const PREFIX_BYTES: usize = 8;
+
+impl Slot {
+    fn new(key: &[u8], chunk: usize, at: usize) -> Self {
+        let mut bytes = [0; PREFIX_BYTES];
+        let len = key.len().min(PREFIX_BYTES);
+        bytes[..len].copy_from_slice(&key[..len]);
+        let place = (chunk as u64) << 40 | (at as u64) << 8 | (key.len() as u64).min(LONG);
+        Self { prefix: u64::from_be_bytes(bytes), place }
+    }
+
+    fn chunk(self) -> usize {
+        (self.place >> 40) as usize
+    }
+
+    fn at(self) -> usize {
+        (self.place >> 8) as u32 as usize
+    }
+
+    /// The bytes of the key, at most [`LONG`].
+    fn key_len(self) -> u64 {
+        self.place & 0xff
+    }
 }
 
 /// Pairs in the order of arrival, until they are sorted.
@@ -46,7 +76,7 @@ impl Packed {
         }
         let chunk = self.chunks.len() - 1;
         let bytes = &mut self.chunks[chunk];
-        self.slots.push(Slot { prefix: prefix_of(key), chunk: chunk as u32, at: bytes.len() as u32 });
+        self.slots.push(Slot::new(key, chunk, bytes.len()));
         varint::put_bytes(bytes, key);
         varint::put_bytes(bytes, value);
     }
@@ -54,10 +84,14 @@ impl Packed {
     /// Sorts the pairs by key; pairs with equal keys stay in the order of arrival.
     pub fn sort(&mut self) {
         let Self { chunks, slots, .. } = self;
-        let key = |slot: &Slot| pair_at(chunks, slot).0;
+        let rest = |slot: &Slot| pair_at(chunks, slot).0.get(PREFIX_BYTES..).unwrap_or_default();
         slots.sort_unstable_by(|a, b| {
-            let order = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
-            order.then((a.chunk, a.at).cmp(&(b.chunk, b.at)))
+            let order = a.prefix.cmp(&b.prefix).then_with(|| match (a.key_len(), b.key_len()) {
+                (LONG, LONG) => rest(a).cmp(rest(b)),
+                // The shorter one is the beginning of the other.
+                (a, b) => a.cmp(&b),
+            });
+            order.then(a.place.cmp(&b.place))
         });
     }
 
@@ -83,16 +117,9 @@ impl Packed {
     }
 }
 
-fn prefix_of(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let len = key.len().min(8);
-    bytes[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(bytes)
-}
-
 fn pair_at<'a>(chunks: &'a [Vec<u8>], slot: &Slot) -> (&'a [u8], &'a [u8]) {
-    let chunk = chunks.get(slot.chunk as usize).map_or(&[][..], Vec::as_slice);
-    take_pair(&mut chunk.get(slot.at as usize..).unwrap_or_default())
+    let chunk = chunks.get(slot.chunk()).map_or(&[][..], Vec::as_slice);
+    take_pair(&mut chunk.get(slot.at()..).unwrap_or_default())
 }
 
 /// The pair at the start, where [`Packed::push`] has written one.

@@ -352,7 +352,8 @@ impl Find {
 pub fn ids(execution: &mut Execution<Memory>) -> Result<Vec<i64>> {
     let mut ids = Vec::new();
     while let Some(item) = execution.next_item()? {
-        ids.push(id(&item));
+        let key = execution.key_of(&item).unwrap();
+        ids.push(id(&Item { key, ..item }));
     }
     Ok(ids)
 }

@@ -24,6 +24,7 @@
 //!   path, each element gets one.
 
 use alluvium_document::path::FieldPath;
+use alluvium_document::row::FieldPicker;
 use alluvium_document::{Document, Map};
 
 mod apply;
@@ -114,6 +115,15 @@ impl Projection {
             return Ok(document.to_map()?);
         }
         apply::Application { projection: self, document, filter }.run()
+    }
+
+    /// A picker that does the same as the projection, which then only includes whole top-level fields; `None` for any
+    /// other projection.
+    pub fn picker(&self) -> Option<FieldPicker> {
+        let is_whole = self.root.children().iter().all(|(_, child)| matches!(child, Child::Whole));
+        let picks =
+            self.kind == Kind::Inclusion && is_whole && self.elem_matches.is_empty() && self.computed.is_empty();
+        picks.then(|| FieldPicker::new(self.root.children().iter().map(|(name, _)| &**name)))
     }
 
     /// True if documents are returned unchanged.

@@ -3,6 +3,7 @@
 use super::explain::Explanation;
 use super::mismatches;
 use super::planning::{self, Planned};
+use super::projector::Projector;
 use super::query::Query;
 use crate::error::Result;
 use crate::names::FullName;
@@ -10,9 +11,11 @@ use crate::read_only::ReadOnlyDocuments;
 use crate::read_only_source::{self, ReadOnlySource};
 use crate::source::{LocalDocuments, LocalSource};
 use crate::view::CollectionView;
+use alluvium_codec::DecodeError;
 use alluvium_document::Document;
+use alluvium_document::row::RowError;
 use alluvium_env::Env;
-use alluvium_exec::{Item, Report, Source};
+use alluvium_exec::{Fields, Item, Report, Source};
 use alluvium_query::collation::Collation;
 use alluvium_query::pipeline::RecordRef;
 use alluvium_store::{Options, QueryMemory};
@@ -48,6 +51,7 @@ pub struct Execution {
     query: Query,
     planned: Planned,
     started: Duration,
+    projector: Projector,
     /// True once the plan cache has the cost of the plan.
     ended: bool,
 }
@@ -105,7 +109,8 @@ impl Execution {
         request.sort_bytes_max = sort_bytes_max(options, request.allow_disk_use);
         let source = LocalSource { view, indexes: planned.indexes.clone(), natural: planned.natural, memory };
         let operators = Operators::Local(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
-        Ok(Self { operators, query, planned, started, ended: false })
+        let projector = Projector::new(&query);
+        Ok(Self { operators, query, planned, started, projector, ended: false })
     }
 
     /// Plans a query over a read-only store: a scan, or look-ups where the filter names `_id`s. If
@@ -130,7 +135,8 @@ impl Execution {
         request.sort_bytes_max = read_only_source::stage_bytes_max(store);
         let source = ReadOnlySource(store.clone(), memory);
         let operators = Operators::ReadOnly(alluvium_exec::Execution::new(source, &planned.plan.root, request, timed)?);
-        Ok(Self { operators, query, planned, started, ended: false })
+        let projector = Projector::new(&query);
+        Ok(Self { operators, query, planned, started, projector, ended: false })
     }
 
     /// The order of strings; `None` for that of their bytes.
@@ -166,8 +172,12 @@ impl Execution {
 
     /// The next document, projected as the query requests.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
-        let Some(document) = self.next_raw()? else { return Ok(None) };
-        project(&self.query, document).map(Some)
+        let Some(item) = self.next_item()? else { return Ok(None) };
+        let document = item.document.unwrap_or_default();
+        match item.fields {
+            Fields::Needed if self.projector.picks() => Ok(Some(document)),
+            _ => self.projector.project(&self.query, document).map(Some),
+        }
     }
 
     /// The next document before projection: complete, or with only the fields that are needed.
@@ -191,7 +201,10 @@ impl Execution {
 
     /// The key of the next document's `_id`.
     pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
-        Ok(self.next_item()?.map(|item| item.key.to_vec()))
+        let Some(item) = self.next_item()? else { return Ok(None) };
+        let key = on!(&self.operators, execution => execution.key_of(&item));
+        let key = key.ok_or_else(|| RowError::from(DecodeError::Invalid("a document without an _id")))?;
+        Ok(Some(key.to_vec()))
     }
 
     fn next_item(&mut self) -> Result<Option<Item>> {
@@ -252,15 +265,5 @@ impl Execution {
         if let Operators::Local(execution) = &self.operators {
             planning::learn(&execution.source().view, &self.planned, &execution.report());
         }
-    }
-}
-
-/// Applies the projection of the query to a document.
-pub fn project(query: &Query, document: Document) -> Result<Document> {
-    match &query.projection {
-        None => Ok(document),
-        Some(projection) => Ok(Document::from_map(
-            &projection.apply(&document, &query.filter).map_err(|error| error.of_document(document.id()))?,
-        )?),
     }
 }

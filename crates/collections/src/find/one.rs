@@ -1,6 +1,6 @@
 //! Queries that name one `_id`, and nothing else.
 
-use super::execution::project;
+use super::projector::project;
 use super::query::Query;
 use super::request::FindRequest;
 use crate::engine::EngineHandle;

@@ -6,8 +6,8 @@ use super::refuse;
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{
-    Execution, Explanation, Hint, IndexChoice, IndexHint, Query, collated, known_variables, limited, memory_bytes_max,
-    moment, moment_of, project, stage_bytes_max,
+    Execution, Explanation, Hint, IndexChoice, IndexHint, Projector, Query, collated, known_variables, limited,
+    memory_bytes_max, moment, moment_of, stage_bytes_max,
 };
 use crate::names::FullName;
 use crate::read_only::ReadOnlyDocuments;
@@ -76,7 +76,7 @@ pub struct PipelineRun {
     /// The query at the head, unless the pipeline has documents of its own.
     head: Option<Head>,
     /// The query of a view, whose projection is the last step.
-    projecting: Option<Query>,
+    projecting: Option<(Query, Projector)>,
     name: FullName,
     started: Duration,
     env: Env,
@@ -227,6 +227,10 @@ impl PipelineRun {
             host.begin(name, pipeline.into_stages(), choice, timed)?
         };
         let (stages, env, collation) = (Stages::Local(execution), engine.env.clone(), host.collation);
+        let projecting = projecting.map(|query| {
+            let projector = Projector::new(&query);
+            (query, projector)
+        });
         Ok(Self { stages, head, projecting, name: name.clone(), started, env, collation })
     }
 
@@ -284,8 +288,8 @@ impl PipelineRun {
             }
             Some(record) => {
                 let document = record.into_document().map_err(PipelineError::from)?;
-                match &self.projecting {
-                    Some(query) => project(query, document).map(Some),
+                match &mut self.projecting {
+                    Some((query, projector)) => projector.project(query, document).map(Some),
                     None => Ok(Some(document)),
                 }
             }

@@ -1,12 +1,12 @@
 //! Copies some fields of rows, without decoding their values.
 
+use super::RowError;
 use super::view::{Form, MapRef, NESTED_ID, ValueRef};
-use super::{ID, RowError};
 use crate::encoding::{self, MAP, put_head, put_str};
 use crate::shape::{FieldKind, Shape};
 use std::ops::Range;
 
-/// Copies `_id` and the top-level fields with certain names out of the rows of one collection, into rows that
+/// Copies the top-level fields with certain names out of the rows of one collection, into rows that
 /// [`crate::Document::from_fields`] reads under the same shapes. Values are copied as bytes.
 ///
 /// ```
@@ -17,33 +17,33 @@ use std::ops::Range;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let pet = Document::from_json(r#"{"name": "Ada", "_id": 1, "age": 3, "kind": "cat"}"#)?;
 /// let mut row = Vec::new();
-/// FieldPicker::new(["kind", "name"]).put_row(pet.map()?, &mut row)?;
+/// FieldPicker::new(["kind", "_id"]).put_row(pet.map()?, &mut row)?;
 /// let shapes = Arc::new(ShapeTable::new(ShapeOptions::DEFAULT));
 /// let picked = Document::from_fields(&shapes, row)?;
-/// assert_eq!(picked.to_string(), r#"{"_id":1,"name":"Ada","kind":"cat"}"#);
+/// assert_eq!(picked.to_string(), r#"{"_id":1,"kind":"cat"}"#);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct FieldPicker {
-    /// In order, each once; `_id` is not among them.
+    /// In order, each once.
     names: Vec<Box<str>>,
-    /// The number of the shape that the last row had: rows of one shape follow each other.
-    shape: Option<u32>,
-    /// The positions of the fields in this shape, without `_id`.
+    /// The identity of the shape that the last row had: rows of one shape follow each other.
+    shape: Option<u64>,
+    /// The positions of the fields in this shape.
     positions: Vec<usize>,
 }
 
 impl FieldPicker {
-    /// Picks `_id` and the fields with these names.
+    /// Picks the fields with these names.
     pub fn new<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
-        let mut names: Vec<Box<str>> = names.into_iter().map(N::into).filter(|name| **name != *ID).collect();
+        let mut names: Vec<Box<str>> = names.into_iter().map(N::into).collect();
         names.sort_unstable();
         names.dedup();
         Self { names, shape: None, positions: Vec::new() }
     }
 
-    /// Appends a row of `_id` and the fields, in the order of the row.
+    /// Appends a row of the fields, in the order of the row.
     ///
     /// # Errors
     /// [`RowError`] if the row is damaged; what is in `out` then has no meaning.
@@ -57,51 +57,45 @@ impl FieldPicker {
     }
 
     fn put_shaped(&mut self, shape: &Shape, id: Option<&[u8]>, row: &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
-        if self.shape != Some(shape.number()) {
-            self.shape = Some(shape.number());
+        if self.shape != Some(shape.identity()) {
+            self.shape = Some(shape.identity());
             let fields = shape.fields().iter().enumerate();
             let positions = fields.filter(|(_, field)| self.names.binary_search(&field.name).is_ok());
             self.positions = positions.map(|(at, _)| at).collect();
         }
-        let has_id = shape.position(ID);
-        put_head(out, MAP, (self.positions.len() + usize::from(has_id.is_some())) as u64);
-        let value = |position: usize, rest: &mut &[u8], passed: &mut usize, out: &mut Vec<u8>| {
+        put_head(out, MAP, self.positions.len() as u64);
+        let (mut rest, mut passed) = (row, 0);
+        for &position in &self.positions {
             let field = &shape.fields()[position];
             put_str(out, &field.name);
             if field.kind == FieldKind::IsId {
                 out.extend_from_slice(id.ok_or(NESTED_ID)?);
-                return Ok(());
+                continue;
             }
             let before = shape.stored_before(position);
-            for _ in *passed..before {
-                encoding::skip(rest)?;
+            for _ in passed..before {
+                encoding::skip(&mut rest)?;
             }
-            *passed = before + 1;
-            put_value(rest, out)
-        };
-        if let Some(position) = has_id {
-            value(position, &mut { row }, &mut 0, out)?;
+            passed = before + 1;
+            put_value(&mut rest, out)?;
         }
-        let (mut rest, mut passed) = (row, 0);
-        self.positions.iter().try_for_each(|position| value(*position, &mut rest, &mut passed, out))
+        Ok(())
     }
 
     fn put_plain(&self, row: MapRef<'_>, count: usize, out: &mut Vec<u8>) -> Result<(), RowError> {
-        let (mut id, mut fields): (Option<Range<usize>>, Vec<Range<usize>>) = (None, Vec::new());
+        let mut fields: Vec<Range<usize>> = Vec::new();
         let mut rest = row.bytes;
         for _ in 0..count {
             let start = row.bytes.len() - rest.len();
             let key = ValueRef::take(&mut rest, row.table)?;
             encoding::skip(&mut rest)?;
-            let field = start..row.bytes.len() - rest.len();
-            match key.as_str() {
-                Some(ID) => _ = id.get_or_insert(field),
-                Some(name) if self.names.binary_search_by(|picked| (**picked).cmp(name)).is_ok() => fields.push(field),
-                _ => {}
+            let is_picked = |name: &str| self.names.binary_search_by(|picked| (**picked).cmp(name)).is_ok();
+            if key.as_str().is_some_and(is_picked) {
+                fields.push(start..row.bytes.len() - rest.len());
             }
         }
-        put_head(out, MAP, (fields.len() + usize::from(id.is_some())) as u64);
-        id.into_iter().chain(fields).for_each(|field| out.extend_from_slice(&row.bytes[field]));
+        put_head(out, MAP, fields.len() as u64);
+        fields.into_iter().for_each(|field| out.extend_from_slice(&row.bytes[field]));
         Ok(())
     }
 }

@@ -163,8 +163,8 @@ impl<'a> ValueRef<'a> {
         })
     }
 
-    /// A decoded scalar.
-    fn from_value(value: Value) -> Self {
+    /// A value that is decoded already: arrays and maps are not entered.
+    pub fn from_value(value: Value) -> Self {
         match value {
             Value::Int32(n) => Self::Int32(n),
             Value::Int64(n) => Self::Int64(n),
@@ -194,6 +194,15 @@ impl<'a> ValueRef<'a> {
             Self::Map(map) => Value::Map(map.to_map()?),
             Self::Other(value) => value.clone(),
         })
+    }
+
+    /// True if it is a number of any type.
+    pub fn is_number(&self) -> bool {
+        match self {
+            Self::Int32(_) | Self::Int64(_) | Self::Double(_) => true,
+            Self::Other(value) => value.is_number(),
+            _ => false,
+        }
     }
 
     /// The text, if it is a string.

@@ -5,9 +5,10 @@ fn pairs_are_sorted_and_keep_their_order_of_arrival() {
     let mut packed = Packed::new();
     let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for n in 0..20_000_u32 {
-        // Keys that differ within their first eight bytes, only after them, or not at all. Some pairs are larger than a
-        // chunk.
-        let key = format!("{}key {}", n % 3, n * 7919 % 997).into_bytes();
+        // Keys that differ within their first eight bytes, only after them, in the zeros at their ends, or not at all. Some
+        // pairs are larger than a chunk.
+        let mut key = format!("{}key {}", n % 3, n * 7919 % 997).into_bytes();
+        key.extend(vec![0; n as usize / 7000]);
         let padding = if n % 7001 == 7000 { 300_000 } else { (n % 90) as usize };
         pairs.push((key, [n.to_be_bytes().as_slice(), &vec![7; padding]].concat()));
     }

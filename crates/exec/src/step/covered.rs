@@ -2,7 +2,7 @@
 
 use super::reader::{EntryReader, Proved};
 use crate::counts::Counts;
-use crate::item::{Demand, Item};
+use crate::item::{Demand, Fields, Item};
 use crate::key::Key;
 use crate::run::Run;
 use crate::source::{Proof, Source};
@@ -95,7 +95,7 @@ impl<S: Source> Covered<S> {
 
     fn item(&mut self, run: &mut Run<S>, key: Key, mut values: Map) -> Result<Item, S::Error> {
         if !self.wants_values {
-            return Ok(Item { key, document: None, whole: false });
+            return Ok(Item { key, document: None, fields: Fields::Some });
         }
         if self.wants_id || self.sorts_id {
             match exact_id(&key) {
@@ -114,7 +114,7 @@ impl<S: Source> Covered<S> {
                 }
             }
         }
-        Ok(Item { key, document: Some(Document::from_map(&values)?), whole: false })
+        Ok(Item { key, document: Some(Document::from_map(&values)?), fields: Fields::Some })
     }
 
     pub fn pause(&mut self, source: &S) {
@@ -130,7 +130,9 @@ impl<S: Source> Covered<S> {
 pub(super) fn read<S: Source>(run: &Run<S>, key: Key) -> Result<Item, S::Error> {
     let mut item = Item::unread(key);
     run.source.read_documents(std::slice::from_mut(&mut item))?;
-    item.whole = item.document.is_some();
+    if item.document.is_some() {
+        item.fields = Fields::Whole;
+    }
     Ok(item)
 }
 

@@ -1,6 +1,6 @@
 //! Documents by their `_id`s: scans in order, and look-ups of single ones.
 
-use crate::item::{Demand, Item};
+use crate::item::{Demand, Fields, Item};
 use crate::run::Run;
 use crate::source::{DocumentRequest, Source, matches};
 use alluvium_document::Value;
@@ -92,7 +92,7 @@ impl Lookup {
                 let Some(document) = &item.document else { continue };
                 self.documents += 1;
                 if matches(&run.source, &self.filter, document)? {
-                    item.whole = true;
+                    item.fields = Fields::Whole;
                     out.push(item);
                 }
             }

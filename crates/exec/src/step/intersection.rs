@@ -3,7 +3,7 @@
 use super::admits::admits;
 use super::reader::EntryReader;
 use crate::counts::{Counts, Report, Spent};
-use crate::item::{BATCH_MAX, Demand, Item};
+use crate::item::{BATCH_MAX, Demand, Fields, Item};
 use crate::run::Run;
 use crate::seen::Seen;
 use crate::source::{Source, matches};
@@ -84,7 +84,7 @@ impl<S: Source> Intersection<S> {
             // If the found keys are incomplete, a document is returned with its first entry.
             let first_time = is_complete || self.second.is_first(run, at, document)?;
             if first_time && matches(&run.source, &self.filter, document)? {
-                item.whole = true;
+                item.fields = Fields::Whole;
                 out.push(item);
             }
         }

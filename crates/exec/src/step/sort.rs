@@ -4,7 +4,7 @@
 //! [`Packed`] memory, of those fields alone that the query needs.
 
 use super::Step;
-use crate::item::{BATCH_BYTES, Demand, Item};
+use crate::item::{BATCH_BYTES, Demand, Fields, Item};
 use crate::key::Key;
 use crate::limits::Limits;
 use crate::marks;
@@ -109,6 +109,8 @@ struct Gathering<'a, S: Source> {
     may_use_files: bool,
     /// Picks the fields that the query needs; `None` for whole documents.
     picker: Option<FieldPicker>,
+    /// The first byte of what it picks.
+    picked: u8,
     account: &'a mut S::Account,
     kept: Kept<S::Sorter>,
     /// The sort key of the current document, and its bytes.
@@ -129,6 +131,10 @@ impl<'a, S: Source> Gathering<'a, S> {
     fn new(run: &Run<S>, first: Option<usize>, account: &'a mut S::Account) -> Self {
         let request = &run.request;
         let names = request.needs.as_deref().map(|paths| paths.iter().map(|path| path.first()));
+        let picked = match names.clone().is_some_and(|mut names| names.any(|name| name == ID)) {
+            true => NEEDED,
+            false => PICKED,
+        };
         let kept = match first {
             Some(first) => Kept::First(TopK::new(Some(first), request.sort_bytes_max)),
             None => Kept::All(Packed::new()),
@@ -139,7 +145,8 @@ impl<'a, S: Source> Gathering<'a, S> {
             limits: run.watch.limits().clone(),
             bytes_max: request.sort_bytes_max,
             may_use_files: request.allow_disk_use,
-            picker: names.map(FieldPicker::new),
+            picker: names.map(|names| FieldPicker::new(names.chain([ID]))),
+            picked,
             account,
             kept,
             key: Vec::new(),
@@ -158,7 +165,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         if !self.would_keep() {
             return Ok(());
         }
-        match item.whole && document.row_len() >= SHORT_BYTES && self.picker.is_some() {
+        match item.is_whole() && document.row_len() >= SHORT_BYTES && self.picker.is_some() {
             false => self.add_first(item),
             true => {
                 let picked = self.item_of(row, item.key.clone())?;
@@ -181,7 +188,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         if !self.would_keep() {
             return Ok(());
         }
-        // With picked fields, the key is made of their `_id` when the document is returned.
+        // With picked fields, the key is made of their `_id` where it is asked for.
         let key = match &self.picker {
             Some(_) => None,
             None => row.get(ID)?.map(|id| id.to_value()).transpose()?.and_then(|id| self.source.key_of(&id)),
@@ -218,7 +225,7 @@ impl<'a, S: Source> Gathering<'a, S> {
     fn put_bytes(&mut self, row: MapRef<'_>, key: &[u8]) -> Result<(), RowError> {
         empty(&mut self.bytes);
         self.bytes.push(match (&self.picker, row.shape()) {
-            (Some(_), _) => PICKED,
+            (Some(_), _) => self.picked,
             (None, Some(_)) => SHAPED,
             (None, None) => PLAIN,
         });
@@ -315,7 +322,9 @@ const SHAPED: u8 = 1;
 /// A whole row without a shape follows.
 const PLAIN: u8 = 2;
 /// A row with the needed fields follows.
-const PICKED: u8 = 3;
+const NEEDED: u8 = 3;
+/// A row with the needed fields follows, and with the `_id`, of which the key is made.
+const PICKED: u8 = 4;
 
 fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {
     let damaged = || source.damaged_sort();
@@ -323,11 +332,15 @@ fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {
     let key: Key = varint::get_bytes(&mut rest).map_err(|_| damaged())?.into();
     let document = match *what {
         SHAPED => source.document(&key, rest.to_vec())?,
-        PLAIN | PICKED => source.picked(rest.to_vec())?,
+        PLAIN | NEEDED | PICKED => source.picked(rest.to_vec())?,
         _ => return Err(damaged()),
     };
-    let key = if key.is_empty() { source.key_of(document.id()).ok_or_else(damaged)? } else { key };
-    Ok(Item { key, document: Some(document), whole: *what != PICKED })
+    let fields = match *what {
+        NEEDED => Fields::Needed,
+        PICKED => Fields::Some,
+        _ => Fields::Whole,
+    };
+    Ok(Item { key, document: Some(document), fields })
 }
 
 #[cfg(test)]

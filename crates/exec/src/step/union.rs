@@ -121,7 +121,7 @@ impl<S: Source> Union<S> {
         }
         let found;
         let document = match &item.document {
-            Some(document) if item.whole => document,
+            Some(document) if item.is_whole() => document,
             _ => {
                 found = read(run, item.key.clone())?.document;
                 let Some(document) = &found else { return Ok(false) };

@@ -9,6 +9,7 @@ use crate::code::ErrorCode;
 use crate::collation::Collation;
 use crate::expression::{Expression, Scope};
 use crate::sort::Sort;
+use alluvium_document::row::ValueRef;
 use alluvium_document::value::Binary;
 use alluvium_document::{Map, Value};
 pub(super) use parse::accumulator;
@@ -153,6 +154,21 @@ impl Accumulator {
     pub fn add(&self, state: &mut State, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<usize, PipelineError> {
         let (value, key) = self.taken(record, scope)?;
         self.add_taken(state, value, key)
+    }
+
+    /// True if [`Accumulator::add_value`] does the same as [`Accumulator::add`].
+    pub fn takes_values(&self) -> bool {
+        !matches!(self.kind, Kind::Sorted { .. } | Kind::ConcatArrays | Kind::SetUnion)
+    }
+
+    /// Adds the value of the argument in a document to the state; `None` if it is missing. Returns the bytes by which
+    /// the state grows.
+    #[inline]
+    pub fn add_value(&self, state: &mut State, value: Option<ValueRef<'_>>) -> Result<usize, PipelineError> {
+        // What the state does not look at is not decoded.
+        let value = value.filter(|value| !state.takes_numbers() || value.is_number());
+        let value = value.map(|value| value.to_value()).transpose()?;
+        state.add(self.name, self.collation.as_ref(), value)
     }
 
     /// The value that is taken of a document, and the key of its place if the accumulator has an order.

@@ -1,5 +1,7 @@
 //! `$group`: a document for each group.
 
+mod fields;
+
 use super::accumulator::{Accumulator, State};
 use super::error::PipelineError;
 use super::record::RecordRef;
@@ -8,8 +10,10 @@ use crate::collation::{Collation, encode_by};
 use crate::expression::{Expression, ExpressionError};
 use alluvium_document::key::id_key;
 use alluvium_document::path::FieldPath;
+use alluvium_document::row::MapRef;
 use alluvium_document::value::{Binary, Text};
 use alluvium_document::{Map, Value, encoding};
+use fields::GroupFields;
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -77,6 +81,8 @@ pub struct Groups {
     bytes: usize,
     /// A buffer for the key that is looked up.
     key: Vec<u8>,
+    /// How a stored document is read, if the group is simple.
+    fields: Option<GroupFields>,
 }
 
 /// Groups by their keys, in the order in which they were added.
@@ -105,7 +111,8 @@ pub type TakenGroup = (Box<[u8]>, Map);
 impl Groups {
     /// No groups. They are in the order in which their first documents are added.
     pub fn new(group: Arc<Group>) -> Self {
-        Self { group, table: Table::default(), is_by_id: false, drained: 0, bytes: 0, key: Vec::new() }
+        let fields = GroupFields::of(&group);
+        Self { group, table: Table::default(), is_by_id: false, drained: 0, bytes: 0, key: Vec::new(), fields }
     }
 
     /// No groups. They are in the order of the least `_id`s of their documents: that of parts of a collection which are
@@ -120,6 +127,40 @@ impl Groups {
     /// [`PipelineError`]: an expression or accumulator does not accept a value, a list grows beyond
     /// MongoDB's limit, or the document is damaged.
     pub fn add(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
+        match (record, self.fields.is_some()) {
+            (RecordRef::View(row), true) => self.add_row(record, row),
+            (RecordRef::Row(document), true) => self.add_row(record, document.map()?),
+            _ => self.add_evaluated(record),
+        }
+    }
+
+    /// Adds a stored document to its group, if the group is simple.
+    fn add_row(&mut self, record: RecordRef<'_>, row: MapRef<'_>) -> Result<(), PipelineError> {
+        let Self { group, table, is_by_id, bytes, key, fields, .. } = self;
+        let Some(fields) = fields else { return Ok(()) };
+        fields.find(row)?;
+        let id = fields.id(row)?;
+        key.clear();
+        match &group.collation {
+            None => id.encode_key(key)?,
+            Some(collation) => collation.encode_key_of(&id, key)?,
+        }
+        let entry = match table.get_index_of(&key[..]) {
+            Some(at) => table.get_index_mut(at).map(|(_, entry)| entry),
+            None => {
+                let first = || if *is_by_id { key_of(record) } else { Box::default() };
+                Some(entry(table, group, key, id.to_value()?, first, bytes)?.0)
+            }
+        };
+        let states = entry.into_iter().flat_map(|entry| &mut entry.states);
+        for (((_, accumulator), state), argument) in group.fields.iter().zip(states).zip(fields.arguments(row)) {
+            *bytes += accumulator.add_value(state, argument?).map_err(PipelineError::in_group)?;
+        }
+        Ok(())
+    }
+
+    /// Adds any document to its group.
+    fn add_evaluated(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
         let mut scope = record.scope();
         let mut id = self.group.id.evaluate(&mut scope).map_err(|error| record.failed(error))?.unwrap_or_default();
         if let (Some(name), Value::Map(map)) = (&self.group.only_field, &mut id)

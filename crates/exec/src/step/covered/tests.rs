@@ -1,3 +1,4 @@
+use crate::item::Fields;
 use crate::testing::{Find, Memory, examined};
 use alluvium_query::plan::Node;
 
@@ -16,7 +17,7 @@ fn texts(find: &Find) -> Vec<String> {
     let mut execution = find.execution();
     let mut texts = Vec::new();
     while let Some(item) = execution.next_item().unwrap() {
-        assert!(!item.whole);
+        assert!(item.fields != Fields::Whole);
         texts.push(item.document.unwrap().to_string());
     }
     texts

@@ -1,3 +1,4 @@
+use crate::item::Fields;
 use crate::limits::Interrupted;
 use crate::testing::{Memory, TestError};
 use alluvium_query::sort::SortError;
@@ -32,12 +33,20 @@ fn values_without_documents_are_spilled_too() {
         let mut execution = find.hint("kind_1_age_1").execution();
         let mut items = Vec::new();
         while let Some(item) = execution.next_item().unwrap() {
-            items.push((item.key.to_vec(), item.whole, item.document.unwrap().to_string()));
+            items.push((
+                execution.key_of(&item).map(|key| key.to_vec()),
+                item.fields,
+                item.document.unwrap().to_string(),
+            ));
         }
         items
     };
     let in_memory = items(find());
-    assert!(in_memory.iter().all(|(_, whole, text)| !whole && text.contains("age") && !text.contains("name")));
+    assert!(
+        in_memory
+            .iter()
+            .all(|(_, fields, text)| *fields == Fields::Some && text.contains("age") && !text.contains("name"))
+    );
     assert_eq!(items(find().with(|request| request.sort_bytes_max = 3000)), in_memory);
     assert!(memory.counters().spilled.get() > 0);
 }
@@ -55,13 +64,14 @@ fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
         let mut execution = find.execution();
         let mut rows = Vec::new();
         while let Some(item) = execution.next_item().unwrap() {
+            let key = execution.key_of(&item).unwrap();
             let document = item.document.unwrap();
             assert_eq!(
-                item.key[..],
+                key[..],
                 alluvium_document::key::id_key(document.id()).unwrap()[..],
                 "writers find it by its key"
             );
-            rows.push((item.whole, document.to_string()));
+            rows.push((item.fields, document.to_string()));
         }
         rows
     };
@@ -70,7 +80,7 @@ fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
         ids.sort_by_key(|n| (-(n * 7919 % 101), *n));
         ids
     };
-    let row = |n: &i64| (false, format!(r#"{{"_id":{n},"kind":"k{}","bred":{{"by":{n}}}}}"#, n % 3));
+    let row = |n: &i64| (Fields::Some, format!(r#"{{"_id":{n},"kind":"k{}","bred":{{"by":{n}}}}}"#, n % 3));
     let expected: Vec<_> = ids.iter().map(row).collect();
     assert_eq!(rows(find()), expected, "in memory");
     assert_eq!(rows(find().limit(7)), expected[..7], "the first ones");

@@ -106,6 +106,11 @@ impl State {
         Self::Ranked { items: Vec::new(), most, last }
     }
 
+    /// True if a value that is no number has the same effect as a missing one.
+    pub fn takes_numbers(&self) -> bool {
+        matches!(self, Self::Sum(_) | Self::Average { .. } | Self::Deviation { .. } | Self::Numbers(_))
+    }
+
     /// Adds the value of one document; `None` if it is missing. Strings are compared by the collation.
     /// Returns the bytes by which the state grows.
     pub fn add(
