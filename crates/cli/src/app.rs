@@ -1,6 +1,6 @@
 //! From the command line to the exit code.
 
-use crate::commands::{Command, mongod};
+use crate::commands::{Command, mongod, shell};
 use crate::config::Config;
 use crate::context::Context;
 use crate::exit::{self, Failure, Outcome};
@@ -111,6 +111,9 @@ pub fn main() -> ExitCode {
 
 /// As [`main`], for a command of another process on the database that this one has open.
 fn run_for_visitor(arguments: Vec<OsString>) -> u8 {
+    if let Some((collection, words)) = host::of_shell(&arguments) {
+        return run_line(collection.as_deref(), &words);
+    }
     execute(&Env::os(), arguments, |Resolved { cli, config, target }| {
         host::check(&target)?;
         terminal::share(Some(cli.wishes()));
@@ -118,6 +121,16 @@ fn run_for_visitor(arguments: Vec<OsString>) -> u8 {
         terminal::share(None);
         outcome
     })
+}
+
+/// Runs a line of another process's shell.
+fn run_line(collection: Option<&str>, words: &[String]) -> u8 {
+    let given: Vec<OsString> = words.iter().map(OsString::from).collect();
+    terminal::share(Some(Wishes::default()));
+    let outcome = Config::read(&Env::os(), &variable, None)
+        .and_then(|config| shell::run_for_visitor(context(&config), collection, words));
+    terminal::share(None);
+    Program::new(NAME, &given).code(outcome)
 }
 
 /// Parses the arguments, takes the step with them, reports errors, and returns the exit code.

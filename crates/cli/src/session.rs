@@ -49,6 +49,15 @@ pub(crate) fn enter_for_visitor(database: &Database, stop: &Stop) -> Entered {
     begin(Session { database: database.clone(), pretty: false, is_shell: false }, stop)
 }
 
+/// Makes the session of a visitor that of a shell.
+pub(crate) fn continue_as_shell() {
+    OPEN.with(|open| {
+        if let Some(session) = open.borrow_mut().as_mut() {
+            session.is_shell = true;
+        }
+    });
+}
+
 fn begin(session: Session, stop: &Stop) -> Entered {
     OPEN.with(|open| *open.borrow_mut() = Some(session));
     signals::share(Some(stop.clone()));

@@ -60,10 +60,12 @@ impl Args {
             let collection = &written.collection;
             notes::print_if_missing(collection);
             let (mut deleted, mut missing) = (0_u64, Vec::new());
-            for id in ids {
-                let shown = ids::show(&id);
-                match collection.delete_one(Map::from([("_id", id)])).run()?.deleted_count {
-                    0 => missing.push(shown),
+            for (id, text) in ids.into_iter().zip(&self.ids) {
+                match collection.delete_one(Map::from([("_id", id.clone())])).run()?.deleted_count {
+                    0 => {
+                        let hint = self.id.hint(text, &id, |other| Ok(collection.get(other)?.is_some()))?;
+                        missing.push(ids::show(&id) + &hint);
+                    }
                     _ => deleted += 1,
                 }
             }

@@ -43,27 +43,21 @@ impl Args {
                 for text in &self.ids {
                     let id = self.id.parse(text);
                     let shown = ids::show(&id);
-                    let other = self.id.other(text, &id);
                     let found = match &paths {
-                        Some(paths) => match collection.get_fields(id, paths)? {
+                        Some(paths) => match collection.get_fields(id.clone(), paths)? {
                             Some(fields) => {
                                 unknown.retain(|path| fields.get(path).is_none());
                                 out.map(&fields).map(|()| true)?
                             }
                             None => false,
                         },
-                        None => match collection.get(id)? {
+                        None => match collection.get(id.clone())? {
                             Some(document) => out.document(&document).map(|()| true)?,
                             None => false,
                         },
                     };
                     if !found {
-                        let hint = match other {
-                            Some((other, hint)) if collection.get(other.clone())?.is_some() => {
-                                format!(" (there is a document with the _id {}: {hint})", ids::show(&other))
-                            }
-                            _ => String::new(),
-                        };
+                        let hint = self.id.hint(text, &id, |other| Ok(collection.get(other)?.is_some()))?;
                         missing.push(format!("{shown}{hint}"));
                     }
                 }

@@ -1,6 +1,7 @@
 //! `alluvium put`: stores one document.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::operators;
 use crate::output::Output;
 use crate::relaxed;
@@ -11,6 +12,7 @@ use alluvium::{Map, Value};
 use alluvium_document::json;
 use alluvium_document::key::IdError;
 use std::io::Read;
+use std::path::Path;
 
 /// Arguments of `put`.
 #[derive(Debug, clap::Args)]
@@ -114,6 +116,7 @@ impl Args {
                         "type the document as JSON, such as {\"a\": 1}, and end it with ctrl-D on a line of its own:",
                     );
                 }
+                files::not_the_shells(Path::new("-"))?;
                 streams::input().read_to_end(&mut piped).map_err(|error| Failure::stdin(&error))?;
                 &piped
             }

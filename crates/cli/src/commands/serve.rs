@@ -14,7 +14,7 @@ use alluvium::Database;
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_server::{Config, Host, Reloader, ServeError, Server, SetName, TlsFiles};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -34,7 +34,8 @@ Serves the database to MongoDB's drivers, shell and tools, until ctrl-C or SIGTE
 
 While the server runs, the other commands run in it, with the same output and exit codes: find, put, load, checkpoint and so on. They reach it by the \
 socket server.sock in the directory of the database, which only its owner may use, and which needs no login; mongosh and drivers may connect to it, \
-too. Commands that need the database for themselves (shell, repair, build, restore and another serve) do not run until the server ends.
+too. A shell has its commands run there, and completes no names. Commands that need the database for themselves (repair, build, restore and \
+another serve) do not run until the server ends.
 
 
 Every connection of this machine may do everything until the first user is created (createUser). From then on, every connection has to log in. \
@@ -110,6 +111,10 @@ impl Args {
         let config = self.config()?;
         let stop = Stop::on_signals()?;
         let hang_up = signals::hang_up()?;
+        if self.database.is_new(&self.database.creating()?)? {
+            // A server that cannot listen must not create a database.
+            config.listen.iter().chain(&config.admin_listen).try_for_each(check_free)?;
+        }
         self.database.with_created(|database| {
             let mut server = Server::bind(database, config).map_err(failed)?;
             if let Err(error) = server.admit_owner(Some(host::runner(context.run_for_visitor))) {
@@ -181,6 +186,12 @@ impl Args {
             ..Config::default()
         })
     }
+}
+
+/// Refuses an address at which no server can listen.
+fn check_free(address: &SocketAddr) -> Outcome {
+    let listen = |source| failed(ServeError::Listen { address: address.to_string(), source });
+    TcpListener::bind(address).map(drop).map_err(listen)
 }
 
 fn failed(error: ServeError) -> Failure {

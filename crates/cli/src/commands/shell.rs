@@ -6,14 +6,15 @@ mod history;
 mod words;
 
 use crate::context::Context;
-use crate::exit::{Failure, INTERRUPTED, Outcome};
+use crate::exit::{Failure, INTERRUPTED, OK, Outcome};
 use crate::mode::Mode;
 use crate::notes;
 use crate::report::{complain, complain_as_json, wants_json};
+use crate::served::{host, visitor};
 use crate::session;
 use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
-use crate::signals::Stop;
+use crate::signals::{self, Stop};
 use crate::text;
 use alluvium::Database;
 use clap::ValueEnum;
@@ -24,6 +25,7 @@ use rustyline::{CompletionType, Editor};
 use signal_hook::consts::SIGTERM;
 use signal_hook::flag::register_conditional_shutdown;
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use words::Split;
@@ -61,6 +63,9 @@ impl Args {
         )?;
         let stop = Stop::on_interrupts()?;
         end_when_terminated()?;
+        if alluvium_server::connect(self.database.path()).is_ok() {
+            return self.beside_a_server(context, stop);
+        }
         let builder = if self.create { self.database.creating()? } else { self.database.builder()? };
         self.database.with_builder(builder, |database| {
             let typed = std::io::stdin().is_terminal();
@@ -69,6 +74,39 @@ impl Args {
             let mut shell = Shell::new(context, database, stop);
             if typed { shell.converse() } else { shell.script(std::io::stdin().lock(), self.strict) }
         })
+    }
+
+    /// Has the commands run by the process that serves the database.
+    fn beside_a_server(&self, context: Context<'_>, stop: Stop) -> Outcome {
+        signals::share(Some(stop.clone()));
+        let mut shell = Shell::beside_a_server(context, self.database.path(), stop);
+        let outcome = match std::io::stdin().is_terminal() {
+            true => {
+                notes::say("another process serves this database: commands run there, and names are not completed");
+                shell.converse()
+            }
+            false => shell.script(std::io::stdin().lock(), self.strict),
+        };
+        session::set_mode(None);
+        signals::share(None);
+        outcome
+    }
+}
+
+/// Runs a line of a shell of another process on the database of this session.
+pub(crate) fn run_for_visitor(context: Context<'_>, collection: Option<&str>, words: &[String]) -> Outcome {
+    let Some(database) = session::database() else {
+        return Err(Failure::Other("the database is not open here".to_owned()));
+    };
+    session::continue_as_shell();
+    let path = std::path::absolute(database.path()).unwrap_or_else(|_| database.path().to_owned());
+    let mut definition = definition::definition(context, &path, collection);
+    match definition::parse_for(&mut definition, words)? {
+        Some((command, target)) => {
+            host::check(&target)?;
+            command.run(context)
+        }
+        None => Ok(()),
     }
 }
 
@@ -109,7 +147,9 @@ fn end_when_terminated() -> Outcome {
 /// The state of a shell.
 struct Shell<'a> {
     context: Context<'a>,
-    database: Database,
+    path: PathBuf,
+    /// `None` if another process serves it.
+    database: Option<Database>,
     /// The collection in use.
     collection: Option<String>,
     /// The commands for it. Building them takes longer than most of them run.
@@ -135,8 +175,13 @@ enum Next {
 
 impl<'a> Shell<'a> {
     fn new(context: Context<'a>, database: &Database, stop: Stop) -> Self {
-        let definition = definition::definition(context, database.path(), None);
-        Self { context, database: database.clone(), collection: None, definition, stop }
+        Self { database: Some(database.clone()), ..Self::beside_a_server(context, database.path(), stop) }
+    }
+
+    /// A shell for a database that another process serves.
+    fn beside_a_server(context: Context<'a>, path: &Path, stop: Stop) -> Self {
+        let definition = definition::definition(context, path, None);
+        Self { context, path: path.to_owned(), database: None, collection: None, definition, stop }
     }
 
     /// Runs commands as they are typed. A failure is printed, and the shell continues.
@@ -146,7 +191,7 @@ impl<'a> Shell<'a> {
         let mut editor: Editor<Helper, FileHistory> =
             Editor::with_config(settings).map_err(|error| terminal(&error))?;
         history::load(&mut editor);
-        say(&format!("{}: `help` lists the commands, `exit` leaves\n", text::path(self.database.path())))?;
+        say(&format!("{}: `help` lists the commands, `exit` leaves\n", text::path(&self.path)))?;
         editor.set_helper(Some(self.helper()));
         loop {
             if let Some(helper) = editor.helper_mut() {
@@ -299,8 +344,21 @@ impl<'a> Shell<'a> {
 
     fn run(&mut self, words: &[String]) -> Outcome {
         match definition::parse(&mut self.definition, words)? {
-            Some(command) => command.run(self.context),
+            Some(command) if self.database.is_some() => command.run(self.context),
+            Some(_) => self.visit(words),
             None => Ok(()),
+        }
+    }
+
+    /// Has a command run by the process that serves the database.
+    fn visit(&self, words: &[String]) -> Outcome {
+        match visitor::run_line(&self.path, self.collection.as_deref(), words) {
+            Some(OK) => Ok(()),
+            Some(INTERRUPTED) => Err(Failure::Interrupted(String::new())),
+            Some(code) => Err(Failure::Reported(code)),
+            None => Err(Failure::Other(
+                "no process runs commands on this database any more: leave the shell, and start it again".to_owned(),
+            )),
         }
     }
 
@@ -313,8 +371,10 @@ impl<'a> Shell<'a> {
 
     /// Sets the collection. If it does not exist, prints a note; the first write creates it.
     fn use_collection(&mut self, name: &str) -> Outcome {
-        let there = self.database.collections();
-        if !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name) {
+        let there = self.database.as_ref().map(Database::collections);
+        if there.is_some_and(|there| {
+            !there.iter().any(|info| info.full_name() == name || info.database == "main" && info.name == name)
+        }) {
             notes::say(&format!("there is no collection {name} yet"));
         }
         self.set_collection(Some(name));
@@ -324,7 +384,7 @@ impl<'a> Shell<'a> {
     fn set_collection(&mut self, name: Option<&str>) {
         if self.collection.as_deref() != name {
             self.collection = name.map(str::to_owned);
-            self.definition = definition::definition(self.context, self.database.path(), name);
+            self.definition = definition::definition(self.context, &self.path, name);
         }
     }
 
@@ -343,7 +403,7 @@ impl Reader {
     /// A reader for a database, with the collection in use.
     pub(crate) fn new(context: Context<'_>, database: Database, collection: Option<String>) -> Self {
         let definition = definition::definition(context, database.path(), collection.as_deref());
-        Self { helper: Helper::new(definition.clone(), database, collection), definition }
+        Self { helper: Helper::new(definition.clone(), Some(database), collection), definition }
     }
 
     /// Splits, parses, completes.
@@ -362,6 +422,10 @@ impl Reader {
 /// Prints a failure: as JSON if the command has `--json`, otherwise with its line in the script.
 fn report(failure: &Failure, command: &str, line: Option<u64>) {
     match line {
+        None if matches!(failure, Failure::Reported(_)) => {}
+        Some(line) if matches!(failure, Failure::Reported(_)) => {
+            complain(NAME, &Failure::Other(format!("line {line} failed with exit code {}", failure.exit_code())));
+        }
         _ if prints_json(command) => complain_as_json(failure, line),
         Some(line) => complain(NAME, &Failure::Other(format!("line {line}: {failure}"))),
         None => complain(NAME, failure),

@@ -79,18 +79,25 @@ impl Args {
         if self.blind && !matches!(update, Value::Map(_)) {
             return Err(Failure::Usage("--blind is for operators: stages read the document".to_owned()));
         }
-        let result = self.with(|written| {
+        let (result, hint) = self.with(|written| {
             let (collection, asked) = (&written.collection, update.clone());
             let result = match self.blind {
-                true => collection.update_blind(id, update).map(|()| None),
+                true => collection.update_blind(id.clone(), update).map(|()| None),
                 false => {
-                    let by_id = collection.update_one(Map::from([("_id", id)]), update);
+                    let by_id = collection.update_one(Map::from([("_id", id.clone())]), update);
                     by_id.upsert(self.upsert).run().map(Some)
                 }
             };
             let result = result.map_err(|error| explain(error, &asked))?;
             written.make_durable()?;
-            Ok(result)
+            let hint = match &result {
+                Some(result) if result.matched_count == 0 && result.upserted_id.is_none() => {
+                    let text = self.document_id.as_deref().unwrap_or_default();
+                    self.id.hint(text, &id, |other| Ok(collection.get(other)?.is_some()))?
+                }
+                _ => String::new(),
+            };
+            Ok((result, hint))
         })?;
         let mut out = Output::new();
         let Some(result) = result else {
@@ -118,7 +125,7 @@ impl Args {
         }
         out.finish()?;
         match result.matched_count == 0 && !upserted {
-            true => Err(Failure::NotFound(format!("not found: {shown}"))),
+            true => Err(Failure::NotFound(format!("not found: {shown}{hint}"))),
             false => Ok(()),
         }
     }

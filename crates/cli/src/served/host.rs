@@ -37,6 +37,26 @@ pub(crate) fn runner(run: Run) -> Runner {
     })
 }
 
+/// The name of the program in the arguments of a visitor that is a shell.
+const SHELL: &str = "alluvium-shell";
+
+/// The arguments for a line of a shell with a collection in use.
+pub(super) fn line_of_shell(collection: Option<&str>, words: &[String]) -> Vec<OsString> {
+    let begin = [SHELL, collection.unwrap_or_default()];
+    begin.into_iter().chain(words.iter().map(String::as_str)).map(OsString::from).collect()
+}
+
+/// The collection in use and the words, if the arguments are a line of a shell.
+pub(crate) fn of_shell(arguments: &[OsString]) -> Option<(Option<String>, Vec<String>)> {
+    let texts: Option<Vec<String>> = arguments.iter().map(|text| text.to_str().map(str::to_owned)).collect();
+    match texts?.as_slice() {
+        [name, collection, words @ ..] if name == SHELL => {
+            Some((Some(collection.clone()).filter(|name| !name.is_empty()), words.to_vec()))
+        }
+        _ => None,
+    }
+}
+
 /// Runs the command of one visitor.
 fn serve(visit: Visit, run: Run) -> io::Result<()> {
     let Visit { stream, database, stop } = visit;

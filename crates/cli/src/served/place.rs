@@ -1,7 +1,9 @@
 //! The working directory and the environment of a visitor, taken over by a thread of the host.
 
 use crate::config;
+use crate::session;
 use crate::variables;
+use clap::ValueEnum;
 use std::cell::Cell;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -67,7 +69,14 @@ fn identity(found: &rustix::fs::Stat) -> (u64, u64) {
 pub(super) fn own_variables() -> Vec<(String, String)> {
     let settings = config::SETTINGS.iter().map(|setting| config::variable_of(setting.name));
     let names = settings.chain(VARIABLES.iter().map(|name| (*name).to_owned()));
-    names.filter_map(|name| variables::given(&name).map(|value| (name, value))).collect()
+    let mut found: Vec<_> = names.filter_map(|name| variables::given(&name).map(|value| (name, value))).collect();
+    if let Some(mode) = session::mode().and_then(|mode| mode.to_possible_value()) {
+        // The choice of a shell, which is not a variable there.
+        let name = config::variable_of("mode");
+        found.retain(|(other, _)| *other != name);
+        found.push((name, mode.get_name().to_owned()));
+    }
+    found
 }
 
 /// Why a visitor's command cannot run in this process.

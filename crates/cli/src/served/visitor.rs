@@ -1,5 +1,6 @@
 //! Has a command run by the process that serves its database.
 
+use super::host;
 use super::message::{BEGINS, ENDED, Message, READS};
 use super::place::{self, Facts};
 use super::target::Target;
@@ -15,6 +16,7 @@ use std::io::{self, IsTerminal, PipeWriter, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 /// Runs the command where its database is open, and returns the exit code. `None` if no process serves the database
 /// for commands: the command runs here, then.
@@ -28,6 +30,14 @@ pub(crate) fn visit(target: &Target, arguments: &[OsString]) -> Option<u8> {
             None
         }
     }
+}
+
+/// Runs a line of a shell where its database is open, and returns the exit code; `None` if no process serves the database
+/// for commands.
+pub(crate) fn run_line(database: &Path, collection: Option<&str>, words: &[String]) -> Option<u8> {
+    let stream = alluvium_server::connect(database).ok()?;
+    let arguments = host::line_of_shell(collection, words);
+    Call::begin(stream, &arguments).ok()?.map(Call::finish)
 }
 
 /// Adds to the failure of a command that needs its database for itself that this is so.

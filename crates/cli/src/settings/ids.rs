@@ -32,12 +32,23 @@ impl IdArgs {
 impl IdArgs {
     /// The `_id` that the same text is under the other choice of `--id-string`, and the advice for it; `None` if it is
     /// the same `_id`.
-    pub(crate) fn other(self, text: &str, id: &Value) -> Option<(Value, &'static str)> {
+    fn other(self, text: &str, id: &Value) -> Option<(Value, &'static str)> {
         let (other, hint) = match self.id_string {
             true => (Self { id_string: false }.parse(text), "leave out --id-string"),
             false => (Value::from(text), "add --id-string"),
         };
         (other != *id).then_some((other, hint))
+    }
+
+    /// For an `_id` that is not found: the advice in parentheses, if a document has the `_id` that the same text is under the
+    /// other choice of `--id-string`; otherwise empty.
+    pub(crate) fn hint(self, text: &str, id: &Value, is_there: impl FnOnce(Value) -> Outcome<bool>) -> Outcome<String> {
+        match self.other(text, id) {
+            Some((other, hint)) if is_there(other.clone())? => {
+                Ok(format!(" (there is a document with the _id {}: {hint})", show(&other)))
+            }
+            _ => Ok(String::new()),
+        }
     }
 }
 

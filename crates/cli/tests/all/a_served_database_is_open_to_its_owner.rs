@@ -126,7 +126,7 @@ fn shown(ended: &Ended) -> (Option<i32>, Vec<String>) {
 #[test]
 fn every_command_prints_the_same() {
     let (closed, served) = (database(), database());
-    // A server notes its cluster time in a collection of its own.
+    // A server stores its cluster time in a system collection.
     for place in [&closed, &served] {
         let server = Served::begin(place);
         place.good(&["put", "db", "pets", "first", "{}"]);
@@ -170,12 +170,39 @@ fn paths_are_those_of_the_command() {
 fn commands_that_need_the_database_for_themselves_are_refused() {
     let place = database();
     let server = Served::begin(&place);
-    for arguments in [vec!["shell", "db"], vec!["repair", "db", "--to", "new"], vec!["serve", "db"]] {
+    for arguments in [vec!["repair", "db", "--to", "new"], vec!["serve", "db"]] {
         let said = place.bad(6, &arguments);
         assert!(said.contains(&format!("`{}` needs the database for itself", arguments[0])), "{said}");
         assert!(said.contains("server.sock"), "{said}");
     }
     server.end(&place);
+}
+
+#[test]
+fn a_shell_has_its_commands_run_where_the_database_is_open() {
+    let place = database();
+    let server = Served::begin(&place);
+    let script = "use pets\ncount\nput new {age: 3}\n.mode csv\nfind {_id: new} --fields age\nget nothing\ncount\n\
+                  put x -\nrestore other\nhelp count\n";
+    let ended = place.run_with(&["shell", "db"], script.replace("{_id: new}", "{\"_id\": \"new\"}").as_bytes());
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.out.starts_with("50\n") && ended.out.contains("_id,age\nnew,3\n51\n"), "{}", ended.out);
+    assert!(ended.out.contains("--where") || ended.out.contains("Usage"), "{}", ended.out);
+    assert!(ended.err.contains("not found: \"nothing\"") && ended.err.contains("line 6 failed"), "{}", ended.err);
+    assert!(ended.err.contains("standard input is the shell's own"), "{}", ended.err);
+    let ended = place.run_with(&["shell", "db", "--strict"], b"get pets nothing\ncount pets\n");
+    assert!(ended.code == Some(3) && ended.out.is_empty(), "{}", ended.out);
+    server.end(&place);
+}
+
+#[test]
+fn a_server_that_cannot_listen_creates_no_database() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let said = place.bad(1, &["serve", "new", "--port", &port]);
+    assert!(said.contains("cannot listen at 127.0.0.1:") && said.contains("choose another address"), "{said}");
+    assert!(!place.path("new").exists());
 }
 
 #[test]

@@ -165,3 +165,11 @@ fn get_names_the_id_that_looks_the_same() {
     let ended = place.run(&["get", "db", "pets", "8"]);
     assert!(ended.err.ends_with("not found: 8\n"), "{}", ended.err);
 }
+
+#[test]
+fn a_command_of_a_script_does_not_read_the_script() {
+    let place = Place::new();
+    let ended = place.run_with(&["shell", "db", "--create"], b"put c x -\nput c y {}\ncount c\n");
+    assert!(ended.err.contains("line 1: standard input is the shell's own: name a file"), "{}", ended.err);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), "1\n"));
+}

@@ -3,6 +3,20 @@
 use crate::common::Place;
 
 #[test]
+fn an_id_of_another_type_is_named() {
+    let place = Place::new();
+    place.good(&["put", "db", "c", "40000000002", "{}", "--id-string"]);
+    let hint = "(there is a document with the _id \"40000000002\": add --id-string)";
+    for command in [&["get", "db", "c", "40000000002"][..], &["delete", "db", "c", "40000000002"]] {
+        assert!(place.bad(3, command).contains(hint), "{command:?}");
+    }
+    let update = ["update", "db", "c", "40000000002", "{$set: {a: 1}}"];
+    assert!(place.bad(3, &update).contains(hint));
+    place.good(&[&update[..], &["--id-string"]].concat());
+    place.good(&["delete", "db", "c", "40000000002", "--id-string"]);
+}
+
+#[test]
 fn documents_are_put_got_and_deleted() {
     let place = Place::new();
     let ended =

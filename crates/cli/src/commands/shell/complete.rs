@@ -23,7 +23,8 @@ const INDEXES: &[&str] = &["indexes", "hint"];
 #[derive(rustyline::Helper)]
 pub(super) struct Helper {
     definition: clap::Command,
-    database: Database,
+    /// `None` if another process serves it: then no names of it are completed.
+    database: Option<Database>,
     collection: Option<String>,
     files: FilenameCompleter,
     history: HistoryHinter,
@@ -32,7 +33,7 @@ pub(super) struct Helper {
 }
 
 impl Helper {
-    pub(super) fn new(mut definition: clap::Command, database: Database, collection: Option<String>) -> Self {
+    pub(super) fn new(mut definition: clap::Command, database: Option<Database>, collection: Option<String>) -> Self {
         definition.build();
         let (files, history) = (FilenameCompleter::new(), HistoryHinter::new());
         Self { definition, database, collection, files, history, before: String::new() }
@@ -152,7 +153,7 @@ impl Helper {
 
     /// The full names of the collections, and the short names of those in `main`.
     fn collections(&self) -> Vec<String> {
-        let there = self.database.collections();
+        let there = self.database.as_ref().map(Database::collections).unwrap_or_default();
         let short = |info: &alluvium::CollectionInfo| match info.database == alluvium::DEFAULT_LOGICAL {
             true => info.name.clone(),
             false => info.full_name(),
@@ -169,14 +170,15 @@ impl Helper {
     fn fields(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
         // A collection that does not exist has none.
-        name.map(|name| notes::names(&self.database.collection(name))).unwrap_or_default()
+        let collection = name.and_then(|name| Some(self.database.as_ref()?.collection(name)));
+        collection.map(|collection| notes::names(&collection)).unwrap_or_default()
     }
 
     /// The indexes of the collection that the line refers to.
     fn indexes(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
-        let indexes = name.map(|name| self.database.collection(name).indexes());
-        let indexes = indexes.and_then(Result::ok).unwrap_or_default();
+        let collection = name.and_then(|name| Some(self.database.as_ref()?.collection(name)));
+        let indexes = collection.and_then(|collection| collection.indexes().ok()).unwrap_or_default();
         indexes.into_iter().map(|index| index.name).collect()
     }
 }

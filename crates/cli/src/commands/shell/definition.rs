@@ -4,6 +4,7 @@
 use crate::commands::Command;
 use crate::context::Context;
 use crate::exit::{Failure, Outcome};
+use crate::served::target::Target;
 use crate::suggestions;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
@@ -129,6 +130,11 @@ fn has(command: &clap::Command, wanted: Positional) -> bool {
 /// Parses a command. A request for help prints it, and returns no command. The definition keeps
 /// what the parser prepares for each subcommand, so that the next line finds it.
 pub(super) fn parse(definition: &mut clap::Command, words: &[String]) -> Outcome<Option<Command>> {
+    Ok(parse_for(definition, words)?.map(|(command, _)| command))
+}
+
+/// As [`parse`], with the target of the command.
+pub(super) fn parse_for(definition: &mut clap::Command, words: &[String]) -> Outcome<Option<(Command, Target)>> {
     let parsed = definition.try_get_matches_from_mut(words);
     let matches = match parsed {
         Ok(matches) => matches,
@@ -140,7 +146,8 @@ pub(super) fn parse(definition: &mut clap::Command, words: &[String]) -> Outcome
         Err(error) => return Err(suggestions::of(&error).map_or_else(|| usage(&error), without_database)),
     };
     refuse_options_of_opening(&matches)?;
-    Command::from_arg_matches(&matches).map(Some).map_err(|error| usage(&error))
+    let command = Command::from_arg_matches(&matches).map_err(|error| usage(&error))?;
+    Ok(Some((command, Target::of(&matches))))
 }
 
 /// Adapts advice for the command line to the shell.

@@ -18,7 +18,7 @@ fn helper(collection: Option<&str>) -> Helper {
         run_for_visitor: |_| 0,
     };
     let definition = super::super::definition::definition(context, db.path(), collection);
-    Helper::new(definition, db, collection.map(str::to_owned))
+    Helper::new(definition, Some(db), collection.map(str::to_owned))
 }
 
 /// The candidates for the end of the line, and where they begin.
