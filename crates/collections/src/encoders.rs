@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The most encoders that are kept; of more, those that were used the longest ago are dropped. Each
 /// takes some 10 KB for each kind of document, of at most 128 kinds.
 const KEPT: usize = 32;
+/// Measuring the memory of an encoder walks all that it has learnt, so it is measured again only when that has grown by
+/// one part of this number.
+const GROWN_PARTS: u64 = 8;
 /// All but the last used together take at most this part of the memory budget.
 const BUDGET_SHARE: usize = 64;
 
@@ -26,7 +29,7 @@ pub(crate) struct Encoders {
 struct Kept {
     shapes: Arc<ShapeTable>,
     encoder: Encoder,
-    /// How much the encoder had learnt when its memory was charged.
+    /// How much the encoder had learnt when its memory was measured and charged.
     learnt: u64,
     charge: Charge,
 }
@@ -46,7 +49,7 @@ impl Encoders {
         });
         let done = work(&mut kept.encoder);
         let learnt = kept.encoder.counts().learnt;
-        let has_grown = learnt != kept.learnt;
+        let has_grown = learnt > kept.learnt + kept.learnt / GROWN_PARTS;
         if has_grown {
             kept.learnt = learnt;
             kept.charge.resize(kept.encoder.memory_bytes());
