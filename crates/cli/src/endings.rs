@@ -110,9 +110,10 @@ const FOREIGN: [Foreign; 34] = [
 /// The last ending of a file's name in lower case, and the one before it.
 fn endings(name: &str) -> (Option<String>, Option<String>) {
     let name = Path::new(name).file_name().map_or_else(String::new, |name| name.to_string_lossy().to_ascii_lowercase());
-    let mut parts = name.rsplit('.').map(str::to_owned);
+    // The dot of a hidden file begins no ending.
+    let mut parts = name.trim_start_matches('.').rsplit('.').map(str::to_owned);
     let (last, next, first) = (parts.next(), parts.next(), parts.next());
-    // What precedes the first dot is no ending.
+    // The part before the first dot is no ending.
     (last.filter(|_| next.is_some()), next.filter(|_| first.is_some()))
 }
 
