@@ -22,7 +22,8 @@ pub struct IndexInfo {
     pub definition: Map,
     /// True if queries may use the index, false while it is being built.
     pub ready: bool,
-    /// False for a text, geographic or wildcard index: its definition is kept, and it has no effect.
+    /// False for a text, geographic or wildcard index. The definition of such an index is stored, but the index has no
+    /// effect.
     pub is_built: bool,
 }
 
@@ -93,9 +94,9 @@ impl CreateIndex {
         }
     }
 
-    /// Orders strings by the rules of a language, given by MongoDB's options. The index then serves queries with the
-    /// same collation, and those that compare no strings; a unique one refuses keys that are equal by it. Default:
-    /// strings in the order of their bytes.
+    /// Sets the collation, given by MongoDB's options: the index orders strings by the rules of a language. The index
+    /// then serves queries with the same collation, and queries that compare no strings. A unique index refuses keys
+    /// that are equal under the collation. Default: strings in the order of their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -182,8 +183,8 @@ impl CreateIndex {
         self
     }
 
-    /// Drops the index if [`CreateIndex::stop_when`] or [`CreateIndex::max_time`] ends its build, unless it was declared
-    /// before. Default: false.
+    /// Drops the index if [`CreateIndex::stop_when`] or [`CreateIndex::max_time`] ends its build, unless an earlier
+    /// call declared the index. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -22,8 +22,8 @@ impl CreateView {
         Self { target, on: on.to_owned(), pipeline: stages(pipeline), collation: None }
     }
 
-    /// Sets the collation by which the view compares strings, also in queries of it ([`crate::Find::collation`] has the
-    /// options).
+    /// Sets the collation by which the view, and queries of the view, compare strings ([`crate::Find::collation`]
+    /// describes collations).
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -39,7 +39,7 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// For operations in other modules of the library, such as [`crate::dump::Dump::restore`].
+/// Gives other modules of the library access to the engine, for operations such as [`crate::dump::Dump::restore`].
 #[doc(hidden)]
 impl AsRef<EngineHandle> for Database {
     fn as_ref(&self) -> &EngineHandle {
@@ -143,7 +143,7 @@ impl Database {
         self.engine.store().path()
     }
 
-    /// Collections that are created later keep the order of insertion, including those that a first write creates: see
+    /// Sets whether collections that are created later, including by a first write, keep the order of insertion: see
     /// [`crate::CreateCollection::natural_order`]. Existing collections do not change.
     ///
     /// ```
@@ -157,8 +157,8 @@ impl Database {
         self.engine.catalog.set_natural_order(natural_order);
     }
 
-    /// Sets the time between two looks at documents that have expired, by default a minute; without one, they stay. The
-    /// next look is now.
+    /// Sets the interval at which expired documents are deleted, by default one minute; `None` disables the deletion.
+    /// The first pass with the new interval starts at once.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -300,8 +300,8 @@ impl Database {
     /// A view to create: a name for a pipeline over a collection, or over another view, of the same logical database.
     /// The collection need not exist yet. Set options, then call [`CreateView::run`].
     ///
-    /// `find`, `count`, `distinct` and `aggregate` read a view as a collection, with the indexes of the collection.
-    /// It is dropped as a collection is.
+    /// `find`, `count`, `distinct` and `aggregate` read a view as a collection, with the indexes of the collection. A
+    /// view is dropped like a collection.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -368,8 +368,8 @@ impl Database {
         self.engine.catalog.rename(&from, &to)
     }
 
-    /// Renames a collection, in place of the collection that has the new name, if there is one: readers see either of
-    /// them, and nothing in between.
+    /// Renames a collection, and drops an existing collection with the new name in the same step. Readers see either
+    /// the dropped collection or the renamed one under the new name, and no state in between.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -389,9 +389,9 @@ impl Database {
         self.engine.catalog.replace(&from, &to)
     }
 
-    /// As [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the
-    /// names belong to the expected collections. This is checked in the same step. False if they are not; then nothing
-    /// changes.
+    /// Same as [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the
+    /// names belong to the expected collections. The names are checked in the same step. Returns false, and changes
+    /// nothing, if a name belongs to another collection.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -478,8 +478,9 @@ impl Database {
         self.engine.store().stats()
     }
 
-    /// An account of the memory that all queries of the database have together, half of the budget and at
-    /// least 64 MB: for what a program holds on behalf of a client, such as replies that are not read.
+    /// An account of the memory that all queries of the database share: half of the budget, and at least 64 MB. A
+    /// program can charge the account for data that it holds for a client, such as replies that the client has not
+    /// read.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

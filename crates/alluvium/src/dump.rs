@@ -5,7 +5,7 @@
 //! collections are read from one snapshot.
 //!
 //! BSON cannot hold decimals of more than 34 digits, maps with keys that are not strings, names with a zero character,
-//! and other values that would come back changed. A dump is refused because of a document with such a value, unless
+//! and other values that a restore would change. If a document has such a value, the dump fails, unless
 //! [`WriteDump::alluvium_types`] is set.
 //!
 //! ```
@@ -93,8 +93,8 @@ impl<'a> WriteDump<'a> {
         self
     }
 
-    /// Ends the dump with [`crate::Error::Stopped`] when `stop` is set to true, before the next document. Then nothing
-    /// is left of it.
+    /// Ends the dump with [`crate::Error::Stopped`] when `stop` is set to true, before the next document. The
+    /// unfinished dump is removed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -120,8 +120,8 @@ impl<'a> WriteDump<'a> {
     }
 }
 
-/// A dump in the directory `dir`, written by Alluvium or by `mongodump`, to be read:
-/// `DIR/LOGICAL/COLLECTION.bson`, plain or compressed, with `.metadata.json` and `.alluvium.jsonl` beside it.
+/// A dump in the directory `dir`, written by Alluvium or by `mongodump`, to be read: `DIR/LOGICAL/COLLECTION.bson`,
+/// plain or compressed, with `.metadata.json` and `.alluvium.jsonl` next to it.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -146,7 +146,7 @@ pub struct ReadDump {
 }
 
 impl ReadDump {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let dump = alluvium::dump::read("nowhere").env(alluvium::env::Env::in_memory(1));

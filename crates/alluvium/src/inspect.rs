@@ -1,4 +1,4 @@
-//! Reads a single file of a database, without the lock, and without changes.
+//! Reads a single file of a database, without taking the lock and without changing the file.
 //!
 //! ```
 //! use alluvium::inspect::{self, FactValue, Item};
@@ -49,7 +49,7 @@ pub struct InspectFile {
 }
 
 impl InspectFile {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let file = alluvium::inspect::file("nowhere").env(alluvium::env::Env::in_memory(1));

@@ -12,7 +12,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
 use alluvium_query::expression::{Memory, Variables};
 
-/// A collection, now or at a snapshot, or a read-only store.
+/// A collection, in its latest state or at a snapshot, or a read-only store.
 #[derive(Clone)]
 pub(crate) enum Origin {
     Collection(Target, Option<Snapshot>),
@@ -20,14 +20,14 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The same collection at a snapshot. A read-only store never changes.
+    /// Sets the snapshot at which the collection is read. Has no effect on a read-only store, which never changes.
     pub fn set_snapshot(&mut self, snapshot: &Snapshot) {
         if let Self::Collection(_, at) = self {
             *at = Some(snapshot.clone());
         }
     }
 
-    /// The account of the values that a query makes.
+    /// The memory account for the values that a query creates.
     pub fn memory(&self) -> &Memory {
         match self {
             Self::Collection(target, _) => target.engine.memory(),

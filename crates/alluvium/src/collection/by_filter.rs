@@ -130,8 +130,8 @@ impl<T> Collection<T> {
         Delete { write: FilterRequest::new(&self.target, filter), many: true }
     }
 
-    /// Many writes in one call: inserts, updates and deletes by filter, each with its own outcome.
-    /// For writes that must be atomic together use a [`crate::WriteBatch`].
+    /// Many writes in one call: inserts, updates and deletes by filter, each with its own outcome. If several writes
+    /// must be atomic together, use a [`crate::WriteBatch`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

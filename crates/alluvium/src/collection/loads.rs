@@ -7,8 +7,8 @@ use alluvium_transfer::load::{Input, Load, Metadata};
 impl<T> Collection<T> {
     /// Loads an input, by default of JSON lines. Creates the collection if it does not exist.
     ///
-    /// A load of a file in any format can be resumed: the part that was loaded before is skipped,
-    /// up to its offset in the (decompressed) input.
+    /// A load of a file in any format can be resumed: the new load skips the part of the (decompressed) input that was
+    /// loaded before.
     ///
     /// ```
     /// use alluvium::load::Input;

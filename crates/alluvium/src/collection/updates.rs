@@ -1,4 +1,4 @@
-//! Changes by `_id`: by a function, by an update without reading, and replacements of one version.
+//! Changes of documents by `_id`: with a function, with an update that does not read, or by replacing a given version.
 
 use super::Collection;
 use alluvium_collections::by_id::get_versioned;
@@ -16,11 +16,11 @@ impl<T> Collection<T> {
     /// Setting new values of existing fields ([`Draft::set`]) decodes no other fields, and is much
     /// cheaper than [`Draft::map`].
     ///
-    /// The document is locked while `change` runs. So `change` must not write to the database, nor
-    /// wait for a thread that does: this could deadlock. If the document has become much larger
-    /// than those changed before it, `change` is called again with the latest document, provided
-    /// that it still exists: memory is reserved before documents are locked, and the size is only
-    /// known after.
+    /// The document is locked while `change` runs. Therefore `change` must not write to the
+    /// database, and must not wait for a thread that writes: this could deadlock. Memory is
+    /// reserved before the document is locked, when its size is not yet known. If the document
+    /// turns out to be much larger than documents that were changed before, `change` is called
+    /// again with the latest document, provided that the document still exists.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -37,7 +37,8 @@ impl BuildReadOnly {
         Self { env: Env::os(), path, name: name.to_owned(), options: BuildOptions::default() }
     }
 
-    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass another environment.
+    /// Sets the environment: the files, the clock and the source of randomness. Default: the operating system. Tests
+    /// pass another environment.
     ///
     /// ```
     /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium::env::Env::in_memory(1)).start()?;
@@ -107,9 +108,9 @@ impl BuildReadOnly {
         self
     }
 
-    /// Writes an index file for each of these intervals, at most 64 of 1 to 1,000,000 each: it has an entry for each
-    /// interval of this many keys. Default: none; then reads use an index with an entry for each data block.
-    /// [`crate::OpenReadOnly::index_interval`] chooses one.
+    /// Writes an index file for each of these intervals. An index file of interval n has one entry for every n keys. At
+    /// most 64 intervals are allowed, each from 1 to 1,000,000. Default: none; reads then use an index with one entry
+    /// for each data block. [`crate::OpenReadOnly::index_interval`] chooses the index file to read by.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -165,7 +166,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// The space that a store of documents needs for an input, about, and the space there is.
+    /// The approximate disk space that a store of documents needs for an input, and the available space.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -178,7 +179,7 @@ impl BuildReadOnly {
         space::for_build_of_documents(&self.env, &self.path, input, self.options.memory_bytes as u64)
     }
 
-    /// As [`BuildReadOnly::space`], for a store of keys and values.
+    /// Same as [`BuildReadOnly::space`], for a store of keys and values.
     pub fn space_of_key_values(&self, input: InputBytes) -> Space {
         space::for_build_of_pairs(&self.env, &self.path, input, self.options.memory_bytes as u64)
     }
