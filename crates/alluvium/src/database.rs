@@ -389,9 +389,9 @@ impl Database {
         self.engine.catalog.replace(&from, &to)
     }
 
-    /// Same as [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the
-    /// names belong to the expected collections. The names are checked in the same step. Returns false, and changes
-    /// nothing, if a name belongs to another collection.
+    /// Renames a collection as [`Database::rename_collection`] does, or as [`Database::replace_collection`] does if
+    /// `replaces` is true, provided that the names belong to the expected collections. The names are checked and
+    /// changed in one step. Returns false, and changes nothing, if a name belongs to another collection.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -28,10 +28,10 @@
 //! There is no async runtime.
 //!
 //! Events are logged through the crate [`log`](https://docs.rs/log), with the targets `alluvium::store`,
-//! `alluvium::files`, `alluvium::index`, `alluvium::open` and `alluvium::query`: damage and a poisoned database are
-//! errors. Torn tails, failed flushes, ended snapshots, and queries that find nothing because they compare a date with
-//! texts, are warnings. Opening and closing are information. Flushes, compactions and slow operations are logged at
-//! debug level. Some events are logged while locks are held, so a logger must not call the database.
+//! `alluvium::files`, `alluvium::index`, `alluvium::open` and `alluvium::query`. Damage and a poisoned database are
+//! logged as errors. Torn tails, failed flushes, ended snapshots, and queries that find nothing because they compare a
+//! date with texts are logged as warnings. Opening and closing are logged at info level, and flushes, compactions and
+//! slow operations at debug level. Some events are logged while locks are held, so a logger must not call the database.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
