@@ -182,8 +182,9 @@ impl Builder {
     /// Opens the database for reading only: nothing on the disk is created, written, renamed or removed, so it works on
     /// a full disk, on one that is mounted for reading only, and without permission to write. Writes are refused
     /// ([`crate::ErrorKind::ReadOnly`]), no background work runs, and documents that have expired stay. Any number of
-    /// processes may have a database open for reading only; as long as one has, no process can open it for writing.
-    /// Data that opening the database would write to disk is kept in memory, within the budget. Default: false.
+    /// processes may have a database open for reading only. During this time no process can open the database for
+    /// writing. Data that opening the database would write to disk is kept in memory, within the budget. Default:
+    /// false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -81,7 +81,7 @@ proptest! {
         let other = open(&env, "other");
         dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
         prop_assert_eq!(content(&other), content(&db));
-        // What was restored gives the same files.
+        // A dump of the restored database has the same figures.
         let again = other.dump("again").gzip(gzip).alluvium_types(true).run().unwrap();
         prop_assert_eq!(again, report);
     }
@@ -148,7 +148,7 @@ fn what_is_hard_to_hold_comes_back_too() {
         db.collection("c").put(at as i32, [("v", value)].into_iter().collect::<Map>()).unwrap();
     }
     let report = db.dump("dump").alluvium_types(true).run().unwrap();
-    // All but -0.000, the map of a date, the pattern without a NUL, and the text.
+    // BSON holds only -0.000, the map with `$date`, the pattern without a NUL, and the text.
     assert_eq!(report.others, 12);
     let other = open(&env, "other");
     dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();

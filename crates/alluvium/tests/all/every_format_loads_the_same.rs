@@ -157,7 +157,7 @@ fn spoil(format: &Format, bytes: &mut [u8]) -> String {
         found.unwrap_or_else(|| panic!("no {what:?} in the input"))
     };
     if *format == Format::Bson {
-        // The number of a document, whose type becomes an invalid one.
+        // Make the type of a value in this document invalid.
         let at = find(bytes, "id 03000") + "id 03000\0".len();
         bytes[at] = 0x55;
         return "input document 3001 (from byte".to_owned();
@@ -173,7 +173,7 @@ fn spoil(format: &Format, bytes: &mut [u8]) -> String {
         column -= 1;
     }
     if matches!(format, Format::Csv(_)) {
-        // One more delimiter: a field too many.
+        // An additional delimiter makes one field too many.
         bytes[at - 1] = bytes[at];
         return format!("input line {line} column 1: the row has 6 fields");
     }
@@ -231,7 +231,7 @@ fn an_input_that_ends_too_early_loads_what_is_whole_and_says_so() {
             assert_eq!(db.collection(&name).count().unwrap(), DOCUMENTS as u64 - 1, "{format:?}");
             match result {
                 Err(error) => assert!(found(&error.to_string()), "{format:?}: {error}"),
-                // The last line ends with the file.
+                // If the input ends within its last line, this line is rejected.
                 Ok(report) => assert!(on_bad == OnBad::Skip && report.rejected == 1, "{format:?}"),
             }
         }

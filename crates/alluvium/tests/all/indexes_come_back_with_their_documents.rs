@@ -42,7 +42,7 @@ fn definitions(collection: &Collection) -> Vec<Map> {
     collection.indexes().unwrap().into_iter().map(|index| index.definition).collect()
 }
 
-/// All proved entries of all indexes.
+/// All entries of all indexes that are proved by sequence numbers.
 fn entries(db: &Database, collection: &Collection) -> Vec<(Vec<u8>, Vec<u8>)> {
     let names = collection.indexes().unwrap().into_iter().map(|index| index.name).filter(|name| name != "_id_");
     names.flat_map(|name| collection.index_entries(&db.snapshot(), &name, false).unwrap()).collect()
@@ -81,7 +81,7 @@ fn a_dump_carries_indexes() {
     let made: Vec<&str> = restored.collections[1].indexes.iter().map(String::as_str).collect();
     assert_eq!(made, ["kind_1_age_-1", "chip_1", "old", "seen_1", "name_hashed"]);
     assert_eq!(copy.collection("empty").indexes().unwrap().len(), 2);
-    // Again, into what is there: nothing is to be made.
+    // A second restore into the same database creates no index.
     let restored = dump.restore(&copy).on_duplicate(alluvium::OnDuplicate::Replace).run().unwrap();
     assert!(restored.collections.iter().all(|collection| collection.indexes.is_empty()));
     drop((pets, db, copy));
@@ -177,7 +177,7 @@ fn a_repair_makes_indexes_anew() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    // An index that was dropped, and stale entries.
+    // Create an index and drop it, and make entries stale.
     pets.create_index(r#"{"other": 1}"#).run().unwrap();
     pets.drop_index("other_1").unwrap();
     pets.put(9, r#"{"kind": 90}"#).unwrap();

@@ -53,7 +53,7 @@ proptest! {
             }
         }
         let snapshot = db.snapshot();
-        // The snapshot does not see these.
+        // The snapshot does not see these writes.
         db.collection("c").insert_one(r#"{"_id": 1000, "k": "late", "a": 5}"#).unwrap();
         db.collection("d").delete_many("{}").run().unwrap();
         for Pipeline { stages, ordered } in &pipelines {
@@ -66,7 +66,7 @@ proptest! {
     }
 }
 
-/// A value of any kind that a `$lookup` treats differently.
+/// A value of one of the kinds that a `$lookup` treats differently.
 fn any_single() -> impl Strategy<Value = Value> {
     let text = |text: &str| Value::from(text);
     let pattern = Regex { pattern: "x".to_owned(), options: String::new() };
@@ -129,7 +129,7 @@ const INDEXES: [(&str, &str); 11] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// A `$lookup` with a pipeline looks up each document alone.
+    /// A `$lookup` with a pipeline looks up each document alone, so its results are those of single look-ups.
     #[test]
     fn batches_of_a_lookup_give_what_single_look_ups_give(
         c in joined(60),

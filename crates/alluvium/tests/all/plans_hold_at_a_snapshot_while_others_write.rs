@@ -1,5 +1,5 @@
 //! During concurrent writes, deletes, flushes, compactions and sweeps, a query at a snapshot
-//! returns the documents that match there, by every index.
+//! returns the documents that match at this snapshot, with every index.
 
 use crate::queries::{INDEXES, Step, all_at, check_at, filter, run, sort, step};
 use alluvium::{Database, Hint};

@@ -1,5 +1,5 @@
-//! Every sorted file contains the shapes that its rows use: even if all definitions are lost, a
-//! repair reads every document, and a file can be inspected alone.
+//! Every sorted file contains the shapes that its rows use. Therefore a repair reads every document
+//! even if all definitions of shapes are lost, and a single file can be inspected alone.
 
 use alluvium::inspect::{self, FactValue, FileKind, Item};
 use alluvium::repair;
