@@ -101,8 +101,8 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Uses this index, given by its name or its keys, for the documents that the first stages select. `{"$natural":
-    /// 1}` uses no index. Default: the planner chooses.
+    /// Uses this index, given by its name or its keys, for the documents that the first stages select. With
+    /// `{"$natural": 1}` it uses no index. Default: the planner chooses.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -251,7 +251,7 @@ impl<T> Aggregate<T> {
         Ok(Cursor::piped(self.begin(false)?, batch_size).typed())
     }
 
-    /// The first document.
+    /// Runs the pipeline, and returns the first document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

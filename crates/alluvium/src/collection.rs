@@ -27,10 +27,9 @@ mod queries;
 mod updates;
 mod validation;
 
-/// A handle on a collection. Its documents are read and written as values of `T`: of [`Document`],
-/// which holds any document, or of your own type with serde's traits ([`Collection::typed`]). Cheap
-/// to clone. A handle holds only the name: the collection may be dropped and created again while
-/// the handle exists.
+/// A handle on a collection. Its documents are read and written as values of `T`. This is [`Document`], which holds any
+/// document, or your own type with serde's traits ([`Collection::typed`]). A handle is cheap to clone. A handle holds
+/// only the name: the collection may be dropped and created again while the handle exists.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -77,7 +76,7 @@ impl<T> std::fmt::Debug for Collection<T> {
     }
 }
 
-/// For tests and tools that work on the engine.
+/// Gives tests and tools access to the engine.
 #[doc(hidden)]
 impl<T> AsRef<EngineHandle> for Collection<T> {
     fn as_ref(&self) -> &EngineHandle {
@@ -326,7 +325,7 @@ impl<T> Collection<T> {
         Ok(InsertOneResult { inserted_id })
     }
 
-    /// Inserts documents in their order: either all or none.
+    /// Inserts documents in their order. Either all of them are inserted, or none.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

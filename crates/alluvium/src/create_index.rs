@@ -20,7 +20,7 @@ pub struct IndexInfo {
     pub name: String,
     /// The definition in the form of MongoDB's `listIndexes`: version, keys, name, options.
     pub definition: Map,
-    /// True if queries may use the index, false while it is being built.
+    /// True if queries may use the index; false while the index is being built.
     pub ready: bool,
     /// False for a text, geographic or wildcard index. The definition of such an index is stored, but the index has no
     /// effect.
@@ -70,7 +70,7 @@ impl CreateIndex {
         self.option("unique", unique)
     }
 
-    /// Leaves out documents that have none of the indexed fields. Default: false.
+    /// Omits documents that have none of the indexed fields from the index. Default: false.
     pub fn sparse(self, sparse: bool) -> Self {
         self.option("sparse", sparse)
     }
@@ -129,8 +129,8 @@ impl CreateIndex {
         self.option("expireAfterSeconds", i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
     }
 
-    /// Sets options from a document with MongoDB's names, such as `{"unique": true}`. Each replaces
-    /// an option of the same name that was set before.
+    /// Sets options from a document with MongoDB's names, such as `{"unique": true}`. An option replaces an option of
+    /// the same name that was set before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

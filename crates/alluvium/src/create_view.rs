@@ -49,7 +49,7 @@ impl CreateView {
     }
 }
 
-/// The stages of a pipeline that is given as an array of stages, or as one stage.
+/// The stages of a pipeline, which is given as an array of stages or as one stage.
 pub(crate) fn stages(pipeline: impl IntoDocument) -> std::result::Result<Vec<Value>, InputError> {
     Ok(match pipeline.into_value()? {
         Value::Array(stages) => stages,

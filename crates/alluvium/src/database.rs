@@ -26,8 +26,8 @@ mod upkeep;
 
 pub use builder::Builder;
 
-/// An open database. Cheap to clone. It is closed when the last clone is dropped, or by
-/// [`Database::close`], which also returns errors.
+/// An open database. Cheap to clone. It is closed when its last clone is dropped, or by [`Database::close`], which can
+/// report errors.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) engine: EngineHandle,
@@ -88,7 +88,7 @@ impl Database {
         Self::builder().open(path)
     }
 
-    /// Opens a new database in memory, for tests. It is dropped with its last handle.
+    /// Opens a new database in memory, for tests. Its contents are lost when its last handle is dropped.
     ///
     /// ```
     /// let db = alluvium::Database::in_memory()?;
@@ -169,7 +169,7 @@ impl Database {
         self.engine.set_expiry_interval(interval);
     }
 
-    /// True if it was opened for reading only: see [`Builder::read_only`].
+    /// True if the database was opened for reading only: see [`Builder::read_only`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -191,8 +191,8 @@ impl Database {
         self.engine.store().partitions()
     }
 
-    /// A handle on the collection `logical.collection`, or `main.collection` if the name has no
-    /// dot. The first write creates the collection; it returns an error if the name is not allowed.
+    /// A handle on the collection `logical.collection`, or `main.collection` if the name has no dot. The first write
+    /// creates the collection, or returns an error if the name is not allowed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -222,7 +222,7 @@ impl Database {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
-    /// A handle on a logical database, which exists as long as it has collections.
+    /// A handle on a logical database. A logical database exists as long as it has collections.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -283,8 +283,8 @@ impl Database {
         Ok(names.into_iter().map(info).collect())
     }
 
-    /// A collection to create: set its options, then call [`CreateCollection::run`]. Without options, the first write
-    /// creates a collection as well.
+    /// A collection to create: set its options, then call [`CreateCollection::run`]. A collection without options need
+    /// not be created: the first write creates it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -316,7 +316,8 @@ impl Database {
         CreateView::new(Target::new(&self.engine, FullName::parse(name)), on, pipeline)
     }
 
-    /// Replaces the pipeline of a view and the name of its collection at once. Its collation stays.
+    /// Replaces the pipeline of a view and the name of its collection in one step. The collation of the view does not
+    /// change.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -495,8 +496,7 @@ impl Database {
         self.engine.store().query_memory()
     }
 
-    /// Makes all earlier writes durable. This is the acknowledgement of [`crate::Durability::Bulk`]
-    /// writes.
+    /// Makes all earlier writes durable. Writes with [`crate::Durability::Bulk`] are acknowledged by this call.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

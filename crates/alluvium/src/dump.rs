@@ -1,8 +1,8 @@
 //! Dumps: all documents and index definitions as files that `mongorestore` reads too.
 //!
-//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in the order of their
-//! `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes, except those still being built. All
-//! collections are read from one snapshot.
+//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson` has its documents as BSON in the order of
+//! their `_id`, and `DIR/logical/pets.metadata.json` has the definitions of its indexes, except indexes that are still
+//! being built. All collections are read from one snapshot.
 //!
 //! BSON cannot hold decimals of more than 34 digits, maps with keys that are not strings, names with a zero character,
 //! and other values that a restore would change. If a document has such a value, the dump fails, unless
@@ -79,7 +79,8 @@ impl<'a> WriteDump<'a> {
         self
     }
 
-    /// Calls this function from time to time with the documents and the bytes (before compression) written so far.
+    /// Calls this function from time to time with the number of documents and of bytes (before compression) written so
+    /// far.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -85,7 +85,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Returns at most this number of documents; 0 is no limit.
+    /// Returns at most this number of documents; 0 means no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -296,7 +296,7 @@ impl<T> Find<T> {
         Ok(Cursor::found(self.origin.execute(query, false)?, self.batch_size).typed())
     }
 
-    /// The first document.
+    /// Runs the query, and returns the first document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -339,8 +339,7 @@ impl<T> Find<T> {
         self.counting(false)?.count()
     }
 
-    /// Counts the matching documents, and explains the plan and its execution, as
-    /// [`Find::explain`].
+    /// Counts the matching documents, and explains the plan and its execution, like [`Find::explain`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -369,7 +368,7 @@ impl<T> Find<T> {
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
-        // The sort does not change the count, but an invalid one is an error.
+        // The sort does not change the count, but an invalid sort is an error.
         self.request.projection = None;
         let moment = self.origin.moment(&self.request)?;
         let mut query = Query::new(self.request, moment)?;
@@ -377,8 +376,7 @@ impl<T> Find<T> {
         self.origin.execute(query, timed)
     }
 
-    /// The distinct values at a path, in the order of all values. An array contributes its
-    /// elements.
+    /// The distinct values at a path, sorted across all types. An array contributes its elements.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -408,9 +406,8 @@ impl<T> Find<T> {
         Ok(distinct.into_values().collect())
     }
 
-    /// Collects the distinct values at a path, and explains the plan and its execution, as
-    /// [`Find::explain`]. `returned` is the number of documents or entries from which they were
-    /// collected.
+    /// Collects the distinct values at a path, and explains the plan and its execution, like [`Find::explain`].
+    /// `returned` is the number of documents or entries from which they were collected.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A write of one document that returns it, not yet run; returned by
+/// A write of one document that also returns the document, not yet run; returned by
 /// [`crate::Collection::find_one_and_update`], [`crate::Collection::find_one_and_replace`] and
 /// [`crate::Collection::find_one_and_delete`].
 #[must_use = "nothing happens until `run`"]
@@ -47,7 +47,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Sets the fields of the document that are returned, such as `{"name": 1}`.
+    /// Sets which fields of the document are returned, as in `{"name": 1}`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -80,7 +80,7 @@ impl InspectFile {
         self
     }
 
-    /// Reads the file, and calls `visit` for each item in it, and for each damaged place. Documents in a sorted file are
+    /// Reads the file, and calls `visit` for each item and for each damaged place in it. Documents in a sorted file are
     /// reported as JSON if the file has their shapes.
     ///
     /// # Errors

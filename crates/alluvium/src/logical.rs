@@ -55,8 +55,8 @@ impl LogicalDatabase {
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
 
-    /// A collection of this logical database to create, as [`crate::Database::create_collection`]; the name may contain
-    /// dots.
+    /// A collection to create in this logical database, like [`crate::Database::create_collection`]; the name may
+    /// contain dots.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -37,7 +37,7 @@ impl Target {
         Self { engine: engine.clone(), name, durability, validates: true, interrupt: None, record: None }
     }
 
-    /// The same collection; its writes also store this record.
+    /// The same collection, whose writes also store this record.
     pub fn recording(mut self, record: WriteRecord) -> Self {
         let name = FullName::parse(&record.collection);
         self.record = Some(Arc::new(Recorded { record, name }));
@@ -63,9 +63,8 @@ impl Target {
         })
     }
 
-    /// The variables that all expressions of a query share, with the collation of the collection. `$$NOW` is the present
-    /// time.
-    /// The limits of the request also end the evaluation of expressions.
+    /// The variables and the collation that all expressions of a query share. The collation is that of the collection,
+    /// and `$$NOW` is the current time. The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         Ok(limited(moment_of(&self.engine, self.name()?), &request.limits, &self.engine.env))
     }

@@ -20,8 +20,8 @@ pub struct Update {
 }
 
 impl Update {
-    /// If no document matches, inserts one with the values that the filter demands and the update
-    /// sets. Default: false.
+    /// If no document matches, inserts a document with the values that the filter demands and the values that the
+    /// update sets. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

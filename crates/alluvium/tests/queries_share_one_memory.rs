@@ -179,7 +179,7 @@ fn of_window(name: &str) -> String {
     format!(r#"{{"{name}":{argument}{window}}}"#)
 }
 
-/// Every stage, accumulator and function of windows.
+/// A pipeline for every stage, every accumulator and every window function.
 fn pipelines() -> Vec<String> {
     let windows = |function: &str| {
         let outputs: Vec<String> = (0..40).map(|n| format!(r#""w{n}":{function}"#)).collect();
@@ -295,12 +295,12 @@ fn beside_each_other(db: &Database, all: &[String]) {
     assert_eq!(db.stats().query_bytes, 0, "memory was not returned");
 }
 
-/// Expressions with a small result that hold large values while they are evaluated.
+/// Expressions that hold large values while they are evaluated, although their results are small.
 fn expressions() -> Vec<String> {
     let range = |from: usize, to: usize| format!(r#"{{"$range":[{from},{to}]}}"#);
     let big = range(0, 600_000);
     let pairs = |count: usize, of: &str| format!(r#"{{"$map":{{"input":{{"$range":[0,{count}]}},"in":{of}}}}}"#);
-    // Four megabytes.
+    // A text of four megabytes.
     let text = r#"{"$reduce":{"input":{"$range":[0,21]},"initialValue":"ab","in":{"$concat":["$$value","$$value"]}}}"#;
     let long = "a".repeat(80_000);
     let sort: Vec<String> = (0..200).map(|n| format!(r#""f{n}":1"#)).collect();

@@ -23,10 +23,9 @@ impl<T> Collection<T> {
         Load::new(self.target.engine.clone(), self.target.name().cloned(), input)
     }
 
-    /// Creates the indexes in `metadata`, as far as they are supported: see
-    /// [`Metadata::unsupported_indexes`]. Creates the collection if it does not exist. If called
-    /// before the documents are loaded, the indexes need no scan of the documents. Returns the
-    /// names of the indexes that did not exist before.
+    /// Creates the supported indexes in `metadata`; see [`Metadata::unsupported_indexes`] for the others. Creates the
+    /// collection if it does not exist. Indexes that are created before the documents are loaded need no scan of the
+    /// documents. Returns the names of the indexes that did not exist before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 impl<T> Collection<T> {
-    /// A query for the documents that match a filter in MongoDB's language. `{}` matches all. Set
+    /// A query for the documents that match a filter in MongoDB's language. The filter `{}` matches all documents. Set
     /// its options, then call [`Find::run`].
     ///
     /// ```

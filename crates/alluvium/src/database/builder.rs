@@ -149,8 +149,8 @@ impl Builder {
         self
     }
 
-    /// The number of threads for flushes and compactions, at least 1 (two are started even then, so
-    /// that a flush never waits for a compaction). Default: one for each core.
+    /// The number of threads for flushes and compactions, at least 1. At least two threads are started even then, so
+    /// that a flush never waits for a compaction. Default: one for each core.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -204,8 +204,8 @@ impl Builder {
         self
     }
 
-    /// The maximum age of snapshots and cursors, after which they end, so that they do not pin disk
-    /// space forever. Default: one hour.
+    /// The maximum age of snapshots and cursors. Older snapshots and cursors end, so that they do not pin disk space
+    /// forever. Default: one hour.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -219,9 +219,8 @@ impl Builder {
         self
     }
 
-    /// The maximum number of bytes of files that are kept on disk only for snapshots and cursors.
-    /// Beyond it the oldest of them end. Default: 1 GiB, or a quarter of the bytes in sorted files,
-    /// if that is more.
+    /// The maximum number of bytes of files that are kept on disk only for snapshots and cursors. Beyond this size, the
+    /// oldest snapshots and cursors end. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -285,8 +284,8 @@ impl Builder {
         self
     }
 
-    /// The environment (files, clock, threads) to use. Tests use one in memory. Default: the
-    /// operating system.
+    /// The environment (files, clock, threads) to use. Tests use an environment in memory. Default: the operating
+    /// system.
     ///
     /// ```
     /// let db = alluvium::Database::builder().env(alluvium::env::Env::in_memory(1)).open("db")?; // no file is written

@@ -67,9 +67,9 @@ impl Database {
         space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
     }
 
-    /// The maximum disk space that [`Database::compact`] needs. It rewrites the partitions one
-    /// after the other, and removes the old files of each when the new ones are complete. Takes
-    /// microseconds.
+    /// The maximum disk space that [`Database::compact`] needs. A compaction rewrites the
+    /// partitions one after the other, and removes the old files of a partition when its new files
+    /// are complete. Takes microseconds.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -52,9 +52,9 @@ impl Database {
         Compact::new(self.engine.clone())
     }
 
-    /// Continues all interrupted index builds, and waits for them. If one fails, the others are
-    /// still built; the first error is returned. A database continues them in the background after
-    /// it is opened; call this to wait for them.
+    /// Continues all interrupted index builds, and waits for them. If one build fails, the others still continue; the
+    /// first error is returned. After a database is opened, it continues the builds in the background; this call waits
+    /// for them.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -50,7 +50,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of memory, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
+    /// The memory of the build in bytes, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
     /// Default: 256 MiB.
     ///
     /// ```
@@ -65,8 +65,8 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper; larger blocks
-    /// make the file smaller. Default: 2 KiB.
+    /// The size of a data block before compression, 512 bytes to 1 MiB. Smaller blocks make random reads cheaper;
+    /// larger blocks make the file smaller. Default: 2 KiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -94,7 +94,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bits of filter for each key, 0 (none) to 32. Default: 10.
+    /// The filter's number of bits for each key, from 0 (no filter) to 32. Default: 10.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -124,7 +124,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// The treatment of an `_id` or a key that occurs again. Default: [`OnDuplicate::Error`].
+    /// Sets how to treat an `_id` or a key that was added before. Default: [`OnDuplicate::Error`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -138,7 +138,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of documents that are sorted at once. Default: derived from the memory.
+    /// The size of a sorted run: the bytes of documents that are sorted at once. Default: derived from the memory.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -152,7 +152,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Sorted runs that are merged at once, 2 or more. Default: derived from the memory.
+    /// The number of sorted runs that are merged at once, 2 or more. Default: derived from the memory.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

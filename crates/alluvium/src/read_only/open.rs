@@ -33,7 +33,7 @@ impl OpenReadOnly {
         self
     }
 
-    /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
+    /// The memory for cached blocks and indexes in bytes, 1 MiB or more. Default: 256 MiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");

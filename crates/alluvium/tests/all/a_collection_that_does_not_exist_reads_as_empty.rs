@@ -1,6 +1,6 @@
 //! Reads of a collection that does not exist find nothing, now and at snapshots, and writes to its
 //! documents match nothing. None of them creates the collection. Operations that need the
-//! collection itself fail with its name.
+//! collection itself fail with an error that names the collection.
 
 use alluvium::{Collection, Database, Error, ErrorKind, UpdateResult};
 

@@ -1,5 +1,5 @@
-//! A restored dump is identical: every type, the order of fields, duplicate names, keys of any
-//! type.
+//! A restored dump is identical to the original in every respect: types, the order of fields,
+//! duplicate names, and keys of any type.
 
 use alluvium::dump;
 use alluvium::{Database, Map, Value};
@@ -23,7 +23,7 @@ fn content(db: &Database) -> BTreeMap<String, Vec<Map>> {
     db.collections().iter().map(|info| (info.full_name(), documents(&info.full_name()))).collect()
 }
 
-/// A document whose `_id` may be at any position.
+/// A random document whose `_id` may be at any position.
 fn document(keys: BoxedStrategy<Value>, value: BoxedStrategy<Value>) -> impl Strategy<Value = Map> {
     let entries = prop::collection::vec((keys, value.clone()), 0..4);
     let named = prop::collection::vec((names(), value.clone()), 0..4);
@@ -45,7 +45,7 @@ fn any_document() -> impl Strategy<Value = Map> {
     document(arbitrary::value().boxed(), arbitrary::value().boxed())
 }
 
-/// Stores the documents that can be stored, one for each `_id`.
+/// Stores every document that can be stored, but only one for each `_id`. Returns their number.
 fn fill(db: &Database, documents: &[Map]) -> usize {
     let mut ids = BTreeSet::new();
     let mut batch = db.write_batch();

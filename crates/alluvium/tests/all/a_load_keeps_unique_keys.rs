@@ -114,7 +114,7 @@ fn a_put_that_is_left_out_claims_no_key() {
     assert_eq!(pets.count().unwrap(), 5);
 }
 
-/// A file of rejects that the test reads.
+/// A writer of rejected lines whose content the test can read.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 

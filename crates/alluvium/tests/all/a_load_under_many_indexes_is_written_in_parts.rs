@@ -6,7 +6,7 @@ use alluvium::{Collection, Database, Error, ErrorKind};
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// A file of rejects that the test reads.
+/// A writer of rejected lines whose content the test can read.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 
@@ -51,7 +51,7 @@ fn documents() -> Vec<String> {
     (0..1500).map(|id| document(id, id)).collect()
 }
 
-/// The report of a load, and its effect.
+/// The figures of a load or its error, the rejected lines, and the documents in the collection.
 type Seen = (std::result::Result<(u64, u64, u64, u64), String>, String, Vec<String>);
 
 fn load(memory: usize, unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load<'_>) -> Seen {
@@ -68,7 +68,7 @@ fn load(memory: usize, unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load
     (figures.map_err(|error| error.to_string()), rejected, left)
 }
 
-/// Loads with both budgets, and compares.
+/// Loads the text with both budgets, and compares the effects.
 fn compared(unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load<'_>) -> Seen {
     let (small, large) = (load(SMALL, unique, text, &with), load(LARGE, unique, text, &with));
     assert_eq!(small.0, large.0);

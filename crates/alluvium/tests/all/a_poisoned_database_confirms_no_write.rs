@@ -44,7 +44,7 @@ fn a_poisoned_database_confirms_no_write() {
         ]
         .map(|done| done.err().map(|error| error.kind()))
     };
-    // Changes of names and indexes that are already in effect, or impossible.
+    // Changes of names and indexes that fail because the name is taken or does not exist.
     let names = || {
         [
             db.create_collection("pets").run().map(drop),

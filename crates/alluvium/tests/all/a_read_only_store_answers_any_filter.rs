@@ -71,7 +71,7 @@ const FILTERS: [&str; 24] = [
     r#"{"$expr": {"$gt": ["$score", {"$size": {"$ifNull": ["$tags", []]}}]}}"#,
     r#"{"$jsonSchema": {"required": ["score"], "properties": {"score": {"maximum": 30}}}}"#,
     r#"{"nothing": "has it"}"#,
-    // By `_id`.
+    // Filters on `_id`.
     r#"{"_id": 8}"#,
     r#"{"_id": "name 5", "kind": "kind 5"}"#,
     r#"{"_id": {"$in": [0, 4, "name 1", "absent", {"a": 3, "b": "3"}]}}"#,
@@ -247,7 +247,7 @@ fn what_exceeds_memory_is_refused_with_mongodbs_code() {
     assert_eq!(lines_or_error(store.find("{}").sort(r#"{"text": -1}"#).limit(3).run()).unwrap(), 3);
     let larger = open(&env, 16 << 20);
     assert_eq!(lines_or_error(larger.find("{}").sort(r#"{"text": -1}"#).run()).unwrap(), 600);
-    // Limits end a query.
+    // Stop flags and time limits end a query.
     let stopped = Arc::new(AtomicBool::new(true));
     assert!(matches!(store.find(r#"{"text": 1}"#).stop_when(stopped).count(), Err(Error::Stopped)));
 }

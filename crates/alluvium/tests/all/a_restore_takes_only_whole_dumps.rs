@@ -165,7 +165,8 @@ fn what_is_no_dump_is_named() {
 
 #[test]
 fn a_dump_that_was_made_anew_is_another() {
-    // The same length as before, and the same content in the first megabyte and a half.
+    // The new dump has the same length as the old one, and the same content in its first megabyte
+    // and a half.
     let documents = |last: &str| {
         let text = "x".repeat(100_000);
         let lines = (0..16).map(move |n| format!(r#"{{"_id":{n},"text":"{text}"}}"#));

@@ -43,7 +43,7 @@ fn contents(db: &Database, name: &str, snapshot: &Snapshot) -> Option<Vec<String
     exists.then_some(all)
 }
 
-/// The content under each name.
+/// The documents of the collection under each name; `None` if no collection has the name.
 type Seen = BTreeMap<&'static str, Option<Vec<String>>>;
 
 #[test]
@@ -105,7 +105,7 @@ fn names_change_while_snapshots_are_read() {
                         let first = look();
                         std::thread::yield_now();
                         assert_eq!(look(), first);
-                        // Generation n has exactly one name, or is being created.
+                        // At most one of the names belongs to a collection with documents.
                         let found: Vec<_> = first.iter().flatten().flatten().collect();
                         assert!(found.len() <= 1, "{found:?}");
                         seen += found.len();

@@ -4,7 +4,7 @@
 use alluvium::{Database, Error, Map, Value};
 use std::path::Path;
 
-/// More documents than two snapshots cover.
+/// Two snapshots of a build cover fewer documents than this.
 const DOCUMENTS: i32 = 250;
 
 #[test]

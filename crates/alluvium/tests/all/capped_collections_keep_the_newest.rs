@@ -1,5 +1,6 @@
-//! Capped collections keep the newest documents within their limits, in the order of insertion: in a model of random
-//! operations and restarts, at every power cut and failure, under many writers, and through dumps and repairs.
+//! Capped collections keep the newest documents within their limits, in the order of insertion. The tests compare
+//! random operations and restarts with a model, and check the order after every power cut and failure, under many
+//! writers, and after dumps and repairs.
 
 // The threads of these tests belong to the tests themselves.
 
@@ -57,7 +58,7 @@ fn verify(db: &Database) {
 /// A model of a capped collection: a list of its documents.
 struct Model {
     limits: CappedLimits,
-    /// `_id` and size, the oldest first.
+    /// The `_id` and the size of each document, the oldest document first.
     documents: Vec<(i64, u64)>,
 }
 
@@ -197,7 +198,7 @@ fn write(log: &Collection, mut acknowledged: impl FnMut(i64)) -> Result<()> {
     Ok(())
 }
 
-/// The states after each write, the first one empty.
+/// The expected `_id`s before the first write and after each write.
 fn states() -> Vec<Vec<i64>> {
     let mut states = vec![Vec::new()];
     let mut kept = Vec::new();

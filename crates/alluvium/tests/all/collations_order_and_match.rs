@@ -130,7 +130,7 @@ fn distinct_values_and_groups_follow_the_collation() {
         values.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let found = distinct("{}");
-    // 7, ärger, arg, öl (one of two), x10, x9, x-9, zoe (one of three), a map.
+    // The distinct values are 7, ärger, arg, öl (one of two), x10, x9, x-9, zoe (one of three), and a map.
     assert_eq!(found.len(), 9, "{found:?}");
     for index in ["{}", en] {
         let mut create = c.create_index(r#"{"a": 1}"#).name("i");
@@ -417,7 +417,7 @@ proptest! {
         for (keys_at, collation) in &indexes {
             let name = format!("i{keys_at}_{collation}");
             let create = c.create_index(keys[*keys_at]).name(&name).collation(COLLATIONS[*collation]);
-            // An array in a hashed part would refuse documents.
+            // A hashed index would refuse documents with arrays.
             if *keys_at != 2 && names.insert(name.clone()) {
                 create.run().unwrap();
             }

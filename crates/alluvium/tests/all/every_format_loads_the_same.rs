@@ -8,12 +8,12 @@ use std::io::{self, Cursor, Read};
 const DOCUMENTS: usize = 12_000;
 
 fn database(seed: u64) -> Database {
-    // The smallest budget, for many small slices.
+    // The smallest budget makes the load write many small slices.
     let env = alluvium_env::Env::in_memory(seed);
     Database::builder().env(env).memory(8 << 20).open("db").unwrap()
 }
 
-/// A document that rows can represent, too.
+/// A document that rows of CSV can represent, too.
 fn document(n: usize) -> Map {
     let mut inner = Map::new();
     inner.push("text", format!("some \"text\", with {n}\nlines, é and [{{"));
@@ -150,7 +150,7 @@ fn every_format_goes_on_where_it_was_cut_short() {
     }
 }
 
-/// Damages the text of the input; returns the position as errors report it.
+/// Damages the input, and returns the position as errors report it.
 fn spoil(format: &Format, bytes: &mut [u8]) -> String {
     let find = |bytes: &[u8], what: &str| {
         let found = bytes.windows(what.len()).position(|window| window == what.as_bytes());

@@ -1,4 +1,4 @@
-//! After every write, even if blind, an index has exactly the entries of the current documents.
+//! After every write, even a blind one, the entries of an index lead exactly to the current documents.
 
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_query::index::Definition;

@@ -248,7 +248,7 @@ fn what_takes_too_long_ends_by_name() {
     let error = c.find("{}").max_time(brief).run().unwrap().find_map(Result::err).expect("it takes longer");
     assert_eq!((error.kind(), code(error)), (ErrorKind::TimedOut, 50));
     assert_eq!(c.find("{}").max_time(Duration::from_secs(3600)).count().unwrap(), 20);
-    // Zero is no limit.
+    // Zero means no limit.
     assert_eq!(c.find("{}").max_time(brief).max_time(Duration::ZERO).run().unwrap().flatten().count(), 20);
     let none = c.update_many(r#"{"n": {"$lt": 0}}"#, r#"{"$set": {"n": 0}}"#).max_time(Duration::ZERO).run();
     assert_eq!(none.unwrap().matched_count, 0);
@@ -278,7 +278,7 @@ fn an_explanation_reports_the_execution() {
     assert_eq!((deleted.returned, c.count().unwrap()), (4, 20));
 }
 
-/// The stages of a plan from the top, with the number of documents each returned.
+/// The stages of a plan from the top, with the number of documents that each stage returned.
 fn stages(of: &Map) -> Vec<(String, i64)> {
     let stage = of.get("stage").and_then(|stage| stage.as_str()).unwrap().to_owned();
     let mut found = vec![(stage, of.get("nReturned").and_then(Value::as_i64).unwrap())];
@@ -316,11 +316,11 @@ fn an_explanation_counts_what_each_step_hands_on() {
 fn indexes_that_are_nearly_the_same() {
     let (_db, c) = open(Env::in_memory(1));
     let create = |keys: &str, options: &str| c.create_index(keys).options(options).run().map_err(code);
-    // {"n": 1}, sparse, exists with the name sparse.
+    // A sparse index on {"n": 1} exists under the name "sparse".
     let over_n = r#"{"n": 1}"#;
     for (keys, options, refused) in [
         (over_n, r#"{"sparse": true, "name": "sparse"}"#, None),
-        // The same keys and documents with another name or option.
+        // The same keys, for the same documents, with another name or option.
         (over_n, r#"{"sparse": true}"#, Some(85)),
         (over_n, r#"{"sparse": true, "name": "sparse", "expireAfterSeconds": 5}"#, Some(85)),
         // The same name with other keys.

@@ -33,7 +33,7 @@ fn intact(db: &Database) {
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
-/// Documents 0 to 5, whose values ascend.
+/// Inserts documents 0 to 5, whose values ascend.
 fn fill(c: &Collection) {
     for (id, end) in ["", "\u{1}", "a", "b", "bb", "z"].into_iter().enumerate() {
         c.put(id as i32, map("a", text(end))).unwrap();

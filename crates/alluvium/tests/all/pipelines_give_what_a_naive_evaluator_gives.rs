@@ -8,7 +8,7 @@ use alluvium_store::{Options, Tuning};
 use proptest::prelude::*;
 use std::path::Path;
 
-/// A result as text. The documents that a `$lookup` finds for several values have no order.
+/// A result as text. The documents that a `$lookup` finds are sorted, since they have no order.
 fn text(mut map: Map) -> String {
     if let Some(Value::Array(found)) = map.get_mut("l") {
         found.sort_by_key(Value::to_string);
@@ -146,7 +146,7 @@ proptest! {
         db.create_collection("c").run().unwrap().insert_many(c.clone()).unwrap();
         let other = db.create_collection("d").run().unwrap();
         other.create_index(index.0).options(index.1).run().unwrap();
-        // An index may refuse a document.
+        // The index may refuse some of the documents.
         d.into_iter().for_each(|document| drop(other.insert_one(document)));
         let run = |pipeline: &str| {
             let (local, foreign) = fields;

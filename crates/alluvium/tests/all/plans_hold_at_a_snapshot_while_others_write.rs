@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets its flag when it is dropped, even after a failed check.
+/// Sets a flag when it is dropped, even if a check has panicked.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

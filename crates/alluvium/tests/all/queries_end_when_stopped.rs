@@ -1,4 +1,4 @@
-//! Queries and writes by filter end on request or when their time is over, and report their
+//! Queries and writes by filter end on request or when their time limit expires, and report their
 //! progress.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Result};

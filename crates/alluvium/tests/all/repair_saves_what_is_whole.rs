@@ -31,8 +31,8 @@ fn documents(db: &Database, name: &str) -> Documents {
     }
 }
 
-/// A database with several sorted files in each partition, tombstones, deltas and a log; its
-/// documents; and the deleted `_id`s. If `flushed`, everything is in files.
+/// Creates a database with several sorted files in each partition, tombstones, deltas and a log. Returns its disk, its
+/// documents, and the deleted `_id`s. If `flushed`, all data is in files.
 fn database(flushed: bool) -> (Arc<MemFs>, Documents, Vec<i64>) {
     let mem = Arc::new(MemFs::new());
     let env = env_of(&mem);
@@ -448,7 +448,7 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     pets.put(1, r#"{"n": 0}"#).unwrap();
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     db.flush().unwrap();
-    // Only the log has this write.
+    // This write is only in the log.
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     let logs = contents(&*mem, "db/wal");
     db.compact().run().unwrap();
@@ -464,8 +464,8 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     assert!(report.is_whole() && report.documents() == 1, "{report:?}");
 }
 
-/// Fills a database and flushes it; then writes other documents and flushes again, where every tree
-/// gets its own files. Returns the disk after a kill at each change of the second flush, and the
+/// Fills a database and flushes it; then writes other documents and flushes again, so that every tree gets its own
+/// files. Returns a copy of the disk at each change of the last flush, as if the process had been killed there, and the
 /// content of the database.
 fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     let mem = Arc::new(MemFs::new());

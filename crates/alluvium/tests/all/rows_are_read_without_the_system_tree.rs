@@ -28,7 +28,7 @@ fn documents(db: &Database, name: &str) -> BTreeMap<i64, String> {
     cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_string())).collect()
 }
 
-/// Documents of several shapes, with nested shapes, some of them changed later.
+/// Writes documents of several shapes, with nested shapes, and changes some of them later.
 fn fill(db: &Database) {
     let pets = db.collection("pets").with_durability(Durability::Sync);
     for n in 0..60 {

@@ -70,7 +70,7 @@ fn groups_without_files_may_take_all_memory_of_a_stage() {
         bytes += 1 << 16;
         assert!(bytes < 10 << 20);
     }
-    // Several threads report the same needed memory as a single thread.
+    // A pipeline on several threads needs the same memory as a pipeline on a single thread.
     let single = GROUP.replace(r#""count""#, r#""first":{"$first":{"$literal":1}},"count""#);
     assert!(run(&database(2 * bytes), &single, false).is_ok());
     assert_eq!(code(run(&database(bytes / 2), GROUP, false)), Some(292));

@@ -5,7 +5,8 @@ use alluvium::{Collection, Database, Document, Map, Value};
 use alluvium_env::{Rng, SeededRng};
 use alluvium_store::Bounds;
 
-/// Texts of a few kinds, whose values vary: some repeat an `_id` or a unique value, some are refused.
+/// A random text of one of a few kinds, with random values. Some texts repeat an `_id` or a unique value, and some are
+/// refused.
 fn text(rng: &SeededRng) -> String {
     let id = match rng.next_u64() % 10 {
         0 => String::new(),
@@ -156,7 +157,7 @@ fn bson_is_stored_as_its_fields_are() {
     assert!(inserted > 1000 && straight > 1000, "{inserted}, {straight}");
 }
 
-/// The keys and rows of a collection that is the only one of its database.
+/// The keys and rows of the only collection of a database.
 fn rows(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::new();
     for (tree, _) in db.store().trees() {

@@ -23,7 +23,8 @@ fn verify(db: &Database) -> VerifyReport {
     db.verify().run().unwrap()
 }
 
-/// Trees by the first byte of their description: 1 documents, 4 indexes.
+/// The trees of a kind, which is the first byte of their description: 1 for documents, 4 for
+/// indexes.
 fn trees(store: &Store, kind: u8) -> Vec<TreeId> {
     store.trees().into_iter().filter(|(_, described)| described.first() == Some(&kind)).map(|(tree, _)| tree).collect()
 }

@@ -326,7 +326,7 @@ fn it_lasts_longer_than_any_snapshot() {
     let result = std::thread::scope(|scope| {
         let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
         let updated = scope.spawn(|| update.run());
-        // After some documents were written, all existing snapshots are ended.
+        // Once some documents are written, let all existing snapshots end.
         while !updated.is_finished() && pets.find_one(r#"{"n": 1}"#).unwrap().is_none() {}
         clock.advance(Duration::from_secs(3600));
         while !updated.is_finished() {

@@ -12,7 +12,7 @@ pub struct Pipeline {
     pub ordered: bool,
 }
 
-/// A random value of the field `k`: few values, of several types, equal numbers of different types.
+/// A random value of the field `k`: one of a few values of several types, including equal numbers of different types.
 fn group_value() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
         3 => prop::sample::select(vec!["x", "y", "z"]).prop_map(|text| Some(Value::from(text))),
@@ -23,7 +23,7 @@ fn group_value() -> impl Strategy<Value = Option<Value>> {
     ]
 }
 
-/// A random value of the field `a`: a number, an array of numbers, or nothing.
+/// A random value of the field `a`: a number, an array of numbers, or a missing value.
 fn number_or_array() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
         3 => (-5..5i32).prop_map(|n| Some(Value::Int32(n))),
@@ -54,7 +54,7 @@ pub fn documents(most: usize) -> impl Strategy<Value = Vec<Map>> {
 /// The local and foreign fields of a `$lookup`.
 const LOOKUPS: [(&str, &str); 6] = [("b.c", "b.c"), ("a", "a"), ("k", "k"), ("a", "_id"), ("_id", "a"), ("b.c", "_id")];
 
-/// A stage that keeps one document for each `_id`.
+/// A stage whose results have at most one document for each `_id`.
 fn plain_stage() -> impl Strategy<Value = Map> {
     let n = -5..5i32;
     prop_oneof![
