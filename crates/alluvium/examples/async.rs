@@ -1,4 +1,4 @@
-//! A database under tokio: each operation may wait for the disk, so it runs on a thread that may wait.
+//! A database under tokio: each operation may wait for the disk, so it runs on a thread that is allowed to block.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example async
@@ -17,7 +17,7 @@ struct Pet {
     age: u32,
 }
 
-/// Runs an operation on one of tokio's threads for operations that wait.
+/// Runs an operation on one of tokio's threads for blocking operations.
 async fn blocking<T: Send + 'static>(operation: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(operation).await.expect("the operation does not panic")
 }

@@ -1,4 +1,4 @@
-//! A catalogue that comes as a file: loaded in bulk, with bad lines set aside, and corrected in a batch.
+//! Loads the file of a catalogue in bulk, sets bad lines aside, and corrects the catalogue in a batch.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example catalogue
@@ -21,12 +21,12 @@ fn main() -> Result<()> {
     let db = Database::open(folder.path().join("shop"))?;
     let products = db.collection("products");
 
-    // `Input::file` reads a file, and goes on where a load of it was cut short.
+    // `Input::file` reads a file, and resumes an interrupted load of the same file.
     let input = Input::stream("the catalogue", Cursor::new(CATALOGUE));
     let report = products.load(input).id_field("sku").on_bad(OnBad::Skip).on_duplicate(OnDuplicate::Replace).run()?;
     println!("{} lines loaded, {} left out, {} products", report.documents, report.rejected, products.count()?);
 
-    // One batch: a price and a note of it, both or none.
+    // One batch changes a price and records the change: either both writes take effect, or neither does.
     let changes = db.collection("changes");
     let mut batch = db.write_batch();
     batch.update_blind(

@@ -1,4 +1,4 @@
-//! Counters that many threads raise without reading them: updates are written down as deltas, and folded when read.
+//! Counters that many threads increment without reading them: updates are written as deltas, and merged when read.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example counters
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     for page in pages.scan().run()? {
         println!("{}", page?);
     }
-    // A ticket number that nobody gets twice needs the old value: that update reads.
+    // A ticket number must be given out only once, so this update reads the old value.
     let tickets = db.collection("tickets");
     tickets.update_one(r#"{"_id": "next"}"#, r#"{"$inc": {"n": 1}}"#).upsert(true).run()?;
     println!("{:?}", tickets.get("next")?.map(|document| document.to_string()));

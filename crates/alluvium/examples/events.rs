@@ -1,4 +1,4 @@
-//! Events of several threads: written at once, read back in the order of time, old ones deleted.
+//! Events of several threads: written concurrently, read in the order of time, and deleted when they are old.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example events [DIRECTORY]
@@ -22,7 +22,8 @@ fn main() -> Result<()> {
     let db = Database::open(path)?;
     let events = db.collection("events");
 
-    // Any number of threads may write. Each write survives the end of the process; power loss may take the last 100 ms.
+    // Any number of threads may write. Each write survives the end of the process; a power loss may lose the last 100
+    // ms.
     let writers: Vec<_> = (0..SENSORS)
         .map(|sensor| {
             let events = events.clone();
@@ -41,7 +42,7 @@ fn main() -> Result<()> {
     }
     println!("{} events", events.count()?);
 
-    // A range of time, without decoding the fields that are not asked for.
+    // Read a range of time, and decode only the requested field.
     let mut hour = events.scan().from(id(1000, 0)).to(id(1010, 0)).run()?;
     let (mut sum, mut count) = (0.0, 0);
     while let Some(fields) = hour.next_fields(&["celsius"])? {
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
     }
     println!("{:.2} degrees on average from 1000 to 1010, of {count} events", sum / f64::from(count));
 
-    // The oldest half goes; compactions give its space back.
+    // Delete the oldest half; compactions reclaim its space.
     for event in events.scan().to(id(EVENTS / 2, 0)).run()? {
         events.delete(event?.id().clone())?;
     }

@@ -1,4 +1,5 @@
-//! Plain keys and values, and sorted sets under a key, on the store below the documents.
+//! Plain keys and values, and sorted sets of values under a key, in the store on which collections
+//! are built.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example keyvalue

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
         let (year, shelf) = (1800 + number % 200, number % 7);
         books.put(number as i32, format!(r#"{{"author": "{author}", "year": {year}, "shelf": {shelf}}}"#))?;
     }
-    // Over what is there, and kept by every write from here on.
+    // Index the existing documents; every later write keeps the indexes up to date.
     books.create_index(r#"{"author": 1, "year": -1}"#).run()?;
     books.create_index(r#"{"lent.to": 1}"#).options(r#"{"unique": true, "sparse": true}"#).run()?;
 
@@ -28,12 +28,13 @@ fn main() -> Result<()> {
     let old = r#"{"author": "austen", "year": {"$lt": 1810}}"#;
     println!("{} old ones on shelves {:?}", books.find(old).count()?, books.find(old).distinct("shelf")?.len());
 
-    // Nobody has two books at a time: the unique index sees to it, whoever lends.
+    // Nobody can borrow two books at a time: the unique index refuses the second one.
     books.update_one(r#"{"_id": 1}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run()?;
     let refused = books.update_one(r#"{"_id": 2}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run();
     println!("refused: {}", refused.is_err_and(|error| error.kind() == ErrorKind::DuplicateKey));
 
-    // A put reads nothing, so what it replaces leaves entries behind; readers pass over them.
+    // A put does not read the document that it replaces, so the old index entries remain; readers
+    // skip them.
     books.put(1, r#"{"author": "borges", "year": 1941}"#)?;
     let stats = &books.index_stats()?[0];
     println!(

@@ -1,4 +1,4 @@
-//! Ten questions that people ask of data, each answered by one pipeline: orders of a shop.
+//! Ten typical questions about the orders of a shop, each answered by one pipeline.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example questions
@@ -25,7 +25,7 @@ const CUSTOMERS: [&str; 3] = [
     r#"{"_id": "cyd", "name": "Cyd N."}"#,
 ];
 
-/// The sum of an order, for several questions.
+/// A stage that computes the sum of an order; several questions use it.
 const SUM: &str =
     r#"{"$set": {"sum": {"$sum": {"$map": {"input": "$items", "in": {"$multiply": ["$$this.n", "$$this.price"]}}}}}}"#;
 
@@ -109,7 +109,7 @@ fn relations(orders: &Collection, customers: &Collection) -> Result<()> {
     )
 }
 
-/// Questions about the time.
+/// Questions about days.
 fn days(orders: &Collection) -> Result<()> {
     ask(
         orders,

@@ -1,4 +1,4 @@
-//! A report of one moment while others write, with the rows of a type of one's own.
+//! A report on one snapshot while other threads may write, with rows of the program's own type.
 //!
 //! ```text
 //! cargo run --release -p alluvium --example report
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         orders.put(number as i32, Order { customer, cents: u64::from(number) * 10 })?;
     }
 
-    // What is written from here on is not in the report, however long that takes.
+    // Writes after this point are not in the report, however long the report takes.
     let moment = db.snapshot();
     for number in 1000..1500 {
         orders.put(number, Order { customer: "ada".to_owned(), cents: 1 })?;

@@ -6,7 +6,7 @@
 //! curl http://127.0.0.1:8080/pets/rex
 //! ```
 //!
-//! Without an address, it sends these two requests to itself, and ends.
+//! Without an address, the program sends these two requests to itself, and exits.
 
 #![allow(clippy::disallowed_methods, reason = "a small program of its own")]
 
@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Reply = Result<String, (StatusCode, String)>;
 
-/// Runs an operation on one of tokio's threads for operations that wait.
+/// Runs an operation on one of tokio's threads for blocking operations.
 async fn blocking<T: Send + 'static>(
     operation: impl FnOnce() -> alluvium::Result<T> + Send + 'static,
 ) -> Result<T, (StatusCode, String)> {

@@ -85,8 +85,8 @@ impl<T> Aggregate<T> {
         Aggregate { origin, request, batch_size, documents: PhantomData }
     }
 
-    /// Sets variables, which expressions use as `$$name`. Their values are
-    /// expressions without fields.
+    /// Sets variables, which expressions use as `$$name`. The values of the variables are expressions that refer to no
+    /// fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -101,8 +101,8 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Uses this index for the documents that the first stages select: its name or its keys, or `{"$natural": 1}` for
-    /// none. Default: the planner chooses.
+    /// Uses this index, given by its name or its keys, for the documents that the first stages select. With
+    /// `{"$natural": 1}` it uses no index. Default: the planner chooses.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -118,8 +118,8 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Uses none but these indexes, given by their names, for the documents that the first stages select; a scan of
-    /// all documents is always possible.
+    /// Restricts the planner to these indexes, given by name, for the documents that the first stages select. It can
+    /// always scan all documents instead.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -134,8 +134,8 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in expressions, in
-    /// orders and among the keys of groups. Default: by their bytes.
+    /// Sets the collation, given by MongoDB's options: filters, expressions, sorts and the keys of groups compare
+    /// strings by the rules of a language. Default: strings are compared by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -231,7 +231,7 @@ impl<T> Aggregate<T> {
         self
     }
 
-    /// Runs the pipeline. With `$out` or `$merge` at its end, it writes when the cursor is read, which then
+    /// Runs the pipeline. A pipeline that ends with `$out` or `$merge` writes when the cursor is read; the cursor then
     /// returns no documents.
     ///
     /// ```
@@ -251,7 +251,7 @@ impl<T> Aggregate<T> {
         Ok(Cursor::piped(self.begin(false)?, batch_size).typed())
     }
 
-    /// The first document.
+    /// Runs the pipeline, and returns the first document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -271,8 +271,7 @@ impl<T> Aggregate<T> {
         self.run()?.next().transpose()
     }
 
-    /// Runs the pipeline to its end, and returns its plan with the number of documents and the time of each
-    /// stage.
+    /// Runs the pipeline to its end, and returns its plan, with the number of documents and the time of each stage.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -290,7 +289,7 @@ impl<T> Aggregate<T> {
         self.begin(true)?.explain()
     }
 
-    /// The plan of the pipeline, which is not run: all counts of the explanation are zero.
+    /// Returns the plan of the pipeline without running it: all counts of the explanation are zero.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -35,7 +35,7 @@ impl<T> CollectionAt<T> {
         Self { target, snapshot, documents: PhantomData }
     }
 
-    /// As [`crate::Collection::get`].
+    /// Same as [`crate::Collection::get`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -57,7 +57,7 @@ impl<T> CollectionAt<T> {
         document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
-    /// As [`crate::Collection::get_many`].
+    /// Same as [`crate::Collection::get_many`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -81,7 +81,7 @@ impl<T> CollectionAt<T> {
         ids.into_iter().map(|id| reader.get(&id.into())?.map(value).transpose()).collect()
     }
 
-    /// As [`crate::Collection::get_fields`].
+    /// Same as [`crate::Collection::get_fields`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -100,7 +100,7 @@ impl<T> CollectionAt<T> {
         self.target.reader(Some(&self.snapshot))?.get_fields(&id.into(), paths)
     }
 
-    /// As [`crate::Collection::scan`].
+    /// Same as [`crate::Collection::scan`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -115,7 +115,8 @@ impl<T> CollectionAt<T> {
         Scan::new(self.target.clone(), Some(self.snapshot.clone()))
     }
 
-    /// As [`crate::Collection::aggregate`]. Other collections are read at the snapshot, too.
+    /// Same as [`crate::Collection::aggregate`], at the snapshot. Other collections that the pipeline reads are read at
+    /// the snapshot, too.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -130,7 +131,7 @@ impl<T> CollectionAt<T> {
         Aggregate::new(self.target.clone(), Some(self.snapshot.clone()), stages)
     }
 
-    /// As [`crate::Collection::find`].
+    /// Same as [`crate::Collection::find`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -145,7 +146,7 @@ impl<T> CollectionAt<T> {
         Find::new(self.target.clone(), Some(self.snapshot.clone()), filter)
     }
 
-    /// As [`crate::Collection::find_one`].
+    /// Same as [`crate::Collection::find_one`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -166,7 +167,7 @@ impl<T> CollectionAt<T> {
         self.find(filter).first()
     }
 
-    /// As [`crate::Collection::count`].
+    /// Same as [`crate::Collection::count`], at the snapshot.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

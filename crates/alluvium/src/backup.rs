@@ -42,8 +42,8 @@ impl Checkpoint {
         Self { engine, dir: dir.to_owned(), options: CheckpointOptions::default() }
     }
 
-    /// An earlier checkpoint of the same database. The files that it has are linked to it, where that is
-    /// possible, and marked as not new.
+    /// Sets an earlier checkpoint of the same database as the base. Files that the base already has are linked from it
+    /// where possible, and marked as not new.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -60,8 +60,7 @@ impl Checkpoint {
         self
     }
 
-    /// Copies the files of the database, in place of linking them. Files of the base are still linked.
-    /// Default: false.
+    /// Copies the files of the database instead of linking them. Files of the base are still linked. Default: false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -136,8 +135,8 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass
-    /// another environment.
+    /// Sets the environment: the files, the clock and the source of randomness. Default: the operating system. Tests
+    /// pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -151,7 +150,7 @@ impl Restore {
         self
     }
 
-    /// Copies the sorted files. By default they are linked where that is possible. Default: false.
+    /// Copies the sorted files instead of linking them. Default: false, which links files where possible.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -168,8 +167,8 @@ impl Restore {
         self
     }
 
-    /// Checks lengths, footers, manifests and log before, and not every block of the sorted files. Default:
-    /// false.
+    /// Before the restore, checks only the lengths and footers of files, the manifests and the log. Default: false,
+    /// which also checks every block of the sorted files.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -184,7 +183,7 @@ impl Restore {
         self
     }
 
-    /// Bytes of the disk that copies leave free. Default: 0.
+    /// Sets the free disk space, in bytes, that copies must leave. Default: 0.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -199,8 +198,8 @@ impl Restore {
         self
     }
 
-    /// Ends the restore with [`crate::Error::Stopped`] within about a second of `stop` being set to true. Then
-    /// nothing is left of it.
+    /// Ends the restore with [`crate::Error::Stopped`] within about a second of `stop` being set to true. The
+    /// unfinished database is removed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -216,7 +215,8 @@ impl Restore {
         self
     }
 
-    /// Checks the checkpoint, and makes the database. Its directory gets its name when all of it is durable.
+    /// Checks the checkpoint, and creates the database. The directory `to` appears only once the whole database is
+    /// durable.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Corruption`] for the first damage found; [`crate::ErrorKind::Open`] if `from` is not a
@@ -228,7 +228,7 @@ impl Restore {
     }
 }
 
-/// A check of the checkpoint in `dir` against its listing: of every block.
+/// A check of the checkpoint in `dir` against its listing. By default it reads every block.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -253,7 +253,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -267,7 +267,8 @@ impl Check {
         self
     }
 
-    /// Checks lengths, footers, manifests and log, and not every block of the sorted files. Default: false.
+    /// Checks only the lengths and footers of files, the manifests and the log. Default: false, which also checks every
+    /// block of the sorted files.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -322,7 +323,7 @@ impl Check {
     }
 }
 
-/// True if the directory holds a checkpoint; in another environment, [`Check::is_there`].
+/// True if the directory holds a checkpoint. [`Check::is_there`] does the same in another environment.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");

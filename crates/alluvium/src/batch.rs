@@ -10,8 +10,8 @@ use alluvium_query::update::{Context, Update};
 use alluvium_store::Durability;
 
 /// An atomic batch of puts, inserts, deletes and blind updates in any collections of a database:
-/// either all operations take effect at once, or none does. Operations on one document take effect
-/// in their order.
+/// either all operations take effect at once, or none does. Several operations on one document take
+/// effect in the order in which they were added.
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -48,7 +48,7 @@ impl WriteBatch {
         self
     }
 
-    /// Puts a document under `id`, as [`Collection::put`].
+    /// Puts a document under `id`, like [`Collection::put`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -75,7 +75,7 @@ impl WriteBatch {
         self.push(collection, BatchAction::Put(map))
     }
 
-    /// Inserts a document, as [`Collection::insert_one`]; returns its `_id`. Only
+    /// Inserts a document, like [`Collection::insert_one`], and returns its `_id`. Only
     /// [`WriteBatch::commit`] detects a duplicate `_id`.
     ///
     /// ```
@@ -98,7 +98,7 @@ impl WriteBatch {
         Ok(id)
     }
 
-    /// Deletes a document, as [`Collection::delete`].
+    /// Deletes a document, like [`Collection::delete`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -119,7 +119,7 @@ impl WriteBatch {
         self.push(collection, BatchAction::Delete(id))
     }
 
-    /// Applies an update without reading the document, as [`Collection::update_blind`].
+    /// Applies an update without reading the document, like [`Collection::update_blind`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -20,7 +20,7 @@ enum Kind {
 }
 
 impl WriteModel {
-    /// An insert, as [`crate::Collection::insert_one`].
+    /// An insert, like [`crate::Collection::insert_one`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -61,7 +61,7 @@ pub struct BulkWrite {
 }
 
 impl BulkWrite {
-    /// Sets whether the first error ends the list. If false, all writes are tried. Default: true.
+    /// Sets whether the first error ends the whole call. If false, all writes are tried. Default: true.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -27,10 +27,9 @@ mod queries;
 mod updates;
 mod validation;
 
-/// A handle on a collection. Its documents are read and written as values of `T`: of [`Document`],
-/// which holds any document, or of your own type with serde's traits ([`Collection::typed`]). Cheap
-/// to clone. A handle holds only the name: the collection may be dropped and created again while
-/// the handle exists.
+/// A handle on a collection. Its documents are read and written as values of `T`. This is [`Document`], which holds any
+/// document, or your own type with serde's traits ([`Collection::typed`]). A handle is cheap to clone. A handle holds
+/// only the name: the collection may be dropped and created again while the handle exists.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -77,7 +76,7 @@ impl<T> std::fmt::Debug for Collection<T> {
     }
 }
 
-/// For tests and tools that work on the engine.
+/// Gives tests and tools access to the engine.
 #[doc(hidden)]
 impl<T> AsRef<EngineHandle> for Collection<T> {
     fn as_ref(&self) -> &EngineHandle {
@@ -118,8 +117,8 @@ impl<T> Collection<T> {
         Ok(self.target.name()?.to_string())
     }
 
-    /// A number that the collection keeps as long as it exists, renamed or not, and that no other collection of the
-    /// database has at the time; `None` if it does not exist.
+    /// A number that identifies the collection as long as it exists: no other existing collection of the database has
+    /// this number, and a rename does not change it. `None` if the collection does not exist.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -174,9 +173,10 @@ impl<T> Collection<T> {
         self
     }
 
-    /// A handle on the same collection whose writes each store a record of themselves in another collection, in the
-    /// same batch: after a crash either both exist or neither does. The record replaces an existing one with its `_id`.
-    /// Only inserts, and writes of one document by filter, are recorded; a write that changes nothing is not.
+    /// A handle on the same collection whose writes also store a record in another collection. A write and its record
+    /// are in the same batch: after a crash either both exist or neither does. The record replaces an existing document
+    /// with the same `_id`. Only inserts, and writes of one document by filter, are recorded. A write that changes
+    /// nothing is not recorded.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -196,8 +196,8 @@ impl<T> Collection<T> {
         self
     }
 
-    /// A handle on the same collection whose writes are not checked by the collection's validator, such as those of a
-    /// program that restores documents.
+    /// A handle on the same collection whose writes are not checked by the collection's validator. A program that
+    /// restores documents may use such a handle.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -213,8 +213,9 @@ impl<T> Collection<T> {
         self
     }
 
-    /// A handle on the same collection whose writes end while the collection's validator checks a document, once the flag
-    /// is set or the time is over. A time of zero is no limit. Writes by filter have limits of their own.
+    /// A handle on the same collection that limits the checks of the collection's validator. If the flag is set or the
+    /// time expires while the validator checks a document, the write fails. A time of zero means no limit. Writes by
+    /// filter have their own limits.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -243,7 +244,7 @@ impl<T> Collection<T> {
         self.target.durability
     }
 
-    /// A handle on the same collection with documents as values of another type, as from
+    /// A handle on the same collection that reads and writes documents as values of another type, like a handle from
     /// [`crate::Database::typed_collection`]. `typed::<Document>()` returns to whole documents.
     ///
     /// ```
@@ -324,7 +325,7 @@ impl<T> Collection<T> {
         Ok(InsertOneResult { inserted_id })
     }
 
-    /// Inserts documents in their order: either all or none.
+    /// Inserts documents in their order. Either all of them are inserted, or none.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -341,7 +342,7 @@ impl<T> Collection<T> {
         Ok(InsertManyResult { inserted_ids: self.target.writer()?.insert_given(given)? })
     }
 
-    /// Writes a document with this `_id`, replacing an existing one. Does not read it.
+    /// Writes a document with this `_id`. An existing document is replaced without being read.
     ///
     /// If the document has an `_id`, it must equal `id`. The `_id` becomes its first field.
     ///
@@ -360,7 +361,7 @@ impl<T> Collection<T> {
         self.target.writer()?.put_given(id.into(), document.into_given()?)
     }
 
-    /// Deletes the document with this `_id`, if it exists. Does not read it.
+    /// Deletes the document with this `_id`, if it exists, without reading it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -456,8 +457,8 @@ impl<T> Collection<T> {
         Scan::new(self.target.clone(), None)
     }
 
-    /// The size of the collection's sorted files, and the estimated number of its documents. Reads
-    /// a few blocks of each sorted run. Documents in memory only count in the estimate.
+    /// The size of the collection's sorted files, and the estimated number of its documents. Reads a few blocks of each
+    /// sorted run. Documents that are still in memory are included in the estimate, and not in the size.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -476,7 +477,7 @@ impl<T> Collection<T> {
         let (engine, name) = (&self.target.engine, self.target.name()?);
         let documents = engine.catalog.require(name)?.documents;
         engine.store().tree_stats(documents).map_err(|error| match error {
-            // If it was dropped concurrently, return the same error as for one that did not exist.
+            // If the collection was dropped concurrently, return the error for a collection that does not exist.
             alluvium_store::Error::NoSuchTree(_) => engine.catalog.missing(name),
             error => error.into(),
         })

@@ -63,7 +63,7 @@ impl CopyToCapped {
         self
     }
 
-    /// Copies the documents of one snapshot. The new collection appears once it has all of them, or not at all.
+    /// Copies the documents of one snapshot. The new collection appears only once it has all of them.
     ///
     /// # Errors
     /// [`crate::Error::NoSuchCollection`], [`crate::Error::CollectionExists`]; [`crate::Error::InvalidDocument`] for a

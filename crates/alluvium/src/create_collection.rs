@@ -33,9 +33,9 @@ impl CreateCollection {
         Self { target, options: Ok(Map::new()), capped: None, natural_order: None }
     }
 
-    /// Sets how strings compare in its queries, writes by filter, pipelines and indexes that name no collation
-    /// ([`crate::Find::collation`] has the options). It never changes. An `_id` is unique by its bytes, whatever the
-    /// collation.
+    /// Sets the collation for queries, writes by filter, pipelines and indexes that name no collation
+    /// ([`crate::Find::collation`] describes collations). It cannot be changed later. An `_id` is unique by its bytes,
+    /// whatever the collation.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -68,9 +68,9 @@ impl CreateCollection {
         self
     }
 
-    /// Makes it a capped collection, which keeps the newest documents: each insert deletes the oldest ones as long as
-    /// the collection exceeds a limit. Queries without a sort that use no index return its documents in the order in
-    /// which they were inserted, and so does a sort by `$natural`. Writes to it are made one after the other.
+    /// Makes the collection capped: it keeps the newest documents, and each insert deletes the oldest documents while
+    /// the collection exceeds a limit. Queries without a sort that use no index, and sorts by `$natural`, return the
+    /// documents in the order of insertion. Writes to the collection are made one after the other.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -84,9 +84,9 @@ impl CreateCollection {
         self
     }
 
-    /// Its documents keep the order in which they were inserted: queries without a sort that use no index return them in
-    /// it, and so does a sort by `$natural`. Writes to it are made one after the other, and each insert writes three
-    /// small entries more. Default: [`crate::Database::set_natural_order`].
+    /// Keeps the order of insertion: queries without a sort that use no index, and sorts by `$natural`, return the
+    /// documents in this order. Writes to the collection are made one after the other, and each insert writes three
+    /// additional small entries. Default: [`crate::Database::set_natural_order`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -100,9 +100,9 @@ impl CreateCollection {
         self
     }
 
-    /// Adds options by MongoDB's names: `collation`, `validator`, `validationLevel`, `validationAction`, `capped`, `size`
-    /// and `max`. [`crate::Collection::options`] shows also `clusteredIndex` (documents are always stored by their `_id`s),
-    /// `storageEngine` and `indexOptionDefaults`, which have no effect.
+    /// Adds options under MongoDB's names: `collation`, `validator`, `validationLevel`, `validationAction`, `capped`,
+    /// `size` and `max`. The options `clusteredIndex` (documents are always stored by their `_id`s), `storageEngine`
+    /// and `indexOptionDefaults` have no effect; [`crate::Collection::options`] returns them.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -20,9 +20,10 @@ pub struct IndexInfo {
     pub name: String,
     /// The definition in the form of MongoDB's `listIndexes`: version, keys, name, options.
     pub definition: Map,
-    /// True if queries may use the index, false while it is being built.
+    /// True if queries may use the index; false while the index is being built.
     pub ready: bool,
-    /// False for a text, geographic or wildcard index: its definition is kept, and it has no effect.
+    /// False for a text, geographic or wildcard index. The definition of such an index is stored, but the index has no
+    /// effect.
     pub is_built: bool,
 }
 
@@ -69,7 +70,7 @@ impl CreateIndex {
         self.option("unique", unique)
     }
 
-    /// Leaves out documents that have none of the indexed fields. Default: false.
+    /// Omits documents that have none of the indexed fields from the index. Default: false.
     pub fn sparse(self, sparse: bool) -> Self {
         self.option("sparse", sparse)
     }
@@ -93,9 +94,9 @@ impl CreateIndex {
         }
     }
 
-    /// Orders strings by the rules of a language, given by MongoDB's options. The index then serves queries with the
-    /// same collation, and those that compare no strings; a unique one refuses keys that are equal by it. Default:
-    /// strings in the order of their bytes.
+    /// Sets the collation, given by MongoDB's options: the index orders strings by the rules of a language. The index
+    /// then serves queries with the same collation, and queries that compare no strings. A unique index refuses keys
+    /// that are equal under the collation. Default: strings in the order of their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -128,8 +129,8 @@ impl CreateIndex {
         self.option("expireAfterSeconds", i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
     }
 
-    /// Sets options from a document with MongoDB's names, such as `{"unique": true}`. Each replaces
-    /// an option of the same name that was set before.
+    /// Sets options from a document with MongoDB's names, such as `{"unique": true}`. An option replaces an option of
+    /// the same name that was set before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -182,8 +183,8 @@ impl CreateIndex {
         self
     }
 
-    /// Drops the index if [`CreateIndex::stop_when`] or [`CreateIndex::max_time`] ends its build, unless it was declared
-    /// before. Default: false.
+    /// Drops the index if [`CreateIndex::stop_when`] or [`CreateIndex::max_time`] ends its build, unless an earlier
+    /// call declared the index. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -22,8 +22,8 @@ impl CreateView {
         Self { target, on: on.to_owned(), pipeline: stages(pipeline), collation: None }
     }
 
-    /// Sets the collation by which the view compares strings, also in queries of it ([`crate::Find::collation`] has the
-    /// options).
+    /// Sets the collation by which the view, and queries of the view, compare strings ([`crate::Find::collation`]
+    /// describes collations).
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -49,7 +49,7 @@ impl CreateView {
     }
 }
 
-/// The stages of a pipeline that is given as an array of stages, or as one stage.
+/// The stages of a pipeline, which is given as an array of stages or as one stage.
 pub(crate) fn stages(pipeline: impl IntoDocument) -> std::result::Result<Vec<Value>, InputError> {
     Ok(match pipeline.into_value()? {
         Value::Array(stages) => stages,

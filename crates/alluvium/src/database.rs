@@ -26,8 +26,8 @@ mod upkeep;
 
 pub use builder::Builder;
 
-/// An open database. Cheap to clone. It is closed when the last clone is dropped, or by
-/// [`Database::close`], which also returns errors.
+/// An open database. Cheap to clone. It is closed when its last clone is dropped, or by [`Database::close`], which can
+/// report errors.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) engine: EngineHandle,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// For operations in other modules of the library, such as [`crate::dump::Dump::restore`].
+/// Gives other modules of the library access to the engine, for operations such as [`crate::dump::Dump::restore`].
 #[doc(hidden)]
 impl AsRef<EngineHandle> for Database {
     fn as_ref(&self) -> &EngineHandle {
@@ -88,7 +88,7 @@ impl Database {
         Self::builder().open(path)
     }
 
-    /// Opens a new database in memory, for tests. It is dropped with its last handle.
+    /// Opens a new database in memory, for tests. Its contents are lost when its last handle is dropped.
     ///
     /// ```
     /// let db = alluvium::Database::in_memory()?;
@@ -143,7 +143,7 @@ impl Database {
         self.engine.store().path()
     }
 
-    /// Collections that are created later keep the order of insertion, including those that a first write creates: see
+    /// Sets whether collections that are created later, including by a first write, keep the order of insertion: see
     /// [`crate::CreateCollection::natural_order`]. Existing collections do not change.
     ///
     /// ```
@@ -157,8 +157,8 @@ impl Database {
         self.engine.catalog.set_natural_order(natural_order);
     }
 
-    /// Sets the time between two looks at documents that have expired, by default a minute; without one, they stay. The
-    /// next look is now.
+    /// Sets the interval at which expired documents are deleted, by default one minute; `None` disables the deletion.
+    /// The first pass with the new interval starts at once.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -169,7 +169,7 @@ impl Database {
         self.engine.set_expiry_interval(interval);
     }
 
-    /// True if it was opened for reading only: see [`Builder::read_only`].
+    /// True if the database was opened for reading only: see [`Builder::read_only`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -191,8 +191,8 @@ impl Database {
         self.engine.store().partitions()
     }
 
-    /// A handle on the collection `logical.collection`, or `main.collection` if the name has no
-    /// dot. The first write creates the collection; it returns an error if the name is not allowed.
+    /// A handle on the collection `logical.collection`, or `main.collection` if the name has no dot. The first write
+    /// creates the collection, or returns an error if the name is not allowed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -222,7 +222,7 @@ impl Database {
         Collection::new(Target::new(&self.engine, FullName::parse(name)))
     }
 
-    /// A handle on a logical database, which exists as long as it has collections.
+    /// A handle on a logical database. A logical database exists as long as it has collections.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -283,8 +283,8 @@ impl Database {
         Ok(names.into_iter().map(info).collect())
     }
 
-    /// A collection to create: set its options, then call [`CreateCollection::run`]. Without options, the first write
-    /// creates a collection as well.
+    /// A collection to create: set its options, then call [`CreateCollection::run`]. A collection without options need
+    /// not be created: the first write creates it.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -300,8 +300,8 @@ impl Database {
     /// A view to create: a name for a pipeline over a collection, or over another view, of the same logical database.
     /// The collection need not exist yet. Set options, then call [`CreateView::run`].
     ///
-    /// `find`, `count`, `distinct` and `aggregate` read a view as a collection, with the indexes of the collection.
-    /// It is dropped as a collection is.
+    /// `find`, `count`, `distinct` and `aggregate` read a view as a collection, with the indexes of the collection. A
+    /// view is dropped like a collection.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -316,7 +316,8 @@ impl Database {
         CreateView::new(Target::new(&self.engine, FullName::parse(name)), on, pipeline)
     }
 
-    /// Replaces the pipeline of a view and the name of its collection at once. Its collation stays.
+    /// Replaces the pipeline of a view and the name of its collection in one step. The collation of the view does not
+    /// change.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -368,8 +369,8 @@ impl Database {
         self.engine.catalog.rename(&from, &to)
     }
 
-    /// Renames a collection, in place of the collection that has the new name, if there is one: readers see either of
-    /// them, and nothing in between.
+    /// Renames a collection, and drops an existing collection with the new name in the same step. Readers see either
+    /// the dropped collection or the renamed one under the new name, and no state in between.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -389,9 +390,9 @@ impl Database {
         self.engine.catalog.replace(&from, &to)
     }
 
-    /// As [`Database::rename_collection`], or as [`Database::replace_collection`] if `replaces`, provided that the
-    /// names belong to the expected collections. This is checked in the same step. False if they are not; then nothing
-    /// changes.
+    /// Renames a collection as [`Database::rename_collection`] does, or as [`Database::replace_collection`] does if
+    /// `replaces` is true, provided that the names belong to the expected collections. The names are checked and
+    /// changed in one step. Returns false, and changes nothing, if a name belongs to another collection.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -478,8 +479,9 @@ impl Database {
         self.engine.store().stats()
     }
 
-    /// An account of the memory that all queries of the database have together, half of the budget and at
-    /// least 64 MB: for what a program holds on behalf of a client, such as replies that are not read.
+    /// An account of the memory that all queries of the database share: half of the budget, and at least 64 MB. A
+    /// program can charge the account for data that it holds for a client, such as replies that the client has not
+    /// read.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -494,8 +496,7 @@ impl Database {
         self.engine.store().query_memory()
     }
 
-    /// Makes all earlier writes durable. This is the acknowledgement of [`crate::Durability::Bulk`]
-    /// writes.
+    /// Makes all earlier writes durable. Writes with [`crate::Durability::Bulk`] are acknowledged by this call.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

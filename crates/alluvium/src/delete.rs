@@ -19,7 +19,8 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter. Default: by their bytes.
+    /// Sets the collation, given by MongoDB's options: the filter compares strings by the rules of a language. Default:
+    /// strings are compared by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -34,8 +35,8 @@ impl Delete {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`. Their values are
-    /// expressions without fields.
+    /// Sets variables, which expressions use as `$$name`. The values of the variables are expressions that refer to no
+    /// fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -66,7 +67,7 @@ impl Delete {
         self
     }
 
-    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    /// Restricts the planner to these indexes, given by name. It can always scan all documents instead.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -1,11 +1,11 @@
 //! Dumps: all documents and index definitions as files that `mongorestore` reads too.
 //!
-//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in the order of their
-//! `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes, except those still being built. All
-//! collections are read from one snapshot.
+//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson` has its documents as BSON in the order of
+//! their `_id`, and `DIR/logical/pets.metadata.json` has the definitions of its indexes, except indexes that are still
+//! being built. All collections are read from one snapshot.
 //!
 //! BSON cannot hold decimals of more than 34 digits, maps with keys that are not strings, names with a zero character,
-//! and other values that would come back changed. A dump is refused because of a document with such a value, unless
+//! and other values that a restore would change. If a document has such a value, the dump fails, unless
 //! [`WriteDump::alluvium_types`] is set.
 //!
 //! ```
@@ -79,7 +79,8 @@ impl<'a> WriteDump<'a> {
         self
     }
 
-    /// Calls this function from time to time with the documents and the bytes (before compression) written so far.
+    /// Calls this function from time to time with the number of documents and of bytes (before compression) written so
+    /// far.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -93,8 +94,8 @@ impl<'a> WriteDump<'a> {
         self
     }
 
-    /// Ends the dump with [`crate::Error::Stopped`] when `stop` is set to true, before the next document. Then nothing
-    /// is left of it.
+    /// Ends the dump with [`crate::Error::Stopped`] when `stop` is set to true, before the next document. The
+    /// unfinished dump is removed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -120,8 +121,8 @@ impl<'a> WriteDump<'a> {
     }
 }
 
-/// A dump in the directory `dir`, written by Alluvium or by `mongodump`, to be read:
-/// `DIR/LOGICAL/COLLECTION.bson`, plain or compressed, with `.metadata.json` and `.alluvium.jsonl` beside it.
+/// A dump in the directory `dir`, written by Alluvium or by `mongodump`, to be read: `DIR/LOGICAL/COLLECTION.bson`,
+/// plain or compressed, with `.metadata.json` and `.alluvium.jsonl` next to it.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -146,7 +147,7 @@ pub struct ReadDump {
 }
 
 impl ReadDump {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let dump = alluvium::dump::read("nowhere").env(alluvium::env::Env::in_memory(1));

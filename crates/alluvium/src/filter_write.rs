@@ -21,7 +21,7 @@ pub(crate) struct FilterRequest {
     pub request: FindRequest,
     pub change: Option<std::result::Result<Value, InputError>>,
     array_filters: std::result::Result<Vec<Value>, InputError>,
-    /// True if the modification must be a document, false if it must have operators.
+    /// True if the change must be a whole document; false if it must have update operators.
     pub replaces: bool,
     pub upsert: bool,
     /// Refuses the write if BSON cannot hold the document to return.

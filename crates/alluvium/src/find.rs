@@ -55,7 +55,7 @@ impl<T> Find<T> {
         Self { origin, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
     }
 
-    /// Sets the order, such as `{"age": -1, "name": 1}`. Default: the order of the plan.
+    /// Sets the order, such as `{"age": -1, "name": 1}`. Default: the order in which the plan finds the documents.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -85,7 +85,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Returns at most this number of documents; 0 is no limit.
+    /// Returns at most this number of documents; 0 means no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -99,7 +99,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Returns only these fields, `{"name": 1, "_id": 0}`, or all but these, `{"body": 0}`.
+    /// Returns only some fields, as in `{"name": 1, "_id": 0}`, or all fields except some, as in `{"body": 0}`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -114,8 +114,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, and among
-    /// distinct values. Default: by their bytes.
+    /// Sets the collation, given by MongoDB's options: the filter, the sort and the search for distinct values compare
+    /// strings by the rules of a language. Default: strings are compared by their bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -130,8 +130,8 @@ impl<T> Find<T> {
         self
     }
 
-    /// Sets variables, which expressions of the filter and of the projection use as `$$name`. Their values are
-    /// expressions without fields.
+    /// Sets variables, which expressions of the filter and of the projection use as `$$name`. The values of the
+    /// variables are expressions that refer to no fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -161,7 +161,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    /// Restricts the planner to these indexes, given by name. It can always scan all documents instead.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -243,8 +243,7 @@ impl<T> Find<T> {
         self
     }
 
-    /// Limits the bytes of keys that are kept in memory to return each document only once; for
-    /// tests.
+    /// Limits the memory, in bytes, for the keys that are kept to return each document only once. For tests.
     #[doc(hidden)]
     pub fn remember(mut self, bytes: usize) -> Self {
         self.request.seen_bytes_max = bytes;
@@ -297,7 +296,7 @@ impl<T> Find<T> {
         Ok(Cursor::found(self.origin.execute(query, false)?, self.batch_size).typed())
     }
 
-    /// The first document.
+    /// Runs the query, and returns the first document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -340,8 +339,7 @@ impl<T> Find<T> {
         self.counting(false)?.count()
     }
 
-    /// Counts the matching documents, and explains the plan and its execution, as
-    /// [`Find::explain`].
+    /// Counts the matching documents, and explains the plan and its execution, like [`Find::explain`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -370,7 +368,7 @@ impl<T> Find<T> {
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {
-        // The sort does not change the count, but an invalid one is an error.
+        // The sort does not change the count, but an invalid sort is an error.
         self.request.projection = None;
         let moment = self.origin.moment(&self.request)?;
         let mut query = Query::new(self.request, moment)?;
@@ -378,8 +376,7 @@ impl<T> Find<T> {
         self.origin.execute(query, timed)
     }
 
-    /// The distinct values at a path, in the order of all values. An array contributes its
-    /// elements.
+    /// The distinct values at a path, sorted across all types. An array contributes its elements.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -409,9 +406,8 @@ impl<T> Find<T> {
         Ok(distinct.into_values().collect())
     }
 
-    /// Collects the distinct values at a path, and explains the plan and its execution, as
-    /// [`Find::explain`]. `returned` is the number of documents or entries from which they were
-    /// collected.
+    /// Collects the distinct values at a path, and explains the plan and its execution, like [`Find::explain`].
+    /// `returned` is the number of documents or entries from which they were collected.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -437,8 +433,8 @@ impl<T> Find<T> {
         self.origin.execute(query, timed)
     }
 
-    /// A cursor over a capped collection that stays open at its end, and continues when documents are added. It reads
-    /// in the order of insertion. A collection without documents gives it nothing to follow: it ends at once.
+    /// A cursor over a capped collection that stays open at the end of the collection, and continues when documents are
+    /// added. It reads in the order of insertion. If the collection has no documents, the cursor ends at once.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

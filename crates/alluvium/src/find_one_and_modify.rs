@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A write of one document that returns it, not yet run; returned by
+/// A write of one document that also returns the document, not yet run; returned by
 /// [`crate::Collection::find_one_and_update`], [`crate::Collection::find_one_and_replace`] and
 /// [`crate::Collection::find_one_and_delete`].
 #[must_use = "nothing happens until `run`"]
@@ -47,7 +47,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Sets the fields of the document that are returned, such as `{"name": 1}`.
+    /// Sets which fields of the document are returned, as in `{"name": 1}`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -94,7 +94,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Defines the elements for `$[name]` in the update: `[{"name.score": {"$gte": 5}}]`.
+    /// Defines which array elements `$[name]` in the update selects, as in `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -110,8 +110,9 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, in array
-    /// filters, and in operators that compare values, such as `$addToSet`. Default: by their bytes.
+    /// Sets the collation, given by MongoDB's options: the filter, the sort, array filters, and operators that compare
+    /// values, such as `$addToSet`, compare strings by the rules of a language. Default: strings are compared by their
+    /// bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -126,8 +127,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`. Their values are
-    /// expressions without fields.
+    /// Sets variables, which expressions use as `$$name`. The values of the variables are expressions that refer to no
+    /// fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -158,7 +159,7 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    /// Restricts the planner to these indexes, given by name. It can always scan all documents instead.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -209,8 +210,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Refuses the write with [`crate::Error::NotBson`] if BSON cannot hold the document to return, such as one with a
-    /// number beyond decimal128: for programs that pass it on as BSON. Default: false.
+    /// Refuses the write with [`crate::Error::NotBson`] if BSON cannot hold the document to return, for example because
+    /// of a number beyond decimal128. This is for programs that send the document as BSON. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -226,8 +227,8 @@ impl<T> FindOneAndModify<T> {
         self
     }
 
-    /// Runs the write, and returns the document. `None` if no document matches, or if one was inserted and the document
-    /// before the write is requested.
+    /// Runs the write, and returns the document. `None` if no document matches, or if a document was inserted and the
+    /// state before the write is requested.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -247,8 +248,7 @@ impl<T> FindOneAndModify<T> {
         Ok(self.run_with_outcome()?.document)
     }
 
-    /// Runs the write, and returns the document, whether one matched, and the `_id` of one that was
-    /// inserted.
+    /// Runs the write, and returns the document, whether a document matched, and the `_id` of an inserted document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

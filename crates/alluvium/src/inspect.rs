@@ -1,4 +1,4 @@
-//! Reads a single file of a database, without the lock, and without changes.
+//! Reads a single file of a database, without taking the lock and without changing the file.
 //!
 //! ```
 //! use alluvium::inspect::{self, FactValue, Item};
@@ -49,7 +49,7 @@ pub struct InspectFile {
 }
 
 impl InspectFile {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let file = alluvium::inspect::file("nowhere").env(alluvium::env::Env::in_memory(1));
@@ -80,7 +80,7 @@ impl InspectFile {
         self
     }
 
-    /// Reads the file, and calls `visit` for each item in it, and for each damaged place. Documents in a sorted file are
+    /// Reads the file, and calls `visit` for each item and for each damaged place in it. Documents in a sorted file are
     /// reported as JSON if the file has their shapes.
     ///
     /// # Errors

@@ -27,12 +27,11 @@
 //! All types are `Send + Sync` and cheap to clone. Any number of threads may use one database.
 //! There is no async runtime.
 //!
-//! Events are logged through the crate [`log`](https://docs.rs/log), with the targets
-//! `alluvium::store`, `alluvium::files`, `alluvium::index`, `alluvium::open` and `alluvium::query`: as errors damage
-//! and a poisoned database; as warnings torn tails, failed flushes, ended snapshots, and queries that find nothing because
-//! they compare a date with texts; as
-//! information opening and closing; at debug level flushes, compactions and slow operations. Some
-//! events are logged while locks are held, so a logger must not call the database.
+//! Events are logged through the crate [`log`](https://docs.rs/log), with the targets `alluvium::store`,
+//! `alluvium::files`, `alluvium::index`, `alluvium::open` and `alluvium::query`. Damage and a poisoned database are
+//! logged as errors. Torn tails, failed flushes, ended snapshots, and queries that find nothing because they compare a
+//! date with texts are logged as warnings. Opening and closing are logged at info level, and flushes, compactions and
+//! slow operations at debug level. Some events are logged while locks are held, so a logger must not call the database.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -42,7 +42,7 @@ impl LogicalDatabase {
         Collection::new(Target::new(&self.engine, FullName::new(&self.name, name)))
     }
 
-    /// The names of its collections, sorted.
+    /// The names of the collections, sorted.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -55,8 +55,8 @@ impl LogicalDatabase {
         all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
     }
 
-    /// A collection of this logical database to create, as [`crate::Database::create_collection`]; the name may contain
-    /// dots.
+    /// A collection to create in this logical database, like [`crate::Database::create_collection`]; the name may
+    /// contain dots.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -68,8 +68,8 @@ impl LogicalDatabase {
         CreateCollection::new(Target::new(&self.engine, FullName::new(&self.name, name)))
     }
 
-    /// Drops all its collections and views. Each is dropped atomically, but not all of them together. A
-    /// collection that is dropped or renamed concurrently is skipped.
+    /// Drops all collections and views of the logical database. Each of them is dropped atomically, but the whole drop
+    /// is not atomic. A collection that is dropped or renamed concurrently is skipped.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -28,8 +28,8 @@ impl Compact {
         Self { engine, stop: Arc::default() }
     }
 
-    /// Ends the compaction with [`crate::Error::Stopped`] when `stop` is set to true, within one
-    /// block. Finished partitions stay merged; the new files of an unfinished one are removed.
+    /// Ends the compaction with [`crate::Error::Stopped`] when `stop` is set to true, within one block. Finished
+    /// partitions stay merged; the new files of an unfinished partition are removed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -12,7 +12,7 @@ use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
 use alluvium_query::expression::{Memory, Variables};
 
-/// A collection, now or at a snapshot, or a read-only store.
+/// A collection, in its latest state or at a snapshot, or a read-only store.
 #[derive(Clone)]
 pub(crate) enum Origin {
     Collection(Target, Option<Snapshot>),
@@ -20,14 +20,14 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The same collection at a snapshot. A read-only store never changes.
+    /// Sets the snapshot at which the collection is read. Has no effect on a read-only store, which never changes.
     pub fn set_snapshot(&mut self, snapshot: &Snapshot) {
         if let Self::Collection(_, at) = self {
             *at = Some(snapshot.clone());
         }
     }
 
-    /// The account of the values that a query makes.
+    /// The memory account for the values that a query creates.
     pub fn memory(&self) -> &Memory {
         match self {
             Self::Collection(target, _) => target.engine.memory(),
@@ -35,9 +35,8 @@ impl Origin {
         }
     }
 
-    /// The variables that all expressions of a query share, with the collation of the collection. `$$NOW` is the present
-    /// time.
-    /// The limits of the request also end the evaluation of expressions.
+    /// The variables and the collation that all expressions of a query share. The collation is that of the collection,
+    /// and `$$NOW` is the current time. The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         match self {
             Self::Collection(target, _) => target.moment(request),
@@ -62,7 +61,8 @@ impl Origin {
         Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
     }
 
-    /// The cursor of a request that has one `_id` as its filter and no other options; `None` for any other request.
+    /// The cursor of a request whose filter is a single `_id` and that has no other options; `None` for any other
+    /// request.
     pub fn find_only_id(&self, request: &FindRequest) -> Result<Option<Cursor>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
@@ -73,7 +73,7 @@ impl Origin {
         Ok(found.map(|document| Cursor::document(document, name)))
     }
 
-    /// The cursor of a query that names one `_id`; `None` if it has to be planned.
+    /// The cursor of a query that selects a single `_id`; `None` if the query has to be planned.
     pub fn find_by_id(&self, query: &mut Query) -> Result<Option<Cursor>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;

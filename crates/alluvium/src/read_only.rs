@@ -21,8 +21,8 @@ mod open;
 pub use build::BuildReadOnly;
 pub use open::OpenReadOnly;
 
-/// A read-only store, open: a collection that never changes. Cheap to clone; any number of threads
-/// and processes may read it at once, without a lock.
+/// An open read-only store: a collection that never changes. Cheap to clone; any number of threads and processes may
+/// read it at once, without a lock.
 ///
 /// ```
 /// use alluvium::ReadOnly;
@@ -44,8 +44,8 @@ pub struct ReadOnly {
 }
 
 impl ReadOnly {
-    /// A store of the documents of a collection, to be built in a directory that is new or empty, or holds a build
-    /// that was cut short; or, with [`BuildReadOnly::start_key_values`], a store of keys and values.
+    /// A store to build from the documents of a collection or, with [`BuildReadOnly::start_key_values`], from keys and
+    /// values. The directory must be new or empty, or hold an interrupted build.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -60,8 +60,8 @@ impl ReadOnly {
         BuildReadOnly::new(path.as_ref().to_owned(), collection)
     }
 
-    /// True if the directory holds a read-only store, or the beginning of one; in another environment,
-    /// [`OpenReadOnly::is_there`].
+    /// True if the directory holds a read-only store, complete or unfinished. [`OpenReadOnly::is_there`] does the same
+    /// in another environment.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -255,9 +255,9 @@ impl ReadOnly {
         self.documents.field_names()
     }
 
-    /// The documents that match a filter. All documents are read, except where the filter names
-    /// `_id`s, or a range of them: a store has no other indexes, and a hint of one is an error. A sort
-    /// that needs more memory than half of the budget, or 100 MiB, fails with MongoDB's code 292.
+    /// The documents that match a filter. All documents are read, unless the filter selects `_id`s or a range of
+    /// `_id`s: a store has no other indexes, and a hint that names another index is an error. A sort that needs more
+    /// memory than half of the budget, or 100 MiB, fails with MongoDB's code 292.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -291,9 +291,9 @@ impl ReadOnly {
         self.find(filter).first()
     }
 
-    /// A pipeline over the documents: an array of stages. Stages that read another collection
-    /// fail with [`Error::OnlyCollection`], and those that write with [`Error::NeverChanges`]; memory is
-    /// limited as in [`ReadOnly::find`].
+    /// A pipeline over the documents: an array of stages. Stages that read another collection fail with
+    /// [`Error::OnlyCollection`]. Stages that write fail with [`Error::NeverChanges`]. Memory is limited as in
+    /// [`ReadOnly::find`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -336,8 +336,8 @@ impl ReadOnly {
         self.documents.pairs().stats()
     }
 
-    /// Checks every block of every file, and that indexes agree with the data. Returns the damage
-    /// found; an empty list if there is none.
+    /// Checks every block of every file, and checks that the indexes agree with the data. Returns the damage found; an
+    /// empty list if there is none.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");

@@ -1,10 +1,10 @@
 //! Repair: a new database with everything that can still be read from a damaged one.
 //!
-//! The damaged database is only read. A document is *certain* if its newest version is whole and no newer version can be
-//! lost; it is copied to its collection. A document is *doubtful* if a lost part may have changed or deleted it; it is
-//! copied to a separate collection, `NAME.doubtful`. So no deleted document reappears in its collection, and no
-//! readable document is discarded. The keys that lost parts of the log may have changed are unknown: such a loss is
-//! reported by sequence numbers.
+//! The damaged database is only read. A document is *certain* if its newest version is whole and no newer version can
+//! be lost; it is copied to its collection. A document is *doubtful* if a lost part may have changed or deleted it; it
+//! is copied to a separate collection, `NAME.doubtful`. Therefore no deleted document reappears in its collection, and
+//! no readable document is discarded. If a part of the log is lost, the keys that this part changed are unknown, and
+//! the loss is reported by sequence numbers.
 //!
 //! ```
 //! # let dir = tempfile::tempdir().expect("a directory");
@@ -27,8 +27,8 @@ pub use alluvium_collections::repair::{
     Examined, Loss, LostNumbers, RepairReport, RepairedCollection, Unreadable, describe_range,
 };
 
-/// A new database to be made in `to`, which must not exist or be empty, of the readable contents of the damaged database
-/// in `from`.
+/// A repair that creates a new database in `to` from the readable contents of the damaged database in `from`. The
+/// directory `to` must be empty or not exist.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -56,8 +56,8 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass
-    /// another environment.
+    /// Sets the environment: the files, the clock and the source of randomness. Default: the operating system. Tests
+    /// pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -84,8 +84,8 @@ impl Repair {
         self
     }
 
-    /// Ends the repair with [`crate::Error::Stopped`] after at most one file once `stop` is set to true. Then nothing is
-    /// left of it.
+    /// Ends the repair with [`crate::Error::Stopped`] once `stop` is set to true, after at most one more file. The
+    /// unfinished database is removed.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -100,8 +100,8 @@ impl Repair {
         self
     }
 
-    /// The space that the repair needs at most, and the space there is: the size of the files of the damaged
-    /// database.
+    /// The maximum disk space that the repair needs, which is the size of the files of the damaged database, and the
+    /// available space.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -117,7 +117,8 @@ impl Repair {
         space::for_repair(&self.env, &self.from, &self.to)
     }
 
-    /// Reads the damaged database, and makes the new one. Its directory gets its name when all of it is durable.
+    /// Reads the damaged database, and creates the new one. The directory `to` appears only once the whole new database
+    /// is durable.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Open`] if `from` is not a database, or `to` exists and is not empty;
@@ -128,9 +129,9 @@ impl Repair {
     }
 }
 
-/// A database whose files are to be read, every block of them, without opening it. This also works for a database that
-/// cannot be opened, or that may not be written. Documents and indexes are not checked; [`crate::Database::verify`]
-/// checks them.
+/// A check that reads every block of the files of a database without opening the database. It also works for a database
+/// that cannot be opened, or that may not be written. Documents and indexes are not checked;
+/// [`crate::Database::verify`] checks them.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -153,7 +154,7 @@ pub struct Examine {
 }
 
 impl Examine {
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let examine = alluvium::repair::examine("nowhere").env(alluvium::env::Env::in_memory(1));

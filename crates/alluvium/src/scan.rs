@@ -89,7 +89,7 @@ impl<T> Scan<T> {
         self
     }
 
-    /// Returns at most this number of documents; 0 is no limit.
+    /// Returns at most this number of documents; 0 means no limit.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

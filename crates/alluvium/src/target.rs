@@ -1,4 +1,4 @@
-//! The collection of a handle or a builder.
+//! The collection that a handle or a builder works on.
 
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
@@ -18,9 +18,9 @@ pub(crate) struct Target {
     pub engine: EngineHandle,
     name: std::result::Result<FullName, InvalidName>,
     pub durability: Durability,
-    /// False if documents are written that the collection's validator would refuse.
+    /// False if writes are not checked by the collection's validator.
     pub validates: bool,
-    /// Ends long checks of a document by the validator.
+    /// Ends the validator's check of a document if the check takes too long or is stopped.
     pub interrupt: Option<Interrupt>,
     record: Option<Arc<Recorded>>,
 }
@@ -37,7 +37,7 @@ impl Target {
         Self { engine: engine.clone(), name, durability, validates: true, interrupt: None, record: None }
     }
 
-    /// The same collection; its writes also store this record.
+    /// The same collection, whose writes also store this record.
     pub fn recording(mut self, record: WriteRecord) -> Self {
         let name = FullName::parse(&record.collection);
         self.record = Some(Arc::new(Recorded { record, name }));
@@ -63,14 +63,13 @@ impl Target {
         })
     }
 
-    /// The variables that all expressions of a query share, with the collation of the collection. `$$NOW` is the present
-    /// time.
-    /// The limits of the request also end the evaluation of expressions.
+    /// The variables and the collation that all expressions of a query share. The collation is that of the collection,
+    /// and `$$NOW` is the current time. The limits of the request also end the evaluation of expressions.
     pub fn moment(&self, request: &FindRequest) -> Result<Variables> {
         Ok(limited(moment_of(&self.engine, self.name()?), &request.limits, &self.engine.env))
     }
 
-    /// A reader of the latest documents, or of those at a snapshot.
+    /// A reader of the latest state of the collection, or of its state at a snapshot.
     pub fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
         Reader::new(&self.engine, self.name()?, snapshot)
     }

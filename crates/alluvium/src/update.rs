@@ -20,8 +20,8 @@ pub struct Update {
 }
 
 impl Update {
-    /// If no document matches, inserts one with the values that the filter demands and the update
-    /// sets. Default: false.
+    /// If no document matches, inserts a document with the values that the filter demands and the values that the
+    /// update sets. Default: false.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -36,7 +36,7 @@ impl Update {
         self
     }
 
-    /// Defines the elements for `$[name]` in the update: `[{"name.score": {"$gte": 5}}]`.
+    /// Defines which array elements `$[name]` in the update selects, as in `[{"name.score": {"$gte": 5}}]`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -52,8 +52,8 @@ impl Update {
         self
     }
 
-    /// Sets the order by which the first matching document is chosen. Only for a write of one
-    /// document: an update of many is refused with it.
+    /// Sets the order by which the first matching document is chosen. Only a write of one document may have an order:
+    /// an update of many documents with an order is refused.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -68,8 +68,9 @@ impl Update {
         self
     }
 
-    /// Compares strings by the rules of a language, given by MongoDB's options, in the filter, in the order, in array
-    /// filters, and in operators that compare values, such as `$addToSet`. Default: by their bytes.
+    /// Sets the collation, given by MongoDB's options: the filter, the sort, array filters, and operators that compare
+    /// values, such as `$addToSet`, compare strings by the rules of a language. Default: strings are compared by their
+    /// bytes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -84,8 +85,8 @@ impl Update {
         self
     }
 
-    /// Sets variables, which expressions use as `$$name`. Their values are
-    /// expressions without fields.
+    /// Sets variables, which expressions use as `$$name`. The values of the variables are expressions that refer to no
+    /// fields.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -116,7 +117,7 @@ impl Update {
         self
     }
 
-    /// Uses none but these indexes, given by their names; a scan of all documents is always possible.
+    /// Restricts the planner to these indexes, given by name. It can always scan all documents instead.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -169,7 +170,7 @@ impl Update {
         self
     }
 
-    /// As in MongoDB, an update of all matching documents has no order.
+    /// Refuses an order for an update of all matching documents, as MongoDB does.
     fn check_sort(&self) -> Result<()> {
         if self.many && self.write.request.sort.is_some() {
             let what = "an update of many documents takes no sort: leave it out, or update one document";

@@ -31,7 +31,7 @@ impl SetValidator {
         Self { target, rules: rules.into_map(), level: ValidationLevel::Strict, action: ValidationAction::Error }
     }
 
-    /// Which writes are checked. Default: all, [`ValidationLevel::Strict`].
+    /// Sets which writes are checked. Default: [`ValidationLevel::Strict`], which checks all writes.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -48,7 +48,7 @@ impl SetValidator {
         self
     }
 
-    /// What happens to a document that is refused. Default: [`ValidationAction::Error`].
+    /// Sets the action for a document that does not match the rules. Default: [`ValidationAction::Error`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -64,7 +64,7 @@ impl SetValidator {
         self
     }
 
-    /// Sets the validator. Creates the collection if it does not exist. Documents that it has already are not checked.
+    /// Sets the validator. Creates the collection if it does not exist. Existing documents are not checked.
     ///
     /// # Errors
     /// [`crate::Error::Filter`], [`crate::Error::Json`] for the rules; as for any write.

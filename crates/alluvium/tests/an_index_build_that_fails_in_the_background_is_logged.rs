@@ -1,5 +1,5 @@
-//! A build that continues after the database was opened may find documents that cannot be indexed:
-//! the log reports that the index was dropped, and why. A process has one log, so this is a program of its own.
+//! An index build that continues after the database was opened may find documents that cannot be indexed. The log then
+//! reports that the index was dropped, and why. A process has only one logger, so this test is a separate program.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

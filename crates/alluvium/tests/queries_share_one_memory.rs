@@ -1,8 +1,8 @@
 //! The memory of all queries together is bounded. Each stage, accumulator, window function and expression with large
-//! values takes as much memory as it can, alone and beside others; it ends, or continues in files, within the memory of
-//! all queries. Small queries are not disturbed.
+//! values takes as much memory as it can, alone and concurrently with others. It ends, or continues in files, within
+//! the memory of all queries. Small queries are not disturbed.
 //!
-//! The bytes that the process has allocated are counted, so this is a program of its own.
+//! The test counts the bytes that the process has allocated, so it is a separate program.
 
 #![allow(unsafe_code, clippy::disallowed_methods, clippy::disallowed_types, reason = "a counting allocator")]
 
@@ -23,7 +23,7 @@ fn added(bytes: usize) {
     PEAK.fetch_max(now, Ordering::Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator with the arguments that it came with; only counters are added.
+// SAFETY: every call is forwarded to the system's allocator with the same arguments; only counters are added.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         added(layout.size());
@@ -50,23 +50,24 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The allocations of one test at a time are counted.
+/// A lock that lets one test run at a time, so that only its allocations are counted.
 static ONE_TEST: Mutex<()> = Mutex::new(());
 
 const BUDGET: usize = 32 << 20;
 
-/// The most bytes that the process may have allocated at any time: 1.5 times the budget, and 200 MB.
+/// The most bytes that the process may have allocated at any time: 1.5 times the budget, plus 200 MB.
 const BYTES_MAX: usize = BUDGET / 2 * 3 + 200_000_000;
 
-/// The most bytes that it may have allocated for one query alone.
+/// The most bytes that the process may have allocated while one query runs alone.
 const ONE_BYTES_MAX: usize = BUDGET / 2 * 3 + 100_000_000;
 
-/// The most bytes for the expressions of one query: the share of all queries.
+/// The most bytes for the expressions of one query: the memory that all queries share.
 const EXPRESSION_BYTES_MAX: usize = 64 << 20;
 
 const DOCUMENTS: usize = 6000;
 
-/// The codes with which a query may end because of memory: too much for a stage, for an accumulator, for a document.
+/// The codes with which a query may end because of memory: too much memory for a stage, for an accumulator, or for a
+/// document.
 const REFUSALS: [&str; 3] = ["QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit", "BSONObjectTooLarge"];
 
 fn database(dir: &std::path::Path) -> Database {
@@ -89,7 +90,7 @@ fn database(dir: &std::path::Path) -> Database {
     db
 }
 
-/// A pipeline in which a stage holds much.
+/// A pipeline in which this stage holds large data.
 fn of_stage(name: &str) -> String {
     let unwound = r#"{"$unwind":"$a"}"#;
     let large = r#"{"$range":[0,400000]}"#;
@@ -144,7 +145,7 @@ fn of_stage(name: &str) -> String {
     format!(r#"[{limit}{{"{name}":{operand}}}]"#)
 }
 
-/// The argument of an accumulator that holds much.
+/// An argument with which this accumulator holds large data.
 fn of_accumulator(name: &str) -> Option<&'static str> {
     Some(match name {
         "$accumulator" => return None,
@@ -162,7 +163,7 @@ fn of_accumulator(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The function of a window that holds much.
+/// An argument and a window with which this window function holds large data.
 fn of_window(name: &str) -> String {
     let near = r#","window":{"documents":[-5,5]}"#;
     let (argument, window) = match name {
@@ -178,7 +179,7 @@ fn of_window(name: &str) -> String {
     format!(r#"{{"{name}":{argument}{window}}}"#)
 }
 
-/// Every stage, accumulator and function of windows.
+/// A pipeline for every stage, every accumulator and every window function.
 fn pipelines() -> Vec<String> {
     let windows = |function: &str| {
         let outputs: Vec<String> = (0..40).map(|n| format!(r#""w{n}":{function}"#)).collect();
@@ -201,13 +202,13 @@ fn pipelines() -> Vec<String> {
         }
     }
     all.extend(window_function_names().map(|name| windows(&of_window(name))));
-    // A window that grows.
+    // A window that grows with each document.
     let grows = r#"{"$push":"$k","window":{"documents":["unbounded","current"]}}"#;
     all.push(windows(grows).replacen('[', r#"[{"$limit":500},"#, 1));
     all
 }
 
-/// Runs a pipeline to its end, or to a refusal that names a stage of it.
+/// Runs a pipeline to its end, or to a refusal that names one of its stages.
 fn run(db: &Database, stages: &str, refused: &AtomicUsize) {
     let end = db.collection("c").aggregate(stages).run().and_then(|documents| {
         for document in documents {
@@ -250,7 +251,7 @@ fn every_stage_and_accumulator_keeps_to_the_memory_of_queries() {
     beside_each_other(&db, &all);
 }
 
-/// Eight queries at a time, and small ones beside them, which are never refused.
+/// Runs eight queries at a time, and concurrently small queries, which are never refused.
 fn beside_each_other(db: &Database, all: &[String]) {
     let (next, refused, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let failure = Mutex::new(None);
@@ -265,7 +266,7 @@ fn beside_each_other(db: &Database, all: &[String]) {
                 .map(|_| {
                     scope.spawn(|| {
                         while let Some(stages) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                            // Two at once would exchange the collection under each other.
+                            // Two concurrent pipelines with `$out` would replace each other's collection.
                             if !stages.contains("$out") {
                                 run(db, stages, &refused);
                             }
@@ -294,12 +295,12 @@ fn beside_each_other(db: &Database, all: &[String]) {
     assert_eq!(db.stats().query_bytes, 0, "memory was not returned");
 }
 
-/// Expressions with a small result that hold large values while they are evaluated.
+/// Expressions that hold large values while they are evaluated, although their results are small.
 fn expressions() -> Vec<String> {
     let range = |from: usize, to: usize| format!(r#"{{"$range":[{from},{to}]}}"#);
     let big = range(0, 600_000);
     let pairs = |count: usize, of: &str| format!(r#"{{"$map":{{"input":{{"$range":[0,{count}]}},"in":{of}}}}}"#);
-    // Four megabytes.
+    // A text of four megabytes.
     let text = r#"{"$reduce":{"input":{"$range":[0,21]},"initialValue":"ab","in":{"$concat":["$$value","$$value"]}}}"#;
     let long = "a".repeat(80_000);
     let sort: Vec<String> = (0..200).map(|n| format!(r#""f{n}":1"#)).collect();
@@ -333,7 +334,7 @@ fn expressions() -> Vec<String> {
 
 type Use = Box<dyn Fn(&Database) -> alluvium::Result<()> + Send + Sync>;
 
-/// Uses of them, and copies of large values.
+/// Queries that use these expressions, and queries that copy large values.
 fn uses() -> Vec<Use> {
     let mut all: Vec<Use> = Vec::new();
     let mut aggregate = |stages: String| {

@@ -57,7 +57,7 @@ impl<T> Collection<T> {
     }
 
     /// Updates the first matching document with operators: `{"$set": …}`, `{"$inc": …}` and so on.
-    /// [`Collection::update`] updates by `_id`.
+    /// [`Collection::modify`] and [`Collection::update_blind`] change a document by `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -87,8 +87,8 @@ impl<T> Collection<T> {
         Update { write: FilterRequest::new(&self.target, filter).updating(update.into_value()), many: true }
     }
 
-    /// Replaces the first matching document; its `_id` does not change. [`Collection::replace`]
-    /// replaces by `_id`.
+    /// Replaces the first matching document; its `_id` does not change. [`Collection::put`] and
+    /// [`Collection::replace_if`] replace a document by `_id`.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -102,8 +102,7 @@ impl<T> Collection<T> {
         Update { write: FilterRequest::new(&self.target, filter).replacing(document.into_fields()), many: false }
     }
 
-    /// Deletes the first matching document. [`Collection::delete`] deletes by `_id`, without
-    /// reading.
+    /// Deletes the first matching document. [`Collection::delete`] deletes by `_id`, without reading the document.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -130,8 +129,8 @@ impl<T> Collection<T> {
         Delete { write: FilterRequest::new(&self.target, filter), many: true }
     }
 
-    /// Many writes in one call: inserts, updates and deletes by filter, each with its own outcome.
-    /// For writes that must be atomic together use a [`crate::WriteBatch`].
+    /// Many writes in one call: inserts, updates and deletes by filter, each with its own outcome. If several writes
+    /// must be atomic together, use a [`crate::WriteBatch`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

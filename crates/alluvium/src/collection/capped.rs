@@ -25,7 +25,8 @@ impl<T> Collection<T> {
         Ok(self.target.engine.catalog.require(self.target.name()?)?.capped())
     }
 
-    /// True if the documents keep the order of insertion by [`crate::CreateCollection::natural_order`].
+    /// True if the collection was created with [`crate::CreateCollection::natural_order`], so that its documents keep
+    /// the order of insertion.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -40,7 +41,8 @@ impl<T> Collection<T> {
         Ok(self.target.engine.catalog.require(self.target.name()?)?.indexes().options.natural_order)
     }
 
-    /// Gives a capped collection other limits. Lower ones delete documents with the next insert.
+    /// Changes the limits of a capped collection. If the new limits are lower, the next insert deletes the documents
+    /// that exceed them.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -64,7 +66,7 @@ impl<T> Collection<T> {
         Ok(())
     }
 
-    /// Copies the documents into a new capped collection. Set the limits of time, then call [`CopyToCapped::run`].
+    /// Copies the documents into a new capped collection. Set time limits, then call [`CopyToCapped::run`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -80,7 +82,7 @@ impl<T> Collection<T> {
     }
 
     /// Makes the collection capped, and deletes its oldest documents until it is within the limits. The documents are
-    /// in the order of their last full writes then. Nothing is copied, and writes to it wait.
+    /// then ordered by their last full writes. No document is copied. Writes to the collection wait for the conversion.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -100,8 +102,8 @@ impl<T> Collection<T> {
         self.convert_to_capped_within(limits, Duration::ZERO, Arc::default())
     }
 
-    /// As [`Collection::convert_to_capped`], with a time limit; zero means none. If the time ends, or `stop` is set to
-    /// true, before the order of the documents is complete, the collection is unchanged.
+    /// Same as [`Collection::convert_to_capped`], with a time limit, where zero means no limit. If the time expires, or
+    /// `stop` is set to true, before the order of the documents is complete, the collection is unchanged.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -29,8 +29,8 @@ impl<T> Collection<T> {
         CreateIndex::new(self.target.clone(), keys)
     }
 
-    /// Drops an index by its name or its keys. It is no longer used at once; its space is reclaimed
-    /// in the background.
+    /// Drops an index, given by its name or its keys. Queries stop using the index at once; its space is reclaimed in
+    /// the background.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -47,7 +47,7 @@ impl<T> Collection<T> {
         indexes::drop_index(&self.target.engine, self.target.name()?, index.into())
     }
 
-    /// Builds an index again, by its name or its keys. Queries do not use it until it is ready. A build that is
+    /// Rebuilds an index, given by its name or its keys. Queries do not use it until it is ready. A build that is
     /// interrupted continues when the database is opened again.
     ///
     /// ```
@@ -65,8 +65,9 @@ impl<T> Collection<T> {
         rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &Limits::default())
     }
 
-    /// As [`Collection::rebuild_index`], with a time limit and a flag that ends it: [`Duration::ZERO`] is no limit. The
-    /// build continues in the background then, and queries use the index once it is ready.
+    /// Same as [`Collection::rebuild_index`], with a time limit and a stop flag. [`Duration::ZERO`] means no limit. If
+    /// the limit or the flag ends this call, the build continues in the background, and queries use the index once it
+    /// is ready.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -92,8 +93,8 @@ impl<T> Collection<T> {
         rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &limits)
     }
 
-    /// Hides an index from queries, or shows it to them again, without building it again. Writes keep a hidden index
-    /// up to date, and a unique one refuses duplicates. Returns its definition before.
+    /// Hides an index from queries, or shows it to them again, without rebuilding the index. Writes keep a hidden index
+    /// up to date, and a hidden unique index refuses duplicates. Returns the previous definition.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -112,8 +113,8 @@ impl<T> Collection<T> {
         Ok(indexes::change_index(&self.target.engine, self.target.name()?, index.into(), change)?.0)
     }
 
-    /// Changes the seconds after which an index deletes documents, without building it again. Returns its definition
-    /// before.
+    /// Changes the number of seconds after which an index deletes documents, without rebuilding the index. Returns the
+    /// previous definition.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -199,8 +200,8 @@ impl<T> Collection<T> {
         Ok(std::iter::once(id).chain(others).chain(unbuilt).collect())
     }
 
-    /// Statistics of the indexes, except the one on `_id`, which is the documents themselves. Reads
-    /// a few blocks and about a thousand entries of each index.
+    /// Statistics of the indexes, except the index on `_id`, which consists of the documents themselves. Reads a few
+    /// blocks and about a thousand entries of each index.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -7,8 +7,8 @@ use alluvium_transfer::load::{Input, Load, Metadata};
 impl<T> Collection<T> {
     /// Loads an input, by default of JSON lines. Creates the collection if it does not exist.
     ///
-    /// A load of a file in any format can be resumed: the part that was loaded before is skipped,
-    /// up to its offset in the (decompressed) input.
+    /// A load of a file in any format can be resumed: the new load skips the part of the (decompressed) input that was
+    /// loaded before.
     ///
     /// ```
     /// use alluvium::load::Input;
@@ -23,10 +23,9 @@ impl<T> Collection<T> {
         Load::new(self.target.engine.clone(), self.target.name().cloned(), input)
     }
 
-    /// Creates the indexes in `metadata`, as far as they are supported: see
-    /// [`Metadata::unsupported_indexes`]. Creates the collection if it does not exist. If called
-    /// before the documents are loaded, the indexes need no scan of the documents. Returns the
-    /// names of the indexes that did not exist before.
+    /// Creates the supported indexes in `metadata`; see [`Metadata::unsupported_indexes`] for the others. Creates the
+    /// collection if it does not exist. Indexes that are created before the documents are loaded need no scan of the
+    /// documents. Returns the names of the indexes that did not exist before.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

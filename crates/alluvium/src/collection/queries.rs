@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 impl<T> Collection<T> {
-    /// A query for the documents that match a filter in MongoDB's language. `{}` matches all. Set
+    /// A query for the documents that match a filter in MongoDB's language. The filter `{}` matches all documents. Set
     /// its options, then call [`Find::run`].
     ///
     /// ```
@@ -64,10 +64,11 @@ impl<T> Collection<T> {
         self.find(filter).first()
     }
 
-    /// The number of documents, without reading them: the first call counts them by a scan, and later writes maintain
-    /// the number. It is exact if the documents were written by inserts, updates and deletes that read them. After
-    /// blind writes ([`Collection::put`], [`Collection::delete`]) to a collection of more than 100,000 documents, and
-    /// for one of more than four million that was just opened, it is within one percent.
+    /// The number of documents. The first call counts them by a scan; later writes maintain the number, so that later
+    /// calls read no documents. The number is exact if the documents were written by inserts, updates and deletes that
+    /// read them. It is within one percent after blind writes ([`Collection::put`], [`Collection::delete`]) to a
+    /// collection of more than 100,000 documents, and for a collection of more than four million documents that was
+    /// just opened.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -83,8 +84,8 @@ impl<T> Collection<T> {
         self.estimated_count_within(Duration::ZERO, Arc::default())
     }
 
-    /// As [`Collection::estimated_count`], within a time if the documents have to be counted; zero is no limit. Setting
-    /// `stop` to true ends it, too.
+    /// Same as [`Collection::estimated_count`], with limits for the case that the documents have to be counted. The
+    /// count ends after `max_time`, where zero means no limit, or when `stop` is set to true.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

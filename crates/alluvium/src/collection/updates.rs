@@ -1,4 +1,4 @@
-//! Changes by `_id`: by a function, by an update without reading, and replacements of one version.
+//! Changes of documents by `_id`: with a function, with an update that does not read, or by replacing a given version.
 
 use super::Collection;
 use alluvium_collections::by_id::get_versioned;
@@ -9,18 +9,18 @@ use alluvium_document::{DocumentFor, Draft, FromDocument, IntoDocument, Value};
 use alluvium_query::update::Update;
 
 impl<T> Collection<T> {
-    /// Reads the document with this `_id`, passes it to `change`, and writes the changed document,
-    /// with no other write in between. `change` returns false to leave the document unchanged.
-    /// Returns false if there is no such document.
+    /// Reads the document with this `_id`, passes it to `change`, and writes the changed document. No other write to
+    /// the document happens in between. `change` returns false to leave the document unchanged. `modify` returns false
+    /// if no document has this `_id`.
     ///
     /// Setting new values of existing fields ([`Draft::set`]) decodes no other fields, and is much
     /// cheaper than [`Draft::map`].
     ///
-    /// The document is locked while `change` runs. So `change` must not write to the database, nor
-    /// wait for a thread that does: this could deadlock. If the document has become much larger
-    /// than those changed before it, `change` is called again with the latest document, provided
-    /// that it still exists: memory is reserved before documents are locked, and the size is only
-    /// known after.
+    /// The document is locked while `change` runs. Therefore `change` must not write to the
+    /// database, and must not wait for a thread that writes: this could deadlock. Memory is
+    /// reserved before the document is locked, when its size is not yet known. If the document
+    /// turns out to be much larger than documents that were changed before, `change` is called
+    /// again with the latest document, provided that the document still exists.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -44,10 +44,9 @@ impl<T> Collection<T> {
     /// Updates the document with this `_id` without reading it: writes a delta of about 20 bytes.
     /// Reads apply the delta to the document, until a compaction stores the result.
     ///
-    /// If there is no such document, nothing happens. An update that cannot be applied (an `$inc`
-    /// of a string) leaves the document unchanged, and is counted in
-    /// [`crate::Stats::deltas_refused`]. [`Collection::update_one`] reads the document, and returns
-    /// what was changed.
+    /// If there is no such document, nothing happens. An update that cannot be applied, such as an `$inc` of a string,
+    /// leaves the document unchanged, and is counted in [`crate::Stats::deltas_refused`]. [`Collection::update_one`]
+    /// reads the document, and returns what was changed.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -89,8 +88,8 @@ impl<T> Collection<T> {
         found.map(|(document, version)| Ok((from_document(name, document)?, version))).transpose()
     }
 
-    /// Replaces the document with this `_id` if it still has this version. Returns false if it has
-    /// another version or does not exist; then read it again.
+    /// Replaces the document with this `_id` if it still has this version. Returns false if the document has another
+    /// version or does not exist; the caller should then read it again.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

@@ -1,4 +1,4 @@
-//! The options of a collection.
+//! The validator and the options of a collection.
 
 use super::Collection;
 use crate::validation::SetValidator;
@@ -8,7 +8,7 @@ use alluvium_query::validator::Validator;
 
 impl<T> Collection<T> {
     /// Sets the filter, often with `$jsonSchema`, that documents written from now on must match. It replaces an earlier
-    /// one. Set its options, then call [`SetValidator::run`].
+    /// filter. Set its options, then call [`SetValidator::run`].
     ///
     /// A document that does not match is refused with [`crate::Error::Validation`], which says what is wrong.
     /// Partial updates of a collection with a validator read their document.
@@ -26,8 +26,8 @@ impl<T> Collection<T> {
         SetValidator::new(self.target.clone(), rules)
     }
 
-    /// The options by MongoDB's names, as [`crate::Database::create_collection_with`] takes them; a collation also has
-    /// what follows from its locale.
+    /// The options under MongoDB's names, as [`crate::CreateCollection::options`] takes them. A collation also includes
+    /// the options that its locale implies.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

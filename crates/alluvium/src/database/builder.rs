@@ -23,7 +23,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// True if there is a database at the path, so that opening it would not create one.
+    /// True if a database exists at the path. Opening the path then creates no database.
     ///
     /// ```
     /// # let builder = || alluvium::Database::builder().env(alluvium::env::Env::in_memory(1));
@@ -91,8 +91,8 @@ impl Builder {
         self
     }
 
-    /// The default durability of writes. Default: [`Durability::Periodic`]: writes survive the end
-    /// of the process; after power loss those of the last 100 ms and two syncs may be missing.
+    /// The default durability of writes. Default: [`Durability::Periodic`]: writes survive the end of the process.
+    /// After a power loss, the writes of the last 100 ms and of the duration of two syncs may be missing.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -149,8 +149,8 @@ impl Builder {
         self
     }
 
-    /// The number of threads for flushes and compactions, at least 1 (two are started even then, so
-    /// that a flush never waits for a compaction). Default: one for each core.
+    /// The number of threads for flushes and compactions, at least 1. At least two threads are started even then, so
+    /// that a flush never waits for a compaction. Default: one for each core.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -179,12 +179,12 @@ impl Builder {
         self
     }
 
-    /// Opens the database for reading only: nothing on the disk is created, written, renamed or
-    /// removed, so it works on a full disk, on one that is mounted for reading only, and without
-    /// permission to write. Writes are refused ([`crate::ErrorKind::ReadOnly`]), no background work
-    /// runs, and documents that have expired stay. Any number of processes may have a database open
-    /// for reading only, and none for writing beside them. What would be written when the database
-    /// is opened is kept in memory, within the budget. Default: false.
+    /// Opens the database for reading only: nothing on the disk is created, written, renamed or removed, so it works on
+    /// a full disk, on one that is mounted for reading only, and without permission to write. Writes are refused
+    /// ([`crate::ErrorKind::ReadOnly`]), no background work runs, and documents that have expired stay. Any number of
+    /// processes may have a database open for reading only. During this time no process can open the database for
+    /// writing. Data that opening the database would write to disk is kept in memory, within the budget. Default:
+    /// false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -204,8 +204,8 @@ impl Builder {
         self
     }
 
-    /// The maximum age of snapshots and cursors, after which they end, so that they do not pin disk
-    /// space forever. Default: one hour.
+    /// The maximum age of snapshots and cursors. Older snapshots and cursors end, so that they do not pin disk space
+    /// forever. Default: one hour.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -219,9 +219,8 @@ impl Builder {
         self
     }
 
-    /// The maximum number of bytes of files that are kept on disk only for snapshots and cursors.
-    /// Beyond it the oldest of them end. Default: 1 GiB, or a quarter of the bytes in sorted files,
-    /// if that is more.
+    /// The maximum number of bytes of files that are kept on disk only for snapshots and cursors. Beyond this size, the
+    /// oldest snapshots and cursors end. Default: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -235,11 +234,11 @@ impl Builder {
         self
     }
 
-    /// The free disk space, in bytes, that writes must leave, so that flushes and compactions can
-    /// finish. A write whose log would use it is refused with [`crate::ErrorKind::NoSpace`];
-    /// deletes may use half of it. The space is not allocated: only the free space of the disk is
-    /// checked. 0 disables the check. Default: two fifths of the memory budget plus 64 MiB,
-    /// together 166 MiB with the default budget; on volumes below 3.3 GiB less, down to 134 MiB.
+    /// The free disk space, in bytes, that writes must leave, so that flushes and compactions can finish. A write whose
+    /// log record would use this space is refused with [`crate::ErrorKind::NoSpace`]; deletes may use half of the
+    /// space. The space is not allocated: only the free space of the disk is checked. 0 disables the check. Default:
+    /// two fifths of the memory budget plus 64 MiB, which is 166 MiB with the default budget. On volumes below 3.3 GiB,
+    /// the default is lower, down to 134 MiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -270,9 +269,8 @@ impl Builder {
         self
     }
 
-    /// Opens the database even if its log is damaged before the end, and skips damaged records; the
-    /// sequence numbers lost are in the [`crate::OpenReport`]. Default: false: such a database is
-    /// not opened.
+    /// Opens the database even if its log is damaged before the end, and skips damaged records. The
+    /// [`crate::OpenReport`] lists the lost sequence numbers. Default: false; such a database is then not opened.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -286,8 +284,8 @@ impl Builder {
         self
     }
 
-    /// The environment (files, clock, threads) to use. Tests use one in memory. Default: the
-    /// operating system.
+    /// The environment (files, clock, threads) to use. Tests use an environment in memory. Default: the operating
+    /// system.
     ///
     /// ```
     /// let db = alluvium::Database::builder().env(alluvium::env::Env::in_memory(1)).open("db")?; // no file is written

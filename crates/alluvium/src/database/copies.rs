@@ -10,10 +10,10 @@ use std::path::Path;
 /// Checkpoints, dumps, and the disk space that long operations need.
 impl Database {
     /// A checkpoint in the directory `dir`, which must be empty or not exist, made while reads and
-    /// writes continue. It has exactly the operations up to one sequence number. Sorted files are
-    /// linked if `dir` is on the same file system, otherwise copied; the part of the log that is
-    /// not in sorted files is copied. The name `dir` appears only when all of it is durable. Set
-    /// options, then call [`Checkpoint::run`].
+    /// writes continue. The checkpoint contains exactly the operations up to one sequence number.
+    /// Sorted files are linked if `dir` is on the same file system, otherwise copied; the part of
+    /// the log that is not in sorted files is copied. The directory `dir` appears only once the
+    /// whole checkpoint is durable. Set options, then call [`Checkpoint::run`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -32,9 +32,9 @@ impl Database {
         Checkpoint::new(self.engine.clone(), dir.as_ref())
     }
 
-    /// A dump of all collections at one snapshot into the directory `dir`. It must be empty, not
-    /// exist, or hold the rest of a dump that was killed, which is removed. Set options, then call
-    /// `run`.
+    /// A dump of all collections at one snapshot into the directory `dir`. The directory must be
+    /// empty, not exist, or hold the remains of an interrupted dump, which are removed. Set
+    /// options, then call `run`.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -52,11 +52,11 @@ impl Database {
         WriteDump::new(self.engine.clone(), dir.as_ref())
     }
 
-    /// The estimated disk space for loading an input, from the compression of the database's own
-    /// documents, and the free space that [`crate::Builder::disk_reserve`] demands. `plain_bytes`
-    /// is the size of uncompressed input; `packed_bytes` is the size of files compressed with gzip
-    /// or Zstandard, whose uncompressed size is unknown. Takes microseconds.
-    /// Zstandard, only their number is known, not what is inside. Costs microseconds.
+    /// The estimated disk space for loading an input, and the free space that
+    /// [`crate::Builder::disk_reserve`] demands. The estimate uses the compression of the documents
+    /// already in the database. `plain_bytes` is the size of uncompressed input; `packed_bytes` is
+    /// the size of files compressed with gzip or Zstandard, whose uncompressed size is unknown.
+    /// Takes microseconds.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -67,9 +67,9 @@ impl Database {
         space::load_space(&self.engine, InputBytes { plain: plain_bytes, packed: packed_bytes })
     }
 
-    /// The maximum disk space that [`Database::compact`] needs. It rewrites the partitions one
-    /// after the other, and removes the old files of each when the new ones are complete. Takes
-    /// microseconds.
+    /// The maximum disk space that [`Database::compact`] needs. A compaction rewrites the
+    /// partitions one after the other, and removes the old files of a partition when its new files
+    /// are complete. Takes microseconds.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -82,8 +82,8 @@ impl Database {
         space::compact_space(&self.engine)
     }
 
-    /// The estimated disk space that [`Database::dump`] to `dir` needs without compression, from
-    /// the size of rows.
+    /// The disk space that [`Database::dump`] to `dir` needs without compression, estimated from
+    /// the size of the rows.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Maintenance: flushes, compactions, indexes, expiry, checks.
 impl Database {
-    /// Writes what is in memory to sorted files.
+    /// Writes the data in memory to sorted files.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -52,9 +52,9 @@ impl Database {
         Compact::new(self.engine.clone())
     }
 
-    /// Continues all interrupted index builds, and waits for them. If one fails, the others are
-    /// still built; the first error is returned. A database continues them in the background after
-    /// it is opened; call this to wait for them.
+    /// Continues all interrupted index builds, and waits for them. If one build fails, the others still continue; the
+    /// first error is returned. After a database is opened, it continues the builds in the background; this call waits
+    /// for them.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -69,10 +69,9 @@ impl Database {
         indexes::finish_interrupted(&self.engine)
     }
 
-    /// Deletes expired documents: those whose date, at the path of an index with
-    /// `expireAfterSeconds`, is at least that number of seconds in the past. Of several dates in an
-    /// array the earliest counts. Returns the number of deleted documents. A database does this
-    /// automatically every minute.
+    /// Deletes expired documents. A document is expired if its date, at the path of an index with `expireAfterSeconds`,
+    /// is at least that number of seconds in the past. If an array has several dates, the earliest counts. Returns the
+    /// number of deleted documents. A database does this automatically every minute.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

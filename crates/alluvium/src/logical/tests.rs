@@ -8,7 +8,7 @@ fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
     }
     let shop = db.logical_database("shop");
     let listed = shop.collection_names();
-    // What another thread may do between the list and the drops.
+    // Another thread may make these changes between the listing and the drops.
     shop.collection("a").drop().unwrap();
     db.rename_collection("shop.b", "other.b").unwrap();
     shop.drop_listed(&listed).unwrap();

@@ -37,7 +37,8 @@ impl BuildReadOnly {
         Self { env: Env::os(), path, name: name.to_owned(), options: BuildOptions::default() }
     }
 
-    /// Sets the files, clock and randomness to use. Default: those of the system. Tests pass another environment.
+    /// Sets the environment: the files, the clock and the source of randomness. Default: the operating system. Tests
+    /// pass another environment.
     ///
     /// ```
     /// let build = alluvium::ReadOnly::build("pets.ro", "pets").env(alluvium::env::Env::in_memory(1)).start()?;
@@ -49,7 +50,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of memory, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
+    /// The memory of the build in bytes, 1 MiB or more. Documents that do not fit are sorted in parts on the disk.
     /// Default: 256 MiB.
     ///
     /// ```
@@ -64,8 +65,8 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads cheaper; larger blocks
-    /// make the file smaller. Default: 2 KiB.
+    /// The size of a data block before compression, 512 bytes to 1 MiB. Smaller blocks make random reads cheaper;
+    /// larger blocks make the file smaller. Default: 2 KiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -93,7 +94,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bits of filter for each key, 0 (none) to 32. Default: 10.
+    /// The filter's number of bits for each key, from 0 (no filter) to 32. Default: 10.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -107,9 +108,9 @@ impl BuildReadOnly {
         self
     }
 
-    /// Writes an index file for each of these intervals, at most 64 of 1 to 1,000,000 each: it has an entry for each
-    /// interval of this many keys. Default: none; then reads use an index with an entry for each data block.
-    /// [`crate::OpenReadOnly::index_interval`] chooses one.
+    /// Writes an index file for each of these intervals. An index file of interval n has one entry for every n keys. At
+    /// most 64 intervals are allowed, each from 1 to 1,000,000. Default: none; reads then use an index with one entry
+    /// for each data block. [`crate::OpenReadOnly::index_interval`] chooses the index file to read by.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -123,7 +124,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// The treatment of an `_id` or a key that occurs again. Default: [`OnDuplicate::Error`].
+    /// Sets how to treat an `_id` or a key that was added before. Default: [`OnDuplicate::Error`].
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -137,7 +138,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Bytes of documents that are sorted at once. Default: derived from the memory.
+    /// The size of a sorted run: the bytes of documents that are sorted at once. Default: derived from the memory.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -151,7 +152,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// Sorted runs that are merged at once, 2 or more. Default: derived from the memory.
+    /// The number of sorted runs that are merged at once, 2 or more. Default: derived from the memory.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -165,7 +166,7 @@ impl BuildReadOnly {
         self
     }
 
-    /// The space that a store of documents needs for an input, about, and the space there is.
+    /// The approximate disk space that a store of documents needs for an input, and the available space.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -178,7 +179,7 @@ impl BuildReadOnly {
         space::for_build_of_documents(&self.env, &self.path, input, self.options.memory_bytes as u64)
     }
 
-    /// As [`BuildReadOnly::space`], for a store of keys and values.
+    /// Same as [`BuildReadOnly::space`], for a store of keys and values.
     pub fn space_of_key_values(&self, input: InputBytes) -> Space {
         space::for_build_of_pairs(&self.env, &self.path, input, self.options.memory_bytes as u64)
     }

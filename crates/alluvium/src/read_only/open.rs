@@ -20,7 +20,7 @@ impl OpenReadOnly {
         Self { env: Env::os(), options: ReadOnlyOptions::default() }
     }
 
-    /// Sets the files to read. Default: those of the system. Tests pass another environment.
+    /// Sets the environment whose files are read. Default: the operating system. Tests pass another environment.
     ///
     /// ```
     /// let env = alluvium::env::Env::in_memory(1);
@@ -33,7 +33,7 @@ impl OpenReadOnly {
         self
     }
 
-    /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
+    /// The memory for cached blocks and indexes in bytes, 1 MiB or more. Default: 256 MiB.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -46,8 +46,9 @@ impl OpenReadOnly {
         self
     }
 
-    /// The interval of the index file to read by; 0 is the store's own index, with an entry for each data block.
-    /// Default, or `None`: the smallest existing one; without index files, the store's own.
+    /// Chooses the index file to read by, given by its interval. The interval 0 chooses the store's own index, which
+    /// has one entry for each data block. Default, or `None`: the index file with the smallest interval or, if the
+    /// store has no index files, the store's own index.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");
@@ -65,7 +66,7 @@ impl OpenReadOnly {
         self
     }
 
-    /// True if the directory holds a read-only store, or the beginning of one.
+    /// True if the directory holds a read-only store, complete or unfinished.
     ///
     /// ```
     /// # let options = alluvium::ReadOnly::options().env(alluvium::env::Env::in_memory(1));

@@ -9,8 +9,8 @@ use alluvium_store::LockMode;
 
 /// Changes and deletes a document concurrently, so that the delete usually comes between two
 /// attempts of the change: the second attempt waits for a unique key that another write has locked.
-/// `change` sets `new` in the document with this `_id`, and returns whether it found it. The result
-/// is compared with the document that the delete finds.
+/// `change` sets `new` in the document with this `_id`, and returns whether it found the document.
+/// The result is compared with the document that the delete finds.
 #[allow(clippy::disallowed_methods, reason = "threads that wait for each other's locks")]
 fn raced(change: impl Fn(&Collection, i32) -> bool + Sync) {
     let db = Database::builder().env(Env::in_memory(1)).open("db").unwrap();

@@ -43,7 +43,8 @@ fn reads_compare_by_it_unless_they_name_another_one() {
     let groups = r#"[{"$group": {"_id": "$kind", "n": {"$sum": 1}}}]"#;
     assert_eq!(pets.aggregate(groups).run().unwrap().count(), 2);
     assert_eq!(pets.aggregate(groups).collation(SIMPLE).run().unwrap().count(), 4);
-    // The collation is that of the pipeline's collection, not that of the one it looks into.
+    // A `$lookup` uses the collation of the pipeline's collection, not the collation of the
+    // collection that it reads.
     db.collection("plain").insert_one(r#"{"_id": 1, "kind": "DOG"}"#).unwrap();
     let look = |from: &str| {
         format!(
@@ -66,7 +67,8 @@ fn writes_by_filter_compare_by_it() {
     assert!(pets.find_one_and_delete(r#"{"name": "RÉX"}"#).run().unwrap().is_some());
     assert_eq!(pets.delete_many(r#"{"name": "REX"}"#).run().unwrap().deleted_count, 2);
     assert_eq!(count(&db, "pets", "{}"), 1);
-    // This holds even if nothing is read in other collections.
+    // A blind update compares by the collation, too, although in collections without a collation it
+    // reads nothing.
     pets.update_blind(4, r#"{"$min": {"name": "ADA"}, "$inc": {"age": 1}}"#).unwrap();
     let ada = pets.get(4).unwrap().unwrap().to_map().unwrap();
     assert_eq!((ada.get("name"), ada.get("age")), (Some(&Value::from("ada")), Some(&Value::from(4))));
@@ -80,12 +82,12 @@ fn indexes_inherit_it() {
     pets.create_index(r#"{"kind": 1}"#).collation(SIMPLE).run().unwrap();
     let explained = pets.find(r#"{"name": "REX"}"#).hint("name_1").explain().unwrap();
     assert_eq!((explained.returned, explained.documents_examined), (2, 2));
-    // Of another collation: it gives no bounds.
+    // The index has another collation than the first query, so it gives that query no bounds.
     assert_eq!(pets.find(r#"{"kind": "DOG"}"#).hint("kind_1").explain().unwrap().keys_examined, 4);
     assert_eq!(pets.find(r#"{"kind": "dog"}"#).hint("kind_1").collation(SIMPLE).explain().unwrap().keys_examined, 1);
     let error = pets.create_index(r#"{"name": -1}"#).unique(true).run().unwrap_err();
     assert_eq!(error.code().unwrap().0, 11000, "{error}");
-    // The index on `_id` has it, too, and no other one.
+    // The index on `_id` has the collection's collation, too, and cannot have another one.
     pets.create_index(r#"{"_id": 1}"#).run().unwrap();
     assert!(pets.create_index(r#"{"_id": 1}"#).collation(ACCENTS).run().is_err());
     let collations: Vec<bool> =
@@ -93,7 +95,7 @@ fn indexes_inherit_it() {
     assert_eq!(collations, [true, true, false]);
 }
 
-/// A query by `_id` alone is not parsed if the result is the same without that.
+/// A query by `_id` alone skips parsing if parsing would not change the result.
 #[test]
 fn an_id_is_found_by_it() {
     let db = Database::in_memory().unwrap();
@@ -174,7 +176,7 @@ fn it_lasts() {
     let to = dir.path().join("dump");
     db.dump(&to).run().unwrap();
     db.rename_collection("pets", "animals").unwrap();
-    // What `$out` writes again keeps its options.
+    // A collection that `$out` replaces keeps its options.
     db.collection("animals").aggregate(r#"[{"$out": "animals"}]"#).run().unwrap().for_each(drop);
     drop(db);
     let db = Database::open(&path).unwrap();

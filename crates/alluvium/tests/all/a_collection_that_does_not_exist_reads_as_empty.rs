@@ -1,6 +1,6 @@
 //! Reads of a collection that does not exist find nothing, now and at snapshots, and writes to its
 //! documents match nothing. None of them creates the collection. Operations that need the
-//! collection itself fail with its name.
+//! collection itself fail with an error that names the collection.
 
 use alluvium::{Collection, Database, Error, ErrorKind, UpdateResult};
 
@@ -15,7 +15,7 @@ fn reads_nothing(pets: &Collection, before: &alluvium::Snapshot) {
     assert_eq!(pets.count().unwrap(), 0);
     assert_eq!(pets.estimated_count().unwrap(), 0);
     assert_eq!(pets.find(filter).sort(r#"{"age": 1}"#).run().unwrap().count(), 0);
-    // As in MongoDB: no plan is made, so a hint of any index is accepted.
+    // As in MongoDB, no plan is made, so a hint may name any index.
     assert_eq!(pets.find(filter).hint("age_1").run().unwrap().count(), 0);
     assert_eq!(pets.find(filter).hint(r#"{"$natural": -1}"#).count().unwrap(), 0);
     assert_eq!(pets.find("{}").distinct("age").unwrap(), []);
@@ -67,7 +67,7 @@ fn a_collection_that_does_not_exist_reads_as_empty() {
         let error = result.unwrap_err();
         assert!(matches!(&error, Error::NoSuchCollection { name, .. } if name == "main.pets"), "{error}");
     }
-    // Dropped since: it reads as empty again, and as before at an older snapshot.
+    // A dropped collection reads as empty, and keeps its documents at an older snapshot.
     let dogs = db.collection("dogs");
     let with_rex = db.snapshot();
     db.drop_collection("dogs").unwrap();
@@ -75,7 +75,7 @@ fn a_collection_that_does_not_exist_reads_as_empty() {
     reads_nothing(&dogs, &dropped);
     matches_nothing(&dogs);
     assert!(dogs.at(&with_rex).get("rex").unwrap().is_some());
-    // An upsert creates it.
+    // An upsert creates the collection.
     let upsert = pets.update_one(r#"{"_id": "rex"}"#, r#"{"$set": {"age": 3}}"#).upsert(true).run().unwrap();
     assert_eq!(upsert.upserted_id, Some("rex".into()));
     assert_eq!(pets.count().unwrap(), 1);

@@ -1,10 +1,10 @@
-//! Every operation that reads a document damaged on disk reports damage and the document, and never
-//! an invalid document, filter or update.
+//! Every operation that reads a document damaged on disk reports the damage and names the document.
+//! It never reports an invalid document, filter or update.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
 use alluvium_store::{Bounds, Durability};
 
-/// A collection whose document 0 ends within its last field.
+/// A collection whose document 0 is cut off within its last field.
 fn damaged() -> (Database, Collection) {
     let db = Database::builder().env(alluvium_env::Env::in_memory(3)).open("db").unwrap();
     let pets = db.collection("pets");
@@ -57,7 +57,7 @@ fn whoever_meets_it_names_it() {
     told("typed scan", typed.scan().run().unwrap().find_map(Result::err));
 }
 
-/// Reads that do not know the document's name also report damage.
+/// Reads that do not know the `_id` of the document also report damage.
 #[test]
 fn reads_by_other_paths_report_damage() {
     let (_db, pets) = damaged();

@@ -1,4 +1,5 @@
-//! The filter of a partial index nests no deeper than its description, or a dump, can be read back.
+//! The filter of a partial index is refused if it nests too deep for the index description, or a
+//! dump, to be read again.
 
 use alluvium::dump;
 use alluvium::{Database, Error, IndexError, MAX_DEPTH, Map, Value};
@@ -6,7 +7,7 @@ use alluvium_document::Code;
 
 const MOST: usize = alluvium_query::index::MAX_PARTIAL_LEVELS;
 
-/// Options with a filter of `levels` levels.
+/// Index options with a partial filter of `levels` levels.
 fn options(levels: usize) -> Map {
     filtered((0..levels - 1).fold(Value::Null, |inner, _| Value::Array(vec![inner])))
 }
@@ -15,7 +16,7 @@ fn filtered(value: Value) -> Map {
     Map::from([("partialFilterExpression", Map::from([("a", value)]))])
 }
 
-/// Nested codes, each in the scope of the next outer one.
+/// Nested code values, each in the scope of the next outer one.
 fn codes(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| {
         Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }))
@@ -55,7 +56,7 @@ fn codes_with_scopes_count_as_one_level_each() {
     assert!(db.verify().run().unwrap().damage.is_empty());
 }
 
-/// Codes within arrays, whose levels together exceed the limit.
+/// Code values within arrays: their levels together exceed the limit.
 fn within_arrays(levels: usize) -> Value {
     (0..MAX_DEPTH - 50).fold(codes(levels), |inner, _| Value::Array(vec![inner]))
 }

@@ -12,14 +12,14 @@ fn open(env: &alluvium_env::Env, batch: Option<usize>, at_a_time: usize) -> Data
 #[test]
 fn the_others_expire() {
     let env = alluvium_env::Env::in_memory(1);
-    // These documents are larger than the later limit of a batch.
+    // Three of the documents are too large for the batches of the database as it is opened below.
     let db = open(&env, None, 1 << 20);
     let c = db.collection("c");
     c.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
     c.create_index(r#"{"a": 1}"#).run().unwrap();
     let document =
         |elements: i32, ms: i64| Map::from([("at", Value::DateTime(ms)), ("a", Value::from_iter(0..elements))]);
-    // The first expired documents, so that every pass finds them first.
+    // These documents expire first, so every pass finds them first.
     for id in 0..3 {
         c.put(id, document(100_000, i64::from(id))).unwrap();
     }
@@ -28,7 +28,7 @@ fn the_others_expire() {
     }
     db.close().unwrap();
 
-    // Deletes fewer at a time than cannot be deleted.
+    // Expiry now deletes two documents at a time, and three cannot be deleted.
     let db = open(&env, Some(1 << 20), 2);
     let c = db.collection("c");
     let error = db.delete_expired().unwrap_err();

@@ -1,4 +1,5 @@
-//! A dump does not include an index that is being built, since the documents may not fit it.
+//! A dump does not include an index that is being built, since the index may refuse some of the
+//! documents.
 
 use alluvium::dump;
 use alluvium::{Database, Error};

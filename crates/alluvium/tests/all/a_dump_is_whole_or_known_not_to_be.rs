@@ -92,7 +92,8 @@ fn what_cannot_be_removed_is_no_dump_and_the_next_one_removes_it() {
         faults.clear();
         let there = plain.fs.exists(Path::new("dump")).unwrap();
         if let Some(Ok(dump)) = there.then(|| dump::read("dump").env(plain.clone()).run()) {
-            // All of it is written; whether the mark is gone for good is not known.
+            // The whole dump is written. The failure means that the removal of its mark,
+            // `dump.incomplete`, may not be durable.
             let other = Database::builder().env(plain.clone()).memory(8 << 20).open("other").unwrap();
             let restored = dump.restore(&other).run().unwrap();
             assert_eq!(restored.collections.iter().map(|c| c.documents).sum::<u64>(), 6, "operation {nth}");
@@ -147,7 +148,8 @@ fn what_is_there_is_not_written_over() {
     dump("empty", false).unwrap();
     assert!(matches!(dump("stopped", true), Err(Error::Stopped)));
     assert!(!env.fs.exists(Path::new("stopped")).unwrap());
-    // A dump that was killed, by a build whose mark was empty.
+    // The remains of a killed dump of an earlier build of the library, which wrote an empty file as
+    // the mark.
     env.fs.create_dir_all(Path::new("killed/main")).unwrap();
     for file in ["killed/dump.incomplete", "killed/main/gone.bson.part", "killed/main/a.metadata.json.gz"] {
         env.fs.open(Path::new(file), OpenMode::CreateNew).unwrap();

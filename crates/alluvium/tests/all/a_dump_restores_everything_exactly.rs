@@ -1,5 +1,5 @@
-//! A restored dump is identical: every type, the order of fields, duplicate names, keys of any
-//! type.
+//! A restored dump is identical to the original in every respect: types, the order of fields,
+//! duplicate names, and keys of any type.
 
 use alluvium::dump;
 use alluvium::{Database, Map, Value};
@@ -23,7 +23,7 @@ fn content(db: &Database) -> BTreeMap<String, Vec<Map>> {
     db.collections().iter().map(|info| (info.full_name(), documents(&info.full_name()))).collect()
 }
 
-/// A document whose `_id` may be at any position.
+/// A random document whose `_id` may be at any position.
 fn document(keys: BoxedStrategy<Value>, value: BoxedStrategy<Value>) -> impl Strategy<Value = Map> {
     let entries = prop::collection::vec((keys, value.clone()), 0..4);
     let named = prop::collection::vec((names(), value.clone()), 0..4);
@@ -45,7 +45,7 @@ fn any_document() -> impl Strategy<Value = Map> {
     document(arbitrary::value().boxed(), arbitrary::value().boxed())
 }
 
-/// Stores the documents that can be stored, one for each `_id`.
+/// Stores every document that can be stored, but only one for each `_id`. Returns their number.
 fn fill(db: &Database, documents: &[Map]) -> usize {
     let mut ids = BTreeSet::new();
     let mut batch = db.write_batch();
@@ -81,7 +81,7 @@ proptest! {
         let other = open(&env, "other");
         dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();
         prop_assert_eq!(content(&other), content(&db));
-        // What was restored gives the same files.
+        // A dump of the restored database has the same figures.
         let again = other.dump("again").gzip(gzip).alluvium_types(true).run().unwrap();
         prop_assert_eq!(again, report);
     }
@@ -148,7 +148,7 @@ fn what_is_hard_to_hold_comes_back_too() {
         db.collection("c").put(at as i32, [("v", value)].into_iter().collect::<Map>()).unwrap();
     }
     let report = db.dump("dump").alluvium_types(true).run().unwrap();
-    // All but -0.000, the map of a date, the pattern without a NUL, and the text.
+    // BSON holds only -0.000, the map with `$date`, the pattern without a NUL, and the text.
     assert_eq!(report.others, 12);
     let other = open(&env, "other");
     dump::read("dump").env(env.clone()).run().unwrap().restore(&other).run().unwrap();

@@ -1,5 +1,5 @@
-//! Of several documents with the same `_id` in a load one is kept, and only its unique keys must
-//! not exist.
+//! If several documents of a load have the same `_id`, one of them is kept. Only the unique keys of
+//! the kept document are checked.
 
 use alluvium::load::{Input, LoadReport, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, ErrorKind};
@@ -20,22 +20,23 @@ fn a_load_keeps_unique_keys() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"u":1}"#).unique(true).run().unwrap();
     pets.put("has it", r#"{"u":5}"#).unwrap();
-    // The first document is kept, and its key exists already.
+    // The first document would be kept, but its key exists already.
     let twice = "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n";
     for on_duplicate in [OnDuplicate::Skip, OnDuplicate::Error] {
         let error = load(&pets, twice, on_duplicate).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
         assert_eq!(pets.count().unwrap(), 1, "{on_duplicate:?}");
     }
-    // One is skipped, and the load ends at the third line: the second is still checked.
+    // The first line is skipped, and the load ends at the third line: the second line is still
+    // checked.
     let ends = "{\"_id\":\"has it\",\"u\":50}\n{\"_id\":6,\"u\":5}\nnonsense\n";
     let error = load(&pets, ends, OnDuplicate::Skip).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey, "{error}");
     assert_eq!(pets.count().unwrap(), 1);
-    // The first document is kept; only the other one has a key that exists.
+    // The first document with `_id` 2 is kept; only the skipped one has a key that exists.
     let other = "{\"_id\":2,\"u\":7}\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":8}\n";
     assert_eq!(load(&pets, other, OnDuplicate::Skip).unwrap(), 2);
-    // The last is kept.
+    // The last document is kept.
     let last = "{\"_id\":4,\"u\":5}\n{\"_id\":4,\"u\":9}\n";
     assert_eq!(load(&pets, last, OnDuplicate::Replace).unwrap(), 2);
     assert_eq!(pets.index_entries(&db.snapshot(), "u_1", false).unwrap().len(), 4);
@@ -56,14 +57,14 @@ fn the_line_that_would_take_a_key_is_named_and_those_before_it_are_loaded() {
             assert_eq!(pets.count().unwrap(), documents, "{on_duplicate:?}: {error}");
             error.to_string()
         };
-        // A duplicate of the collection: the fourth line is not the first bad one.
+        // A key that the collection has already: line 3 is reported, and not a later bad line.
         let stored = "{\"_id\":1,\"u\":1}\n\n{\"_id\":2,\"u\":5}\n{\"_id\":3,\"u\":5}\nnonsense\n";
         let error = refused(stored, 2);
         assert!(
             error.contains("lines line 3: document \"has it\" of collection main.pets already has the key {u: 5}"),
             "{error}"
         );
-        // A duplicate within the input: the later document is refused.
+        // A key that occurs twice in the input: the later document is refused.
         let error =
             refused("{\"_id\":11,\"u\":11}\n{\"_id\":12,\"u\":12}\n{\"_id\":13,\"u\":11}\n{\"_id\":14,\"u\":12}\n", 4);
         assert!(
@@ -102,7 +103,7 @@ fn a_put_that_is_left_out_claims_no_key() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
     pets.put(9, r#"{"u":"x"}"#).unwrap();
-    // The first is kept, and has no key.
+    // The first document is kept, and has no key in the index.
     assert_eq!(load(&pets, "{\"_id\":1}\n{\"_id\":1,\"u\":\"x\"}\n", OnDuplicate::Skip).unwrap(), 1);
     assert_eq!(
         load(&pets, "{\"_id\":2}\n{\"_id\":2,\"u\":\"y\"}\n{\"_id\":3,\"u\":\"y\"}\n", OnDuplicate::Skip).unwrap(),
@@ -113,7 +114,7 @@ fn a_put_that_is_left_out_claims_no_key() {
     assert_eq!(pets.count().unwrap(), 5);
 }
 
-/// A file of rejects that the test reads.
+/// A writer of rejected lines whose content the test can read.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 
@@ -145,8 +146,8 @@ fn figures(report: &LoadReport) -> (u64, u64, u64) {
 #[test]
 fn lines_whose_key_is_taken_are_passed_over() {
     for (on_duplicate, lines, counts, rejected, left) in [
-        // Duplicates of the collection and of the input, and lines that are not documents: the rest
-        // is loaded.
+        // Keys that the collection or the input has already, and a line that is not a document, are
+        // rejected. The rest is loaded.
         (
             OnDuplicate::Error,
             "{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\nx\n{\"_id\":3,\"u\":6}\n{\"_id\":4,\"u\":[7,5]}\n{\"_id\":5,\"u\":7}\n",
@@ -154,11 +155,11 @@ fn lines_whose_key_is_taken_are_passed_over() {
             &[1, 3, 4, 5][..],
             "2 5",
         ),
-        // The first document with the _id is skipped, so the second is not a duplicate.
+        // The first document with the _id is rejected, so the second is not a duplicate.
         (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":8}\n", (1, 1, 1), &[1], "1"),
         (OnDuplicate::Error, "{\"_id\":1,\"u\":5}\n{\"_id\":1,\"u\":6}\n", (1, 0, 1), &[1], "1"),
         (OnDuplicate::Skip, "{\"_id\":1,\"u\":5}\n{\"_id\":1}\n", (1, 0, 1), &[1], "1"),
-        // The last is skipped, so the one before it is kept.
+        // The last document with the _id is rejected, so the one before it is kept.
         (
             OnDuplicate::Replace,
             "{\"_id\":1,\"u\":6}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":6}\n",
@@ -166,7 +167,7 @@ fn lines_whose_key_is_taken_are_passed_over() {
             &[2, 3],
             "1",
         ),
-        // An existing document is kept, with its key.
+        // An existing document is kept, and keeps its key.
         (
             OnDuplicate::Skip,
             "{\"_id\":\"has it\",\"u\":1}\n{\"_id\":1,\"u\":5}\n{\"_id\":2,\"u\":1}\n",
@@ -206,7 +207,8 @@ fn a_load_that_passes_over_keys_goes_on_where_it_ended() {
     const LINES: u64 = 60_000;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("pets.jsonl");
-    // Every tenth has the key of the previous one; one has the _id of an existing document.
+    // Every tenth document has the key of the previous one; one document has the _id of an existing
+    // document.
     let line = |n: u64| {
         format!("{{\"_id\":{n},\"u\":{},\"filler\":\"{}\"}}\n", if n % 10 == 9 { n - 1 } else { n }, "x".repeat(60))
     };

@@ -1,12 +1,12 @@
-//! If index entries make a slice of a load larger than any batch, it is written in parts, with the
-//! same result.
+//! If a slice of a load, with its index entries, exceeds the largest possible batch, the slice is
+//! written in parts, with the same result.
 
 use alluvium::load::{Format, Input, Load, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Error, ErrorKind};
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// A file of rejects that the test reads.
+/// A writer of rejected lines whose content the test can read.
 #[derive(Clone, Default)]
 struct Rejects(Arc<Mutex<Vec<u8>>>);
 
@@ -20,7 +20,8 @@ impl std::io::Write for Rejects {
     }
 }
 
-/// A batch has 1.6 MB at most, and the entries of a slice of 128 KB exceed that.
+/// With this budget a batch has at most 1.6 MB. The index entries of a slice of 128 KB exceed this
+/// size.
 const SMALL: usize = 8 << 20;
 const LARGE: usize = 256 << 20;
 
@@ -50,7 +51,7 @@ fn documents() -> Vec<String> {
     (0..1500).map(|id| document(id, id)).collect()
 }
 
-/// The report of a load, and its effect.
+/// The figures of a load or its error, the rejected lines, and the documents in the collection.
 type Seen = (std::result::Result<(u64, u64, u64, u64), String>, String, Vec<String>);
 
 fn load(memory: usize, unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load<'_>) -> Seen {
@@ -67,7 +68,7 @@ fn load(memory: usize, unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load
     (figures.map_err(|error| error.to_string()), rejected, left)
 }
 
-/// Loads with both budgets, and compares.
+/// Loads the text with both budgets, and compares the effects.
 fn compared(unique: bool, text: &str, with: impl Fn(Load<'_>) -> Load<'_>) -> Seen {
     let (small, large) = (load(SMALL, unique, text, &with), load(LARGE, unique, text, &with));
     assert_eq!(small.0, large.0);
@@ -104,7 +105,7 @@ fn duplicates_are_found_as_ever() {
             OnDuplicate::Error => assert!(result.unwrap_err().starts_with("input line 4: "), "{}", left.len()),
         }
     }
-    // The first existing document comes long after the first part.
+    // The first duplicate comes long after the first part was written.
     let (result, _, left) = compared(false, &documents().join("\n"), |load| load);
     assert!(result.unwrap_err().starts_with("input line 1201: "));
     assert_eq!(left.len(), 1202);
@@ -123,7 +124,7 @@ fn bad_documents_are_reported_with_their_lines() {
     for format in [Format::JsonLines, Format::JsonArray] {
         let text = match format {
             Format::JsonLines => lines.join("\n"),
-            // Elements that are not documents, several on a line.
+            // Elements of an array, several on a line, some of which are not documents.
             _ => {
                 let elements: Vec<&String> = lines.iter().filter(|line| !line.trim().is_empty()).collect();
                 let element =
@@ -140,7 +141,7 @@ fn bad_documents_are_reported_with_their_lines() {
         let (result, ..) = compared(true, &late, |load| load.format(format.clone()));
         assert!(result.is_err());
     }
-    // A line that ends the load, after parts that were written.
+    // A bad line ends the load after some parts were written.
     let mut lines = documents();
     lines.truncate(1100);
     lines[1000] = "nonsense".to_owned();

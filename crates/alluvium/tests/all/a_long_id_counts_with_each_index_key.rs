@@ -7,7 +7,7 @@ fn open(env: &alluvium_env::Env) -> Database {
     Database::builder().env(env.clone()).memory(32 << 20).partitions(2).open("db").unwrap()
 }
 
-/// 512 MB of entries in an index on `a`.
+/// Puts a document that would have 512 MB of entries in an index on `a`.
 fn put(c: &Collection) -> alluvium::Result<()> {
     let numbers: Vec<String> = (0..2000).map(|n| n.to_string()).collect();
     c.put(id(), format!(r#"{{"a": [{}]}}"#, numbers.join(",")))
@@ -25,7 +25,7 @@ fn a_document_with_too_long_an_id_for_an_index_is_refused() {
     let error = put(&c).unwrap_err();
     assert!(matches!(error, Error::IndexOf { error: IndexError::KeyTooLong(_), .. }), "{error}");
     assert!(error.to_string().contains("2000 keys, each with the 262"), "{error}");
-    // One key fits, and a change is refused like an insert.
+    // A document with one key fits. A change that adds too many keys is refused, as in an insert.
     c.put(id(), r#"{"a": 1}"#).unwrap();
     let each: Vec<i32> = (0..2000).collect();
     let error = c.modify(id(), |draft| Ok(draft.set("a", Value::from_iter(each.iter().copied())).map(|()| true)?));

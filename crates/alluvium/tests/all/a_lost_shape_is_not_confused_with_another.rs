@@ -28,7 +28,7 @@ fn a_lost_shape_is_not_confused_with_another() {
     db.create_collection("pets").run().unwrap();
     db.flush().unwrap();
     let pets = db.collection("pets");
-    // A document in another partition than the definition of the first shape.
+    // True if the document is in another partition than the definition of the first shape.
     let definition = db.store().partition_of(b"s\0\0\0\x01");
     let apart = |id: &i32| {
         let key = alluvium_document::key::id_key(&Value::from(*id)).unwrap();

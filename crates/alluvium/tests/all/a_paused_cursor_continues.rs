@@ -1,8 +1,8 @@
-//! Cursors that are paused after any document return what they return without pauses.
+//! A cursor that is paused after any document returns the same documents as without pauses.
 
 use alluvium::{CappedLimits, Collection, Cursor, Database, Document, doc};
 
-/// Documents in files, in memtables that were sealed and in those that take writes, some changed and some deleted.
+/// A database with documents in files and in memtables, some of them changed and some deleted.
 fn database() -> Database {
     let db = Database::builder().env(alluvium_env::Env::in_memory(1)).partitions(3).open("db").unwrap();
     let c = db.collection("c");
@@ -40,7 +40,7 @@ fn check(what: &str, least: usize, run: impl Fn() -> Cursor) {
     let expected = all(run(), false);
     assert!(expected.len() >= least, "{what}: {}", expected.len());
     assert!(all(run(), true) == expected, "{what}");
-    // Before the first document, too.
+    // A pause before the first document changes nothing, either.
     let mut cursor = run();
     cursor.pause();
     assert!(all(cursor, true) == expected, "{what}");

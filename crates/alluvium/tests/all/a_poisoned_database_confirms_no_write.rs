@@ -1,5 +1,5 @@
 //! A document that was visible before a sync failed may be lost in a power cut. A write that finds
-//! it unchanged must report that the database is poisoned, and not success.
+//! such a document and changes nothing must report that the database is poisoned, and not success.
 
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_env::Env;
@@ -25,7 +25,7 @@ fn a_poisoned_database_confirms_no_write() {
             pets.insert_one(r#"{"_id":"tom","tag":7}"#).unwrap_err().kind(),
         ]
     };
-    // Writes that find nothing to write.
+    // Writes that have nothing to change.
     let idle = || {
         let same = r#"{"$set":{"tag":7}}"#;
         [
@@ -44,7 +44,7 @@ fn a_poisoned_database_confirms_no_write() {
         ]
         .map(|done| done.err().map(|error| error.kind()))
     };
-    // Changes of names and indexes that are already in effect, or impossible.
+    // Changes of names and indexes that fail because the name is taken or does not exist.
     let names = || {
         [
             db.create_collection("pets").run().map(drop),

@@ -1,6 +1,6 @@
-//! Queries and pipelines over a read-only store have the results of the same queries over the
-//! database that it was built from. What needs another collection, writes or files is refused by
-//! name.
+//! Queries and pipelines over a read-only store return the same results as over the database from
+//! which the store was built. Operations that need another collection, writes or files are refused
+//! with an error that names them.
 
 use alluvium::{Collection, Database, Document, Error, ErrorKind, ReadOnly};
 use alluvium_env::Env;
@@ -71,7 +71,7 @@ const FILTERS: [&str; 24] = [
     r#"{"$expr": {"$gt": ["$score", {"$size": {"$ifNull": ["$tags", []]}}]}}"#,
     r#"{"$jsonSchema": {"required": ["score"], "properties": {"score": {"maximum": 30}}}}"#,
     r#"{"nothing": "has it"}"#,
-    // By `_id`.
+    // Filters on `_id`.
     r#"{"_id": 8}"#,
     r#"{"_id": "name 5", "kind": "kind 5"}"#,
     r#"{"_id": {"$in": [0, 4, "name 1", "absent", {"a": 3, "b": "3"}]}}"#,
@@ -141,7 +141,7 @@ fn pipelines() {
         r#"[{"$bucket": {"groupBy": "$score", "boundaries": [0, 10, 50, 100], "default": "other"}}]"#,
         r#"[{"$match": {"_id": {"$gt": 8, "$lt": 99}}}, {"$sort": {"_id": -1}}]"#,
         r#"[{"$documents": [{"a": 1}, {"a": 2}]}, {"$match": {"a": 2}}]"#,
-        // Of the collection itself.
+        // Lookups and unions of the store's own collection.
         r#"[{"$match": {"_id": {"$in": [4, 8]}}}, {"$sort": {"_id": 1}}, {"$lookup": {"from": "pets", "localField": "score", "foreignField": "score", "as": "same"}}, {"$project": {"n": {"$size": "$same"}}}]"#,
         r#"[{"$unionWith": "pets"}, {"$count": "n"}]"#,
     ] {
@@ -202,7 +202,7 @@ fn other_collections_and_writes_are_refused_by_name() {
             "{text}"
         );
     }
-    // This holds even if no document would be looked up.
+    // The lookup is refused even if no document would be looked up.
     assert!(matches!(refused(&format!("[{{\"$match\": {{\"_id\": -1}}}}, {lookup}]")), Error::OnlyCollection { .. }));
     for stages in [r#"[{"$collStats": {"count": {}}}]"#, r#"[{"$indexStats": {}}]"#] {
         let error = refused(stages);
@@ -243,11 +243,11 @@ fn what_exceeds_memory_is_refused_with_mongodbs_code() {
         let error = lines_or_error(store.aggregate(stages).allow_disk_use(false).run()).unwrap_err();
         assert!(is_of_memory(&error), "{error}");
     }
-    // A sort with a small limit, and a sort that fits the memory, are not refused.
+    // A sort with a small limit, and a sort that fits into memory, are allowed.
     assert_eq!(lines_or_error(store.find("{}").sort(r#"{"text": -1}"#).limit(3).run()).unwrap(), 3);
     let larger = open(&env, 16 << 20);
     assert_eq!(lines_or_error(larger.find("{}").sort(r#"{"text": -1}"#).run()).unwrap(), 600);
-    // Limits end a query.
+    // Stop flags and time limits end a query.
     let stopped = Arc::new(AtomicBool::new(true));
     assert!(matches!(store.find(r#"{"text": 1}"#).stop_when(stopped).count(), Err(Error::Stopped)));
 }

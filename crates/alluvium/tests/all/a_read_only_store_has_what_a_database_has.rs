@@ -1,5 +1,5 @@
-//! Documents read from a read-only store are the same as from a database that loaded the same
-//! input. Duplicates and bad lines are reported.
+//! A read-only store has the same documents as a database that loaded the same input. Duplicates
+//! and bad lines are reported.
 
 use alluvium::export::{Encoder, Format as Exported};
 use alluvium::load::{Csv, Format, Input, OnBad};
@@ -12,7 +12,7 @@ fn input(name: &str, text: impl Into<Vec<u8>>) -> Input {
     Input::stream(name, Cursor::new(text.into()))
 }
 
-/// Small enough that runs go to the disk.
+/// The options of a build with runs so small that they are written to disk.
 fn small(env: &Env, path: &str) -> BuildReadOnly {
     ReadOnly::build(path, "c").env(env.clone()).run_bytes(3000).merge_width(3).index_intervals([5, 50])
 }

@@ -1,5 +1,5 @@
 //! A database that is opened for reading only keeps the files of a sort in memory, within its
-//! budget, and says so if that is too little.
+//! budget. If the budget is too small, the error says so.
 
 use alluvium::{Builder, Database, Result, doc};
 use alluvium_env::{Env, Rng, SeededRng};
@@ -39,7 +39,7 @@ fn a_reader_sorts_in_memory() -> Result<()> {
     let small = builder(&env, 8 << 20).read_only(true).open("db")?;
     let refused = sorted(&small).expect_err("the documents do not fit into its memory").to_string();
     assert!(refused.contains("for reading only") && refused.contains("raise the memory budget"), "{refused}");
-    // The files of the sort are gone, and with them their memory.
+    // The files of the sort are removed, and their memory is released.
     assert!(small.stats().unwritten_bytes < 1 << 20, "{}", small.stats().unwritten_bytes);
     small.close()?;
     let writer = builder(&env, 8 << 20).open("db")?;

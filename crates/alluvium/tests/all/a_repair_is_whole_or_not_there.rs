@@ -1,5 +1,6 @@
-//! Power cuts and failures at every step of a repair: if the copy has its name, it is complete; the
-//! damaged database is unchanged; and the next attempt removes the remains.
+//! Power cuts and failures at every step of a repair: if the new directory exists under its name,
+//! the repaired copy is complete; the damaged database is unchanged; and the next attempt removes
+//! the remains.
 
 use alluvium::repair::{self, RepairReport};
 use alluvium::{Database, Durability, Result};
@@ -39,7 +40,7 @@ fn repair(env: &Env) -> Result<RepairReport> {
     repair::repair("db", "new").env(env.clone()).memory(8 << 20).run()
 }
 
-/// Checks that `new`, if it exists, is complete; otherwise a repair can create it.
+/// Checks that `new` is complete if it exists, and that otherwise a repair can create it.
 fn check(env: &Env, what: &str) {
     assert_eq!(open(env, "db").unwrap().collection("pets").count().unwrap(), 30, "{what}");
     if !env.fs.exists(Path::new("new")).unwrap() {
@@ -96,7 +97,7 @@ fn an_error_at_any_step_of_a_repair() {
                     assert!(saved <= 30 && report.documents() <= saved, "operation {nth}: {report:?}");
                     assert!(env.fs.exists(Path::new("new")).unwrap(), "operation {nth}");
                 }
-                // If it reports success, nothing is missing.
+                // If the repair reports success, nothing is missing.
                 _ => check(&env, &format!("operation {nth}")),
             }
         }

@@ -88,7 +88,7 @@ fn a_dump_that_lost_documents_is_found_out() {
     dumped(&env);
     let path = Path::new("dump/main/pets.bson");
     let file = env.fs.open(path, OpenMode::ReadWrite).unwrap();
-    // One complete document of ten.
+    // The last of the ten documents is cut off.
     file.set_len(file.len().unwrap() / 10 * 9).unwrap();
     let error = restore(&env, &open(&env, "other"), None).unwrap_err().to_string();
     assert_eq!(error, "dump/main/pets.bson has 9 documents, but its metadata counts 10: the dump is incomplete");
@@ -152,7 +152,7 @@ fn what_is_no_dump_is_named() {
     let error = || dump::read("dump").env(env.clone()).run().unwrap_err().to_string();
     assert!(error().contains("dump holds no dump"));
     write(&env, "dump/pets.bson", b"");
-    // The directory of one database has its name.
+    // If the files are in the given directory itself, its name is the name of the logical database.
     assert_eq!(dump::read("dump").env(env.clone()).run().unwrap().collections[0].name, "dump.pets");
     write(&env, "dump/main/pets.bson", b"");
     write(&env, "dump/main/pets.bson.gz", b"");
@@ -165,7 +165,8 @@ fn what_is_no_dump_is_named() {
 
 #[test]
 fn a_dump_that_was_made_anew_is_another() {
-    // The same length as before, and the same content in the first megabyte and a half.
+    // The new dump has the same length as the old one, and the same content in its first megabyte
+    // and a half.
     let documents = |last: &str| {
         let text = "x".repeat(100_000);
         let lines = (0..16).map(move |n| format!(r#"{{"_id":{n},"text":"{text}"}}"#));
@@ -181,7 +182,7 @@ fn a_dump_that_was_made_anew_is_another() {
         let len = file.len().unwrap();
         let other = open(&env, "other");
         if stopped {
-            // It ends within the documents, as if it had been truncated there.
+            // The file ends within the documents, as if it had been truncated.
             let mut end = vec![0; 40_000];
             file.read_exact_at(&mut end, len - 40_000).unwrap();
             file.set_len(len - 40_000).unwrap();

@@ -16,7 +16,7 @@ fn database(seed: u64, background: bool) -> Database {
     Database::builder().env(alluvium_env::Env::in_memory(seed)).options(options).open("db").unwrap()
 }
 
-/// The documents, by every way of reading them.
+/// The documents, read in every way; all ways must agree.
 fn read(at: &CollectionAt) -> Result<Vec<String>> {
     let all: Vec<String> = at.scan().run()?.map(|d| d.map(|d| d.to_string())).collect::<Result<_>>()?;
     assert_eq!(at.count()?, all.len() as u64);
@@ -28,7 +28,8 @@ fn read(at: &CollectionAt) -> Result<Vec<String>> {
 }
 
 fn put(db: &Database, name: &str, n: usize) {
-    // Another shape each time: a reader needs those of its collection at its snapshot.
+    // Each document has another shape: a reader needs the shapes that its collection had at the
+    // snapshot.
     let fields: String = (0..n % 7).map(|at| format!(r#","f{n}_{at}":"text {at}""#)).collect();
     db.collection(name).put(1, format!(r#"{{"_id":1,"n":{n}{fields}}}"#).as_str()).unwrap();
 }
@@ -42,7 +43,7 @@ fn contents(db: &Database, name: &str, snapshot: &Snapshot) -> Option<Vec<String
     exists.then_some(all)
 }
 
-/// The content under each name.
+/// The documents of the collection under each name; `None` if no collection has the name.
 type Seen = BTreeMap<&'static str, Option<Vec<String>>>;
 
 #[test]
@@ -88,7 +89,7 @@ fn dropped_renamed_and_created_again() {
     assert_eq!(db.collection("dog").at(&moments[1].0).get(1).unwrap(), None);
 }
 
-/// A cursor reads the same at a snapshot during and after concurrent changes of names.
+/// Reads at a snapshot return the same documents during and after concurrent changes of names.
 #[test]
 fn names_change_while_snapshots_are_read() {
     let db = database(2, true);
@@ -104,7 +105,7 @@ fn names_change_while_snapshots_are_read() {
                         let first = look();
                         std::thread::yield_now();
                         assert_eq!(look(), first);
-                        // Generation n has exactly one name, or is being created.
+                        // At most one of the names belongs to a collection with documents.
                         let found: Vec<_> = first.iter().flatten().flatten().collect();
                         assert!(found.len() <= 1, "{found:?}");
                         seen += found.len();

@@ -26,7 +26,7 @@ fn a_sort_leaves_the_disk_its_reserve() {
     db.flush().unwrap();
     let sorted = || c.find("{}").sort(r#"{"n": 1}"#).run()?.collect::<Result<Vec<_>, _>>();
     assert_eq!(sorted().unwrap().len(), 8000);
-    // Space for the sort's files, but not for both them and the reserve.
+    // The disk has space for the sort's files, but not for the files and the reserve together.
     fs.set_capacity(fs.used_bytes() + (17 << 20));
     let error = sorted().unwrap_err();
     assert!(matches!(error, Error::NotEnoughSpace { purpose: "the sort", .. }), "{error}");

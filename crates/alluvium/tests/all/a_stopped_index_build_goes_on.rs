@@ -33,7 +33,7 @@ fn the_same_command_goes_on() {
     assert!(build.is_new());
     let error = build.run().unwrap_err();
     assert!(matches!(error, Error::Stopped) && error.kind() == ErrorKind::Stopped);
-    // It is declared and maintained by writes, but not used by queries.
+    // The index is declared and maintained by writes, but not used by queries.
     assert!(!pets.indexes().unwrap()[1].ready);
     pets.put(1, r#"{"a": 77}"#).unwrap();
     assert!(pets.index_entries(&db.snapshot(), "a_1", false).is_err());
@@ -68,7 +68,8 @@ fn opening_goes_on() {
     assert_eq!(pets.index_entries(&db.snapshot(), "a_1", false).unwrap().len(), DOCUMENTS as usize);
 }
 
-/// Builds an index until `documents` documents were processed, or to its end; returns their number.
+/// Builds an index, and stops the build once `documents` documents were processed. Returns the
+/// number of processed documents.
 fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u64 {
     let stop = Arc::new(AtomicBool::new(false));
     let build = db.collection("pets").create_index(keys).options(options).stop_when(stop.clone()).start().unwrap();
@@ -89,7 +90,7 @@ fn build_some(db: &Database, (keys, options): (&str, &str), documents: u64) -> u
 #[test]
 fn it_goes_on_within_a_partition() {
     goes_on_within_a_partition((r#"{"a": 1}"#, "{}"), DOCUMENTS as usize);
-    // Few documents have entries, or none.
+    // Indexes in which no document, or few documents, have entries.
     goes_on_within_a_partition((r#"{"b": 1}"#, r#"{"sparse": true}"#), 0);
     goes_on_within_a_partition((r#"{"a": 1}"#, r#"{"partialFilterExpression": {"a": {"$gt": 50}}}"#), 30);
 }
@@ -109,14 +110,14 @@ fn goes_on_within_a_partition(index: (&str, &str), entries: usize) {
     db.close().unwrap();
     let db = open();
     let pets = db.collection("pets");
-    // Written while the build is stopped: writes maintain the part before its position, and the
-    // build reads the part after it.
+    // Write while the build is stopped: writes maintain the index up to the position of the build,
+    // and the build reads the documents after this position.
     for id in (0..DOCUMENTS).step_by(100) {
         pets.put(id, Map::from([("a", Value::from(77))])).unwrap();
     }
     db.finish_indexes().unwrap();
     let second = pets.create_index(index.0).options(index.1).start().unwrap().progress().documents();
-    // At most one run is collected again.
+    // The second build processes at most the entries of one sorted run again.
     let all = DOCUMENTS as u64;
     assert!(first >= 500 && first + second >= all && first + second < all + 200, "{first}, {second} of {all}");
     let name = &pets.indexes().unwrap()[1].name;
@@ -173,7 +174,7 @@ fn a_full_disk_stops_a_build_until_there_is_space() {
 fn a_build_goes_on_under_another_name() {
     let env = alluvium_env::Env::in_memory(1);
     let db = filled(&env);
-    // A rename before a build continues, and another during it.
+    // The collection is renamed before the build continues, and again during the build.
     let stop = Arc::new(AtomicBool::new(true));
     let build = db.collection("pets").create_index(r#"{"a": 1}"#).start().unwrap();
     db.rename_collection("pets", "animals").unwrap();
@@ -189,13 +190,13 @@ fn a_build_goes_on_under_another_name() {
             std::thread::yield_now();
         }
         db.rename_collection("animals", "zoo").unwrap();
-        // Another collection has the old name now.
+        // Another collection now has the old name.
         db.create_collection("animals").run().unwrap();
         assert_eq!(built.join().unwrap().unwrap(), "a_-1");
     });
     let zoo = db.collection("zoo");
     assert_eq!(zoo.index_entries(&db.snapshot(), "a_-1", false).unwrap().len(), DOCUMENTS as usize);
-    // A unique index that is impossible is dropped, whatever the name of the collection.
+    // A unique index over documents with equal keys is dropped, even if the collection was renamed.
     let build = zoo.create_index(r#"{"a": 1, "b": 1}"#).unique(true).start().unwrap();
     db.rename_collection("zoo", "pets").unwrap();
     assert_eq!(build.stop_when(stop.clone()).run().unwrap_err().kind(), ErrorKind::Stopped);
@@ -221,7 +222,7 @@ fn a_build_leaves_the_disk_its_reserve() {
     }
     db.compact().run().unwrap();
     let build = pets.create_index(r#"{"a": 1}"#).start().unwrap();
-    // Space for a part of the index, and the reserve.
+    // The disk has space for the reserve and a part of the index.
     disk.set_capacity(disk.used_bytes() + RESERVE + (200 << 10));
     let error = build.run().unwrap_err();
     assert!(error.kind() == ErrorKind::NoSpace && error.to_string().contains("are kept"), "{error}");

@@ -1,5 +1,5 @@
-//! Values of a type are found, sorted, counted, changed, returned and written in batches like
-//! documents. A document that does not fit the type is reported.
+//! Values of a user's type are found, sorted, counted, changed, returned and written in batches
+//! like documents. A document that does not fit the type is reported.
 
 use alluvium::{Collection, Database, Document, ErrorKind, Result, ReturnDocument, Value, WriteModel};
 use serde::{Deserialize, Serialize};

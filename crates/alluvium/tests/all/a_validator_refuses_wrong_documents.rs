@@ -1,5 +1,5 @@
-//! A validator decides over every way in which documents are written: one by one, in batches and loads, by updates that
-//! would be deltas, by pipelines. It survives reopening, renaming, dumps and repair.
+//! A validator checks every kind of write: single documents, batches, loads, updates that would otherwise be deltas,
+//! and pipelines. It survives reopening, renaming, dumps and repair.
 
 use alluvium::load::{Format, Input, OnBad};
 use alluvium::{Collection, Database, Error, ValidationAction, ValidationLevel};
@@ -51,7 +51,7 @@ fn every_write_is_checked() {
         refused(c.update_one(r#"{"_id":1}"#, r#"[{"$set":{"n":{"$subtract":["$n",5]}}}]"#).run());
         refused(c.update_one(r#"{"_id":77}"#, r#"{"$set":{"m":-1}}"#).upsert(true).run());
         refused(c.find_one_and_update(r#"{"_id":1}"#, r#"{"$inc":{"n":-7}}"#).run());
-        // Without a validator these are deltas, one of them without reading.
+        // Without a validator, these updates would be written as deltas, and the second would not read the document.
         refused(c.update_one(r#"{"_id":2}"#, r#"{"$set":{"n":-1}}"#).run());
         refused(c.update_blind(2, r#"{"$inc":{"n":-100}}"#));
         let mut batch = db.write_batch();
@@ -86,7 +86,7 @@ fn loads_and_pipelines_are_checked() {
     let load = || c.load(Input::stream("text", text.as_bytes())).format(Format::JsonLines);
     let error = load().run().unwrap_err();
     assert!(error.to_string().contains("line 2") && error.to_string().contains("validator"), "{error}");
-    // What came before stays.
+    // The document before the bad line was loaded.
     assert_eq!(c.delete_many("{}").run().unwrap().deleted_count, 1);
     let report = load().on_bad(OnBad::Skip).run().unwrap();
     assert_eq!((report.documents, report.rejected), (2, 1));
@@ -96,7 +96,7 @@ fn loads_and_pipelines_are_checked() {
     for stage in [r#"{"$out":"c"}"#, r#"{"$merge":"c"}"#] {
         refused(run(&format!("[{stage}]")));
     }
-    // A merge writes the other document.
+    // The `$merge` wrote the document that matches the rules.
     assert_eq!(c.count().unwrap(), 3);
     run(r#"[{"$match":{"n":2}},{"$out":"c"}]"#).unwrap();
     assert_eq!(c.count().unwrap(), 1);
@@ -122,14 +122,14 @@ fn levels_and_actions() {
     assert_eq!(c.validator().unwrap().unwrap().level(), ValidationLevel::Off);
 }
 
-/// A check may take long: then the limits of the write end it, and the document is not called wrong.
+/// If a check takes long, the limits of the write end it. The error does not say that the document breaks the rules.
 #[test]
 fn checks_end_with_their_write() {
     let (_db, c) = validated(&Env::in_memory(1));
     c.insert_one(r#"{"_id":1,"n":1}"#).unwrap();
     let stopped = || c.clone().with_limits(Arc::new(AtomicBool::new(true)), Duration::ZERO);
     let code = |result: Result<(), Error>| result.err().and_then(|error| error.code()).map(|(code, _)| code);
-    // Soon checked: nothing asks.
+    // A short check ends before it looks at the flag.
     stopped().insert_one(r#"{"_id":2,"n":1}"#).unwrap();
     let many = format!(r#"{{"_id":3,"n":1,"all":[{}0]}}"#, "0,".repeat(100_000));
     c.set_validator(r#"{"$jsonSchema":{"properties":{"all":{"items":{"bsonType":"int"}}}}}"#).run().unwrap();

@@ -1,5 +1,5 @@
-//! Values of other types than a program expects: dates of other crates are dates, a date that is compared with texts is
-//! reported, and so is a document that does not fit.
+//! Values of unexpected types: dates of other crates are stored as dates, and the log or an error reports a date that
+//! is compared with texts, and a document that does not fit its type.
 
 use alluvium::{Database, Error, ErrorKind, Value, doc};
 use chrono::{DateTime, Utc};
@@ -14,7 +14,8 @@ struct Event {
     seen: jiff::Timestamp,
 }
 
-/// A struct is stored with dates, so filters with dates find it; its UUID is an `_id` that `get` takes.
+/// The dates of a struct are stored as dates, so filters with dates find them. Its UUID is an `_id`, which `get`
+/// accepts.
 #[test]
 fn structs_are_found_by_the_values_they_have() {
     let db = Database::in_memory().unwrap();
@@ -44,7 +45,7 @@ fn a_document_that_does_not_fit_is_named_with_the_type() {
     assert!(message.contains("Event: ") && !message.contains("cannot be stored"), "{message}");
 }
 
-/// Of a `String`, a reference is enough.
+/// An `_id` can be given as a reference to a `String` or a `Value`.
 #[test]
 fn an_id_may_be_a_reference() {
     let db = Database::in_memory().unwrap();
@@ -68,7 +69,7 @@ fn a_second_opening_in_one_process_is_named_as_such() {
     Database::open(dir.path().join("db")).unwrap();
 }
 
-/// Keeps the messages about queries of this thread's collections.
+/// A logger that keeps the messages about queries.
 struct Kept;
 
 static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -1,4 +1,5 @@
-//! A record of a write is in the batch of the write: after a power cut at any step, both are there or neither.
+//! The record of a write is in the batch of the write: after a power cut at any step, either both exist or neither
+//! does.
 
 use alluvium::{Collection, Database, Document, Durability, Map, Result, Value, WriteRecord, Written, doc};
 use alluvium_env::fault::{FaultFs, Op};
@@ -66,7 +67,7 @@ fn records(db: &Database, kind: &str) -> Vec<Document> {
     found.flatten().collect()
 }
 
-/// Checks that each effect is there if its record is, and returns the count of records.
+/// Checks that every recorded write, and no other, took effect. Returns the number of records.
 fn check(db: &Database, what: &str) -> usize {
     let pets = db.collection("pets");
     let n = |id: &str| pets.get_fields(id, &["n"]).unwrap().unwrap().get("n").unwrap().as_i64().unwrap();

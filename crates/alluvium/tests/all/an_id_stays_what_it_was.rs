@@ -2,7 +2,7 @@
 
 use alluvium::{Database, Error, Map, ReturnDocument, Value};
 
-/// An `_id`, one that equals it, and one that does not.
+/// An `_id`, an equal `_id` of another type, and a different `_id`.
 fn ids() -> [(Value, Value, Value); 4] {
     let map = |n: f64| Value::Map(Map::from([("k", Value::from(n))]));
     [
@@ -19,7 +19,7 @@ fn no_change_gives_a_document_another_id() {
         let db = Database::builder().env(alluvium_env::Env::in_memory(1)).memory(8 << 20).open("db").unwrap();
         let c = db.collection("c");
         index.map(|keys| c.create_index(keys).run().unwrap());
-        // Repeated until documents of this form get a shape.
+        // Write enough documents of this form that they get a shape.
         for (id, ..) in ids().into_iter().cycle().take(16) {
             c.put(id, r#"{"n": 1}"#).unwrap();
         }

@@ -63,7 +63,7 @@ fn every_write_names_document_and_index() {
 #[test]
 fn whatever_the_reason_is() {
     let (_db, t) = open();
-    // 8208 bytes of each key.
+    // Each key has 8208 bytes.
     let numbers: Vec<String> = (0..4100).map(|n| n.to_string()).collect();
     let many = format!(r#"{{"long": "{}", "many": [{}]}}"#, "x".repeat(9000), numbers.join(","));
     for (document, said, code) in [

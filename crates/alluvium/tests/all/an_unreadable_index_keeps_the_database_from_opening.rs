@@ -1,5 +1,6 @@
-//! If this build cannot read the description of an index, the database does not open: writes could
-//! not maintain the index, and a build that can read it would miss their entries.
+//! If this build of the library cannot read the description of an index, the database does not
+//! open. Otherwise writes would not maintain the index, and a build that can read the description
+//! would miss entries.
 
 use alluvium::{Database, ErrorKind};
 use std::path::Path;
@@ -16,7 +17,7 @@ fn an_unreadable_index_keeps_the_database_from_opening() {
     pets.put(1, r#"{"k":1}"#).unwrap();
     pets.create_index(r#"{"k":1}"#).run().unwrap();
     let (tree, mut description) = db.store().trees().into_iter().find(|(_, text)| text.first() == Some(&4)).unwrap();
-    // As if a later build had an option that is unknown to this one.
+    // The description now has an unknown option, as if a later build had written it.
     let name = description.windows(4).rposition(|bytes| bytes == b"name".as_slice()).unwrap();
     description[name] = b'N';
     db.store().describe_trees(&[(tree, &description)]).unwrap();

@@ -1,5 +1,5 @@
-//! With any indexes, any choice among them, and any earlier blind writes, a query returns the documents that the filter
-//! matches, in order, each once.
+//! With any indexes, any hint, and any earlier blind writes, a query returns each document that matches the filter
+//! once, in order.
 
 use crate::queries::{INDEXES, Step, check, filter, run, sort, step};
 use alluvium::{Database, Hint};
@@ -35,7 +35,8 @@ proptest! {
         let hints: Vec<Option<Hint>> = hints.chain([None, Some(Hint::from(r#"{"$natural": -1}"#))]).collect();
         for (filter, sort) in &queries {
             for hint in &hints {
-                // A backward scan of all documents is not the order of a hint of `_id`.
+                // The hints include a backward scan of all documents, whose order differs from a hint of the index on
+                // `_id`.
                 check(&db, &c, filter, sort, hint.clone(), remember);
             }
         }
@@ -53,7 +54,7 @@ fn a_cursor_sees_one_moment_while_others_write() {
         c.find(r#"{"n": {"$gte": 5}}"#).sort(r#"{"n": 1, "_id": 1}"#).hint("n_1").batch_size(10).run().unwrap();
     let mut found = cursor.next_batch().unwrap();
     assert_eq!(found.len(), 10);
-    // All documents change, and with them their entries.
+    // All documents change, and so do their index entries.
     c.update_many("{}", r#"{"$set": {"n": 0}}"#).run().unwrap();
     c.delete_many(r#"{"_id": {"$lt": 50}}"#).run().unwrap();
     c.drop_indexes().unwrap();

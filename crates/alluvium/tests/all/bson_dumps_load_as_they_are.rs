@@ -1,5 +1,5 @@
-//! BSON documents keep the order of their fields and all types; bad ones are reported with number
-//! and byte.
+//! BSON documents keep the order of their fields and all types. A bad document is reported with its
+//! number and its first byte.
 
 use alluvium::load::{Format, Input, Load, OnBad, OnDuplicate};
 use alluvium::{Collection, Database, Map, Value};

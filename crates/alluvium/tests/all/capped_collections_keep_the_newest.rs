@@ -1,7 +1,8 @@
-//! Capped collections keep the newest documents within their limits, in the order of insertion: in a model of random
-//! operations and restarts, at every power cut and failure, under many writers, and through dumps and repairs.
+//! Capped collections keep the newest documents within their limits, in the order of insertion. The tests compare
+//! random operations and restarts with a model, and check the order after every power cut and failure, under many
+//! writers, and after dumps and repairs.
 
-// Threads of the test are its own.
+// The threads of these tests belong to the tests themselves.
 
 use alluvium::{CappedLimits, Collection, Database, Durability, Map, Result, Value, doc};
 use alluvium_env::fault::{Fault, FaultFs, Op};
@@ -57,7 +58,7 @@ fn verify(db: &Database) {
 /// A model of a capped collection: a list of its documents.
 struct Model {
     limits: CappedLimits,
-    /// `_id` and size, the oldest first.
+    /// The `_id` and the size of each document, the oldest document first.
     documents: Vec<(i64, u64)>,
 }
 
@@ -121,7 +122,7 @@ fn any_operations_keep_what_fits() {
             match (random.below(12), some) {
                 (0..=4, _) | (_, None) => {
                     let count = 1 + random.below(6) as usize;
-                    // Not ascending, so that the order is that of insertion and no other.
+                    // The `_id`s do not ascend, so that the order of insertion differs from the order of `_id`s.
                     let new: Vec<i64> = (0..count as i64).map(|n| (next + n) * 7919 % 100_003).collect();
                     next += count as i64;
                     let new: Vec<(Map, u64)> =
@@ -154,7 +155,7 @@ fn any_operations_keep_what_fits() {
                     log.update_one(doc! {"_id": id}, doc! {"$set": {"text": (text.as_str())}}).run().unwrap();
                 }
                 (9, Some(at)) => {
-                    // In one batch: deleted and inserted again, it is the newest.
+                    // A document that one batch deletes and inserts again becomes the newest.
                     let id = model.documents.remove(at).0;
                     let (map, size) = document(id, random.below(50) as usize);
                     let mut batch = db.write_batch();
@@ -197,7 +198,7 @@ fn write(log: &Collection, mut acknowledged: impl FnMut(i64)) -> Result<()> {
     Ok(())
 }
 
-/// The states after each write, the first one empty.
+/// The expected `_id`s before the first write and after each write.
 fn states() -> Vec<Vec<i64>> {
     let mut states = vec![Vec::new()];
     let mut kept = Vec::new();
@@ -293,7 +294,7 @@ fn a_conversion_that_is_cut_is_finished_later() {
         let db = open(&env_of(mem).2);
         let log = db.collection("log");
         let is_capped = log.capped().unwrap().is_some();
-        // Some of the oldest may have been deleted already.
+        // Some of the oldest documents may have been deleted already.
         let found = ids(&log);
         assert!(!is_capped || all.ends_with(&found), "operation {number}: {found:?}");
         log.insert_one(doc! {"_id": 99}).unwrap();
@@ -366,7 +367,7 @@ fn a_tail_ends_when_its_place_is_lost() {
     assert!(tail.wait(Duration::ZERO));
     assert_eq!(tail.next_document().unwrap().unwrap().id().as_i64(), Some(3));
     log.insert_many([doc! {"_id": 5}, doc! {"_id": 6}, doc! {"_id": 7}]).unwrap();
-    // Of one batch all documents are of one snapshot.
+    // The cursor reads all documents of one batch at one snapshot, so it still returns document 4.
     assert_eq!(tail.next_document().unwrap().unwrap().id().as_i64(), Some(4));
     assert!(tail.next_document().unwrap().is_none());
     assert_eq!(tail.next_document().unwrap_err().code(), Some((136, "CappedPositionLost")));
@@ -392,7 +393,7 @@ fn a_lowered_limit_deletes_many_documents() {
     log.insert_one(doc! {"_id": 0}).unwrap();
     assert_eq!(ids(&log), [1, 0]);
     verify(&db);
-    // One batch that is larger than the collection.
+    // One batch that is larger than the limits of the collection.
     log.insert_many((1..3000).map(|n| doc! {"_id": (n * 7 % 3001 + 10)}).collect::<Vec<_>>()).unwrap();
     assert_eq!(ids(&log), [2998 * 7 % 3001 + 10, 2999 * 7 % 3001 + 10]);
     verify(&db);
@@ -430,7 +431,7 @@ fn dumps_and_repairs_keep_the_order() {
     assert!(report.is_whole(), "{report:?}");
     let db = Database::builder().env(env.clone()).open("saved").unwrap();
     let log = db.collection("log");
-    // Before the first write, too.
+    // The repaired database has the order even before its first write.
     assert_eq!(ids(&log), expected);
     let mut tail = log.find(Map::new()).tail().unwrap();
     let tailed = std::iter::from_fn(|| tail.next_document().unwrap()).map(|document| document.id().as_i64().unwrap());
@@ -451,7 +452,8 @@ fn sorted_files(mem: &MemFs) -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).collect()
 }
 
-/// Documents keep their order with any part of it lost, or the report counts those that may not.
+/// After the loss of any part of the order, the documents keep their order, or the report counts the documents that may
+/// have lost their place.
 #[test]
 fn a_repair_says_what_of_the_order_is_lost() {
     let (mem, _, env) = env_of(MemFs::new());
@@ -463,7 +465,7 @@ fn a_repair_says_what_of_the_order_is_lost() {
     for id in &inserted {
         log.insert_one(doc! {"_id": (*id), "text": "text".repeat(4)}).unwrap();
     }
-    // A later write moves no document.
+    // A later update moves no document.
     for id in inserted.iter().step_by(3) {
         log.update_one(doc! {"_id": (*id)}, doc! {"$set": {"changed": true}}).run().unwrap();
     }
@@ -473,7 +475,8 @@ fn a_repair_says_what_of_the_order_is_lost() {
     let (mut lost, mut kept) = (0, 0);
     for path in sorted_files(&mem) {
         let len = mem.open(&path, OpenMode::Read).unwrap().len().unwrap();
-        // A block, and several: then numbers and positions of the same documents.
+        // Damage one block, and then several blocks, so that both the numbers and the positions of some documents are
+        // lost.
         let every =
             |width: u64, step: u64| (0..len).step_by(usize::try_from(step + 1).unwrap()).map(move |at| (at, width));
         for (at, width) in every(1, len / 40).chain(every(len / 3, len / 20)) {

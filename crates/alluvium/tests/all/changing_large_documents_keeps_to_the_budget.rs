@@ -12,7 +12,7 @@ fn text(bytes: usize) -> Value {
     Value::from("x".repeat(bytes))
 }
 
-/// Sets the text; returns the number of calls of the function.
+/// Sets the text, and returns how often the function was called.
 fn set_text(c: &Collection, id: i32, bytes: usize) -> alluvium::Result<u32> {
     let calls = AtomicU32::new(0);
     c.modify(id, |draft| {
@@ -66,7 +66,7 @@ fn changes_that_start_over_lose_nothing() {
                         let map = draft.map()?;
                         let Some(Value::Int32(n)) = map.get("n").cloned() else { panic!("{map:?}") };
                         map.insert("n", n + 1);
-                        // Sometimes much larger than before.
+                        // The text is sometimes much larger than before.
                         map.insert("text", text(300 << (round / 4)));
                         Ok(true)
                     });

@@ -1,5 +1,5 @@
-//! A collation determines the equality and order of strings in every operation. With any indexes, of the same
-//! collation, another one or none, the results are those of a scan.
+//! A collation determines the equality and order of strings in every operation. With any indexes, whether they have the
+//! same collation, another collation or none, the results are the same as those of a scan.
 
 use alluvium::{Collection, Database, Document, Hint, Map, Value, json};
 use alluvium_query::collation::Collation;
@@ -69,7 +69,7 @@ fn filters_and_sorts_follow_the_collation() {
         (numeric, r#"{"a": {"$gt": "x9"}}"#, "1 2 3 7"),
         (en3, r#"{"a": {"$lt": "x9", "$gt": "x"}}"#, "7 12"),
         (shifted, r#"{"a": "x9"}"#, "10 12"),
-        // Patterns do not follow it.
+        // Patterns ignore the collation.
         (en1, r#"{"a": {"$regex": "^zoe"}}"#, "2"),
         (en1, r#"{"a": {"$not": {"$eq": "zoe"}, "$type": "string"}}"#, "4 5 6 7 10 12"),
         (en1, r#"{"$or": [{"a": "ZOE"}, {"a": "ol"}]}"#, "1 2 3 6 7"),
@@ -114,7 +114,7 @@ fn ids_follow_the_collation_of_a_query() {
         let by_index = c.find(r#"{"k": 1}"#).hint(index).sort(r#"{"_id": 1}"#).collation(sorted);
         assert_eq!(ids(by_index.run().unwrap()), r#"1 "A" "b" "B" "c""#);
     }
-    // A write by such a filter is no write by `_id`.
+    // A filter on `_id` with a collation may match several documents.
     let updated = c.update_many(r#"{"_id": "B"}"#, r#"{"$set": {"x": 1}}"#).collation(en).run().unwrap();
     assert_eq!((updated.matched_count, updated.modified_count), (2, 2));
     assert_eq!(c.delete_many(r#"{"_id": "B"}"#).collation(en).run().unwrap().deleted_count, 2);
@@ -130,7 +130,7 @@ fn distinct_values_and_groups_follow_the_collation() {
         values.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let found = distinct("{}");
-    // 7, ärger, arg, öl (one of two), x10, x9, x-9, zoe (one of three), a map.
+    // The distinct values are 7, ärger, arg, öl (one of two), x10, x9, x-9, zoe (one of three), and a map.
     assert_eq!(found.len(), 9, "{found:?}");
     for index in ["{}", en] {
         let mut create = c.create_index(r#"{"a": 1}"#).name("i");
@@ -186,7 +186,7 @@ fn updates_follow_the_collation() {
     assert_eq!(positional.collation(en).run().unwrap().modified_count, 1);
     let expected = r#"{"_id":1,"name":"Rex","tags":["Big"],"top":"N","low":"A","grades":[{"k":"A","n":5},{"k":"b","n":6}],"same":true}"#;
     assert_eq!(c.get(1).unwrap().unwrap().to_string(), expected);
-    // The documents are the same after each of these operations on the files.
+    // Projections, upserts and writes that return the document use the collation, too.
     let projected =
         c.find(r#"{"grades.k": "B"}"#).projection(r#"{"grades": {"$elemMatch": {"k": "B"}}}"#).collation(en);
     assert_eq!(projected.first().unwrap().unwrap().to_string(), r#"{"_id":1,"grades":[{"k":"b","n":6}]}"#);
@@ -210,7 +210,7 @@ fn unique_indexes_compare_by_their_collation() {
     c.insert_one(r#"{"_id": 2, "a": "réx"}"#).unwrap();
     c.insert_one(r#"{"_id": 3, "a": ["x", "y"]}"#).unwrap();
     assert!(c.insert_one(r#"{"_id": 4, "a": ["Y"]}"#).is_err());
-    // Of two documents that exist already.
+    // The build of a unique index refuses two existing documents with equal keys.
     let d = db.collection("d");
     d.insert_many([r#"{"a": "x"}"#, r#"{"a": "X"}"#]).unwrap();
     d.create_index(r#"{"a": 1}"#).unique(true).run().unwrap();
@@ -241,22 +241,22 @@ fn an_index_serves_queries_of_its_collation() {
     assert_eq!(explain(r#"{"a": "W500"}"#, Some(en), "{}"), indexed);
     assert_eq!(explain(r#"{"a": {"$gte": "W5", "$lt": "w501"}}"#, Some(en), r#"{"a": 1}"#), indexed);
     assert_eq!(explain("{}", Some(en), r#"{"a": -1}"#), indexed);
-    // Another collation, or none: strings are not found by it, and it gives no order.
+    // For a query with another collation, or none, the index finds no strings, and its order is not used.
     for other in [None, Some(r#"{"locale": "en", "strength": 2}"#), Some(r#"{"locale": "sv", "strength": 1}"#)] {
         assert!(!explain(r#"{"a": "w500"}"#, other, "{}").0, "{other:?}");
         assert!(!explain("{}", other, r#"{"a": -1}"#).0, "{other:?}");
-        // Numbers are.
+        // The index still finds numbers.
         assert_eq!(explain(r#"{"a": 7}"#, other, "{}"), indexed, "{other:?}");
         assert_eq!(explain(r#"{"a": {"$lt": 9}}"#, other, r#"{"a": 1}"#), indexed, "{other:?}");
         assert!(explain(r#"{"a": null}"#, other, "{}").0, "{other:?}");
     }
     let shown = c.find(r#"{"a": "W500"}"#).collation(en).explain().unwrap().to_string();
     assert!(shown.contains("index i forward: a in [\"CollationKey(0x"), "{shown}");
-    // It never gives values.
+    // An index with a collation never gives values.
     let values = c.find(r#"{"a": "W500"}"#).projection(r#"{"a": 1, "_id": 0}"#).collation(en);
     assert_eq!(values.clone().first().unwrap().unwrap().to_string(), r#"{"a":"w500"}"#);
     assert_eq!(values.explain().unwrap().documents_examined, 1);
-    // Counts need none.
+    // Counts need no values.
     let counted = c.find(r#"{"a": {"$gte": "W5", "$lt": "W6"}}"#).collation(en).explain_count().unwrap();
     assert_eq!((counted.returned, counted.documents_examined), (100, 0));
     let error = c.create_index(r#"{"a": 1}"#).collation(r#"{"locale": "xx"}"#).run().unwrap_err();
@@ -373,7 +373,7 @@ fn filter() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The documents that a scan finds; for a condition on a word they are also checked directly.
+/// Compares the documents that a query finds for conditions on a word with a direct evaluation of the condition.
 fn check_by_hand(c: &Collection, word: &str, options: &str) {
     let collation = Collation::parse(&map(options)).unwrap();
     let compare = |text: &str| match &collation {
@@ -417,7 +417,7 @@ proptest! {
         for (keys_at, collation) in &indexes {
             let name = format!("i{keys_at}_{collation}");
             let create = c.create_index(keys[*keys_at]).name(&name).collation(COLLATIONS[*collation]);
-            // An array in a hashed part would refuse documents.
+            // A hashed index would refuse documents with arrays.
             if *keys_at != 2 && names.insert(name.clone()) {
                 create.run().unwrap();
             }

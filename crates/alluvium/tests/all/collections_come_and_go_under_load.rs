@@ -32,7 +32,7 @@ fn nothing_but_missing_collections_is_ever_reported() {
                     let text = format!(r#"{{"n": {n}, "f{}": [1, 2]}}"#, n % 7);
                     db.collection(["a", "b"][n as usize % 2]).put(id, text.as_str()).unwrap();
                     if n.is_multiple_of(5) {
-                        // Two documents that exist together or not at all.
+                        // Two documents of one batch: either both exist or neither does.
                         let mut batch = db.write_batch();
                         batch.put(&db.collection("pairs"), id, text.as_str()).unwrap();
                         batch.put(&db.collection("pairs"), id + (1 << 60), text.as_str()).unwrap();

@@ -1,4 +1,4 @@
-//! `$$NOW` is one moment for all documents of a query; `$rand` differs from document to document and from query to
+//! `$$NOW` is the same time for all documents of a query; `$rand` differs from document to document and from query to
 //! query.
 
 use alluvium::{Database, Value};

@@ -1,5 +1,5 @@
-//! Documents are read as they were written: by `_id`, in order, changed, deleted, at a snapshot,
-//! after reopening.
+//! Documents are read as they were written: by `_id` and in order, after changes and deletes, at a
+//! snapshot, and after reopening.
 
 use alluvium::{Database, Error, ErrorKind, Value};
 use alluvium_env::Env;

@@ -8,12 +8,12 @@ use std::io::{self, Cursor, Read};
 const DOCUMENTS: usize = 12_000;
 
 fn database(seed: u64) -> Database {
-    // The smallest budget, for many small slices.
+    // The smallest budget makes the load write many small slices.
     let env = alluvium_env::Env::in_memory(seed);
     Database::builder().env(env).memory(8 << 20).open("db").unwrap()
 }
 
-/// A document that rows can represent, too.
+/// A document that rows of CSV can represent, too.
 fn document(n: usize) -> Map {
     let mut inner = Map::new();
     inner.push("text", format!("some \"text\", with {n}\nlines, é and [{{"));
@@ -150,14 +150,14 @@ fn every_format_goes_on_where_it_was_cut_short() {
     }
 }
 
-/// Damages the text of the input; returns the position as errors report it.
+/// Damages the input, and returns the position as errors report it.
 fn spoil(format: &Format, bytes: &mut [u8]) -> String {
     let find = |bytes: &[u8], what: &str| {
         let found = bytes.windows(what.len()).position(|window| window == what.as_bytes());
         found.unwrap_or_else(|| panic!("no {what:?} in the input"))
     };
     if *format == Format::Bson {
-        // The number of a document, whose type becomes an invalid one.
+        // Make the type of a value in this document invalid.
         let at = find(bytes, "id 03000") + "id 03000\0".len();
         bytes[at] = 0x55;
         return "input document 3001 (from byte".to_owned();
@@ -173,7 +173,7 @@ fn spoil(format: &Format, bytes: &mut [u8]) -> String {
         column -= 1;
     }
     if matches!(format, Format::Csv(_)) {
-        // One more delimiter: a field too many.
+        // An additional delimiter makes one field too many.
         bytes[at - 1] = bytes[at];
         return format!("input line {line} column 1: the row has 6 fields");
     }
@@ -231,7 +231,7 @@ fn an_input_that_ends_too_early_loads_what_is_whole_and_says_so() {
             assert_eq!(db.collection(&name).count().unwrap(), DOCUMENTS as u64 - 1, "{format:?}");
             match result {
                 Err(error) => assert!(found(&error.to_string()), "{format:?}: {error}"),
-                // The last line ends with the file.
+                // If the input ends within its last line, this line is rejected.
                 Ok(report) => assert!(on_bad == OnBad::Skip && report.rejected == 1, "{format:?}"),
             }
         }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// The output of an example.
 fn printed(name: &str) -> String {
-    // Tests are in `deps`, examples in a directory beside it.
+    // Tests are in the directory `deps`, and examples in a directory next to it.
     let mut path: PathBuf = std::env::current_exe().expect("this program");
     path.pop();
     path.pop();

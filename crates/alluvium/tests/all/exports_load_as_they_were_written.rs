@@ -1,4 +1,5 @@
-//! Every format exports documents that load as identical documents, or refuses them by name.
+//! Every format exports documents that load as identical documents, or refuses a document with an
+//! error that names it.
 
 use alluvium::export::{Encoder, Format};
 use alluvium::load::{Csv, FieldType, Format as LoadFormat, Input};

@@ -1,4 +1,5 @@
-//! One large JSON object: a document for each field, with the field's name as its `_id`.
+//! A load of one large JSON object makes a document of each field, with the field's name as the
+//! `_id`.
 
 use alluvium::load::{Format, Input, Load, OnBad, OnDuplicate};
 use alluvium::{Collection, Database};

@@ -1,5 +1,5 @@
-//! A hidden index is not used by queries, is kept up to date by writes, and serves again as soon as it is shown; also
-//! after the database was opened again.
+//! Queries do not use a hidden index, writes keep it up to date, and queries use it again as soon as it is shown. The
+//! same holds after the database was opened again.
 
 use alluvium::{Collection, Database, doc};
 

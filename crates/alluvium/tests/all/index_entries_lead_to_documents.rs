@@ -1,4 +1,4 @@
-//! After every write, even if blind, an index has exactly the entries of the current documents.
+//! After every write, even a blind one, the entries of an index lead exactly to the current documents.
 
 use alluvium::{Collection, Database, Map, Value};
 use alluvium_query::index::Definition;
@@ -122,8 +122,8 @@ fn run(steps: Vec<Step>) {
     let mut pets = db.collection("pets");
     pets.put(100, r#"{"a": 1}"#).unwrap();
     let mut snapshots = Vec::new();
-    // Compared only with the library's own view of the documents, since a model would test
-    // something else.
+    // The entries are compared with the documents that the library itself reads. A separate model
+    // of the documents would test more than the indexes.
     for (at, step) in steps.into_iter().enumerate() {
         if at % 7 == 3 {
             snapshots.push(db.snapshot());

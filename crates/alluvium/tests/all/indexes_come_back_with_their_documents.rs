@@ -1,5 +1,5 @@
-//! Dumps, checkpoints and repairs keep indexes: the restored ones have the same definitions, and an
-//! entry for every key.
+//! Dumps, checkpoints and repairs keep indexes: the restored indexes have the same definitions, and
+//! an entry for every key.
 
 use alluvium::dump;
 use alluvium::load::Metadata;
@@ -42,7 +42,7 @@ fn definitions(collection: &Collection) -> Vec<Map> {
     collection.indexes().unwrap().into_iter().map(|index| index.definition).collect()
 }
 
-/// All proved entries of all indexes.
+/// All entries of all indexes that are proved by sequence numbers.
 fn entries(db: &Database, collection: &Collection) -> Vec<(Vec<u8>, Vec<u8>)> {
     let names = collection.indexes().unwrap().into_iter().map(|index| index.name).filter(|name| name != "_id_");
     names.flat_map(|name| collection.index_entries(&db.snapshot(), &name, false).unwrap()).collect()
@@ -59,7 +59,7 @@ fn same(env: &Env, original: &str, copy: &str) {
     assert!(report.damage.is_empty(), "{:?}", report.damage);
     let full = |index: &alluvium::VerifiedIndex| index.entries > index.stale || index.collection == "main.empty";
     assert!(report.indexes.iter().all(|index| index.ready && full(index)), "{:?}", report.indexes);
-    // The unique index is unique again.
+    // The restored unique index refuses duplicates.
     assert_eq!(copied.put(500, r#"{"chip": 4}"#).unwrap_err().kind(), alluvium::ErrorKind::DuplicateKey);
 }
 
@@ -72,7 +72,7 @@ fn a_dump_carries_indexes() {
     db.collection("empty").create_index(r#"{"a": 1}"#).run().unwrap();
     let report = db.dump("dump").run().unwrap();
     assert_eq!(report.indexes, INDEXES.len() as u64 + 1);
-    // The metadata for mongorestore.
+    // The dump has the definitions in the form that mongorestore reads.
     let metadata = Metadata::read_in(&env, Path::new("dump/main/pets.metadata.json")).unwrap().unwrap();
     assert_eq!(metadata.indexes, definitions(&pets));
     let copy = open(&env, "copy");
@@ -81,7 +81,7 @@ fn a_dump_carries_indexes() {
     let made: Vec<&str> = restored.collections[1].indexes.iter().map(String::as_str).collect();
     assert_eq!(made, ["kind_1_age_-1", "chip_1", "old", "seen_1", "name_hashed"]);
     assert_eq!(copy.collection("empty").indexes().unwrap().len(), 2);
-    // Again, into what is there: nothing is to be made.
+    // A second restore into the same database creates no index.
     let restored = dump.restore(&copy).on_duplicate(alluvium::OnDuplicate::Replace).run().unwrap();
     assert!(restored.collections.iter().all(|collection| collection.indexes.is_empty()));
     drop((pets, db, copy));
@@ -140,7 +140,7 @@ fn kinds_that_are_not_supported_are_passed_over_or_refused() {
     assert!(error.contains("pets.metadata.json") && error.contains("old"), "{error}");
     assert!(copy.collections().is_empty());
     let restored = dump.restore(&copy).run().unwrap();
-    // An index of a kind that is not built is kept.
+    // The definition of an index that is not built, such as a geographic one, is kept.
     assert_eq!(restored.collections[0].indexes, ["place_2dsphere", "a_1", "b_1"]);
     let kept = |db: &Database| {
         let indexes = db.collection("pets").indexes().unwrap();
@@ -159,7 +159,7 @@ fn a_checkpoint_keeps_indexes() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    // Some documents in files, some in the log.
+    // Some documents are in files, and some only in the log.
     db.flush().unwrap();
     pets.put(7, r#"{"kind": 70, "age": 70}"#).unwrap();
     db.checkpoint("checkpoint").run().unwrap();
@@ -177,7 +177,7 @@ fn a_repair_makes_indexes_anew() {
     let env = Env::in_memory(1);
     let db = open(&env, "db");
     let pets = fill(&db);
-    // An index that was dropped, and stale entries.
+    // Create an index and drop it, and make entries stale.
     pets.create_index(r#"{"other": 1}"#).run().unwrap();
     pets.drop_index("other_1").unwrap();
     pets.put(9, r#"{"kind": 90}"#).unwrap();
@@ -259,8 +259,8 @@ fn an_index_whose_definition_is_lost_is_no_collection() {
     }
     let report = repaired(&env);
     assert!(!report.is_whole());
-    // No index entry is taken for a document: each collection has documents, and none is
-    // unreadable.
+    // The repair does not mistake index entries for documents: each repaired collection has
+    // documents, and no document is unreadable.
     assert!(report.collections.iter().all(|c| c.unreadable == 0 && c.documents + c.doubtful > 0), "{report:?}");
     assert_eq!(report.indexes_lost, INDEXES.len() as u64, "{report:?}");
 }

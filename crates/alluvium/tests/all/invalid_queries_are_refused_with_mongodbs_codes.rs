@@ -30,7 +30,7 @@ fn queries() {
     assert_eq!(run(c.find(r#"{"$where": "true"}"#)), 238);
     assert_eq!(run(c.find("{]")), 9);
     assert_eq!(run(c.find("{}").sort(r#"{"n": 2}"#)), 15975);
-    // MongoDB's names of collections have no zero characters, also where a stage only reads them.
+    // As in MongoDB, the name of a collection has no zero characters, even if a stage only reads the collection.
     for stage in [
         r#"{"$lookup": {"from": "a\u0000b", "localField": "n", "foreignField": "n", "as": "x"}}"#,
         r#"{"$unionWith": "a\u0000b"}"#,
@@ -121,7 +121,8 @@ fn a_hint_of_an_index_that_lacks_documents_is_obeyed() {
     let count = |filter: &str, hint: &str| c.find(filter).hint(hint).count().unwrap();
     assert_eq!((count("{}", "sparse"), count("{}", "t_1"), c.find("{}").count().unwrap()), (20, 5, 21));
     assert_eq!((count(r#"{"n": {"$lt": 17}}"#, "t_1"), count(r#"{"n": null}"#, "sparse")), (2, 0));
-    // Without a hint, no document is missed, whichever plan was used for the same form before.
+    // Without a hint, no document is missed, even if a partial index served an earlier query of the
+    // same form.
     for n in [16, 2] {
         let found = c.find(format!(r#"{{"n": {{"$gte": {n}}}, "t": {{"$gte": 0}}}}"#));
         assert_eq!(found.run().unwrap().count(), 20 - n);
@@ -138,7 +139,7 @@ fn a_sort_without_files_ends_where_memory_does_and_with_files_goes_on() {
     let open = || Database::builder().env(env.clone()).options(options.clone()).memory(16 << 20).partitions(2);
     let db = open().open(Path::new("db")).unwrap();
     let c = db.collection("c");
-    // About 6 MB, of which a sort may hold 2.
+    // The documents have about 6 MB; a sort may hold 2 MB.
     for batch in 0..30 {
         let text = "x".repeat(1000);
         let n = |i: i32| (batch * 200 + i).wrapping_mul(7919) % 6000;
@@ -160,7 +161,7 @@ fn a_sort_without_files_ends_where_memory_does_and_with_files_goes_on() {
     assert_eq!(all[..5], few[..]);
     let n = |document: &alluvium::Document| document.to_map().unwrap().get("n").unwrap().as_i64().unwrap();
     assert_eq!(all.iter().map(n).collect::<Vec<_>>(), (0..6000).rev().collect::<Vec<_>>());
-    // A real sort holds 100 MB, though an eighth of the budget is 2.
+    // With default settings a sort holds 100 MB, although an eighth of the budget is 2 MB.
     drop((c, db));
     let db = Database::builder().env(env).memory(16 << 20).partitions(2).open(Path::new("db")).unwrap();
     let c = db.collection("c");
@@ -196,7 +197,7 @@ fn a_limit_of_zero_is_none() {
     assert_eq!(c.scan().limit(3).limit(0).run().unwrap().count(), 20);
 }
 
-/// Patterns with look-around and back references are searched for by backtracking, whose steps are
+/// Patterns with look-around and back references are matched by backtracking, whose steps are
 /// limited.
 #[test]
 fn a_pattern_that_takes_too_many_steps_ends_by_name() {
@@ -210,7 +211,7 @@ fn a_pattern_that_takes_too_many_steps_ends_by_name() {
         ids.sort();
         ids.concat().replace('"', "")
     };
-    // The bounds of the index are those of the prefix alone.
+    // The bounds of the index scan follow from the prefix of the pattern alone.
     let find = |pattern: &str| found(&format!(r#"{{"s": {{"$regex": "{pattern}"}}}}"#));
     assert_eq!(find(r"^ab(?!c)"), "ad");
     assert_eq!(find(r"^(?=ab)(?!abc)"), "ad");
@@ -247,7 +248,7 @@ fn what_takes_too_long_ends_by_name() {
     let error = c.find("{}").max_time(brief).run().unwrap().find_map(Result::err).expect("it takes longer");
     assert_eq!((error.kind(), code(error)), (ErrorKind::TimedOut, 50));
     assert_eq!(c.find("{}").max_time(Duration::from_secs(3600)).count().unwrap(), 20);
-    // Zero is no limit.
+    // Zero means no limit.
     assert_eq!(c.find("{}").max_time(brief).max_time(Duration::ZERO).run().unwrap().flatten().count(), 20);
     let none = c.update_many(r#"{"n": {"$lt": 0}}"#, r#"{"$set": {"n": 0}}"#).max_time(Duration::ZERO).run();
     assert_eq!(none.unwrap().matched_count, 0);
@@ -277,7 +278,7 @@ fn an_explanation_reports_the_execution() {
     assert_eq!((deleted.returned, c.count().unwrap()), (4, 20));
 }
 
-/// The stages of a plan from the top, with the number of documents each returned.
+/// The stages of a plan from the top, with the number of documents that each stage returned.
 fn stages(of: &Map) -> Vec<(String, i64)> {
     let stage = of.get("stage").and_then(|stage| stage.as_str()).unwrap().to_owned();
     let mut found = vec![(stage, of.get("nReturned").and_then(Value::as_i64).unwrap())];
@@ -315,11 +316,11 @@ fn an_explanation_counts_what_each_step_hands_on() {
 fn indexes_that_are_nearly_the_same() {
     let (_db, c) = open(Env::in_memory(1));
     let create = |keys: &str, options: &str| c.create_index(keys).options(options).run().map_err(code);
-    // {"n": 1}, sparse, exists with the name sparse.
+    // A sparse index on {"n": 1} exists under the name "sparse".
     let over_n = r#"{"n": 1}"#;
     for (keys, options, refused) in [
         (over_n, r#"{"sparse": true, "name": "sparse"}"#, None),
-        // The same keys and documents with another name or option.
+        // The same keys, for the same documents, with another name or option.
         (over_n, r#"{"sparse": true}"#, Some(85)),
         (over_n, r#"{"sparse": true, "name": "sparse", "expireAfterSeconds": 5}"#, Some(85)),
         // The same name with other keys.
@@ -376,7 +377,7 @@ fn a_wait_for_an_index_that_cannot_be_built_returns_the_reason() {
     assert_eq!(code(c.drop_index("t_1_u_1").unwrap_err()), 27);
 }
 
-/// The document on which an expression fails is named.
+/// The error of an expression names the document.
 #[test]
 fn errors_of_expressions_name_the_document() {
     let db = Database::in_memory().unwrap();

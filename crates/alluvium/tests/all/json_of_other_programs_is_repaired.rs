@@ -1,5 +1,5 @@
-//! Bad records of JSON and BSON are repaired; values that BSON cannot hold are refused, rounded or kept; the elements of an
-//! array within an object are streamed; a file continues behind its loaded part.
+//! Bad records of JSON and BSON are repaired; values that BSON cannot hold are refused, rounded or kept; the elements
+//! of an array within an object are streamed; a load of a file that has grown continues after the loaded part.
 
 use alluvium::load::{Format, Input, OnBad, Outcome};
 use alluvium::{Collection, Database};
@@ -130,13 +130,13 @@ fn a_file_continues_behind_the_part_that_is_loaded() {
     let error = load().append(true).run().unwrap_err().to_string();
     assert!(error.contains("line 4"), "{error}");
     assert_eq!(log.count().unwrap(), 3);
-    // The bad line is repaired.
+    // The bad line is corrected.
     std::fs::write(&path, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n{\"n\":4}\n").unwrap();
     let before = load().path_before().unwrap().unwrap();
     assert!(before.continues && !before.finished && before.lines == 3 && before.documents == 3, "{before:?}");
     assert_eq!(load().append(true).run().unwrap().outcome, Outcome::Done);
     assert_eq!(log.count().unwrap(), 4);
-    // Other content does not continue.
+    // A file with other content does not continue the load.
     std::fs::write(&path, "{\"n\":9}\n{\"n\":2}\n{\"n\":3}\n{\"n\":4}\n{\"n\":5}\n").unwrap();
     assert!(load().path_before().unwrap().is_some_and(|before| !before.continues));
     assert_eq!(load().append(true).run().unwrap().documents, 5);

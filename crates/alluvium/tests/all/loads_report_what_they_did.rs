@@ -77,7 +77,7 @@ fn duplicates_end_replace_or_skip() {
     let report = load("skip", OnDuplicate::Skip).unwrap();
     assert_eq!((report.documents, report.duplicates), (3, 1));
     assert_eq!(all(&db, "skip")[0], "{\"_id\":1,\"n\":1}", "the earlier line stays");
-    // The same again, with all documents already present.
+    // Load the same input again, when all documents exist.
     assert_eq!(load("skip", OnDuplicate::Skip).unwrap().duplicates, 4);
 }
 

@@ -35,7 +35,7 @@ fn before_it_has_done_anything() {
     assert_eq!(db.verify().stop_when(stop.clone()).run().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(db.compact().stop_when(stop).run().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(files(&db), before);
-    // The request is withdrawn.
+    // The request to stop is withdrawn.
     let stop = Arc::new(AtomicBool::new(false));
     assert_eq!(pets.find("{}").stop_when(stop.clone()).count().unwrap(), 200);
     db.compact().stop_when(stop.clone()).run().unwrap();
@@ -62,7 +62,7 @@ fn in_the_midst_of_it() {
     let (stop, pets) = (Arc::new(AtomicBool::new(false)), db.collection("pets"));
     alluvium_env::thread::scope(|threads| {
         threads.spawn(|| stop.store(true, Ordering::Relaxed));
-        // Repeated until the other thread has run.
+        // Repeat the operations until the other thread has run.
         let is_done = || {
             db.verify().stop_when(stop.clone()).run().is_ok()
                 && pets.find("{}").stop_when(stop.clone()).count().is_ok()

@@ -1,5 +1,5 @@
-//! Values of any length are indexed. Of a long one an entry has the first bytes and a hash; answers
-//! are those of a scan nevertheless.
+//! Values of any length are indexed. The entry of a long value has the first bytes and a hash of
+//! the value. The results of queries are the same as those of a scan.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, Value};
 use alluvium::{backup, dump, repair};
@@ -9,7 +9,7 @@ fn open(env: &Env, path: &str) -> Database {
     Database::builder().env(env.clone()).memory(32 << 20).partitions(2).open(path).unwrap()
 }
 
-/// The longest text whose key is whole, with an end.
+/// The longest text whose key is stored whole, followed by `end`.
 fn text(end: &str) -> String {
     "k".repeat(8192 - 3) + end
 }
@@ -33,7 +33,7 @@ fn intact(db: &Database) {
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
 }
 
-/// Documents 0 to 5, whose values ascend.
+/// Inserts documents 0 to 5, whose values ascend.
 fn fill(c: &Collection) {
     for (id, end) in ["", "\u{1}", "a", "b", "bb", "z"].into_iter().enumerate() {
         c.put(id as i32, map("a", text(end))).unwrap();
@@ -46,7 +46,7 @@ fn queries_are_answered() {
         let env = Env::in_memory(1);
         let db = open(&env, "db");
         let c = db.collection("c");
-        // Some are indexed by the build, others when they are written.
+        // Some documents are indexed by the build, and others when they are written.
         fill(&c);
         let name = c.create_index(keys).run().unwrap();
         c.put(6, map("a", text("b") + &"x".repeat(1 << 20))).unwrap();
@@ -63,7 +63,7 @@ fn queries_are_answered() {
             assert_eq!(found(&c, range("$lte", text(""))), "0,9");
             assert_eq!(found(&c, range("$ne", text("a"))), "0,1,3,4,5,6,8,9");
             assert_eq!(c.find(range("$gt", text("a"))).hint(name.as_str()).count().unwrap(), 6);
-            // A bound that is short is on one side of all long values.
+            // All long values are on the same side of a short bound.
             assert_eq!(c.find(range("$gte", "k")).hint(name.as_str()).count().unwrap(), 9);
             let sorted = |sort: &str| {
                 let all = c.find(range("$gt", "a")).sort(sort).hint(name.as_str()).run().unwrap();
@@ -107,7 +107,7 @@ fn changes_leave_no_entry_behind() {
     db.flush().unwrap();
     db.sweep_indexes().unwrap();
     intact(&db);
-    // Reopened, from the log and from files.
+    // Reopen the database, and read from the log and from files.
     db.close().unwrap();
     let db = open(&env, "db");
     assert_eq!(found(&db.collection("c"), map("a", text("a"))), "2");
@@ -173,7 +173,8 @@ fn copies_have_the_same_entries() {
     }
 }
 
-/// An index keeps its mark of long keys as long as it exists; other indexes are not affected.
+/// An index that got a long key is marked as long as it exists, and gives no order. Other indexes
+/// are not affected.
 #[test]
 fn only_an_index_with_long_keys_loses_its_order() {
     let env = Env::in_memory(1);

@@ -1,5 +1,5 @@
-//! Power cuts and failures at every step of a `$out`: the collection has all its former documents or all of the new
-//! ones, with its indexes, and nothing else is left.
+//! Power cuts and failures at every step of a `$out`: the collection has its indexes, and either all of its former
+//! documents or all of the new ones. Nothing else remains.
 
 use alluvium::{Database, Durability, Map, Result, Timestamp, Value, doc};
 use alluvium_env::fault::{Fault, FaultFs, Op};
@@ -45,7 +45,7 @@ fn write_out(db: &Database) -> Result<()> {
         .try_for_each(|d| d.map(drop))
 }
 
-/// Checks the collection; the number of its documents.
+/// Checks the collection, and returns the number of its documents.
 fn check(db: &Database, what: &str) -> u64 {
     let dogs = db.collection("dogs");
     let found = dogs.count().unwrap();
@@ -79,7 +79,7 @@ fn a_power_cut_at_any_step() {
         let db = open(&env);
         check(&db, &what);
         db.close().unwrap();
-        // Documents and shapes of both, and an index.
+        // Five trees: the documents and shapes of both collections, and an index.
         let store = Store::open(env, "db".as_ref(), Options { background: false, ..Options::default() }).unwrap();
         assert_eq!(store.trees().len(), 5, "{what}");
     }
@@ -178,7 +178,8 @@ fn a_merge_fills_empty_timestamps() {
     }
 }
 
-/// MongoDB 8.0: `$merge` with a pipeline is an update by that pipeline, which ends with ImmutableField.
+/// As in MongoDB 8.0, `$merge` with a pipeline is an update by this pipeline. An update that changes the `_id` ends
+/// with ImmutableField.
 #[test]
 fn a_pipeline_of_a_merge_keeps_the_id() {
     let (.., env) = env_of(MemFs::new());

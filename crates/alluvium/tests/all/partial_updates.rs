@@ -1,4 +1,5 @@
-//! Partial updates: checked, blind, upserted; replaced by version; through memory, files and reopening.
+//! Partial updates: checked updates, blind updates, upserts, and replacements by version, in memory, in files and after
+//! reopening.
 
 use alluvium::{Collection, Database, ErrorKind, Map, ReturnDocument, Value};
 use alluvium_env::Env;
@@ -77,10 +78,10 @@ fn blind_updates_are_folded_wherever_the_document_is() {
     for round in 1..=8 {
         let c = db.collection("c");
         for n in 0..60 {
-            // Half of them add the field, and some documents do not exist.
+            // Half of the updates add the field, and some of the documents do not exist.
             c.update_blind(n, r#"{"$inc":{"n":1}}"#).unwrap();
             c.update_blind(n, format!(r#"{{"$push":{{"list":{round}}},"$set":{{"seen.last":{round}}}}}"#)).unwrap();
-            // This cannot be applied, and has no effect.
+            // This update cannot be applied, and has no effect.
             c.update_blind(n, r#"{"$inc":{"text":1}}"#).unwrap();
         }
         match round % 4 {
@@ -145,7 +146,7 @@ fn a_document_is_replaced_only_in_the_version_that_was_read() {
     assert!(!c.replace_if("a", version, r#"{"n":5}"#).unwrap(), "a blind update counts too");
     assert_eq!(json(&c, "a"), r#"{"_id":"a","n":4}"#);
     assert!(c.get_versioned("none").unwrap().is_none());
-    // Many threads add by compare-and-set: no addition is lost.
+    // Several threads increment by compare-and-set, and no increment is lost.
     c.put("sum", r#"{"n":0}"#).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,5 +1,5 @@
-//! Pipelines give what MongoDB's documentation describes: cases in `pipelines/cases.jsonl`, each with documents, stages, and
-//! results or the code of an error. A line that begins with `//` is a comment.
+//! Pipelines return the results that MongoDB's documentation describes. The cases are in `pipelines/cases.jsonl`, each
+//! with documents, stages, and results or the code of an error. A line that begins with `//` is a comment.
 //!
 //! Each case is run over a collection without indexes, with an index on each field that a `$match` names, and with so
 //! little memory that groups and sorts continue in files.
@@ -64,7 +64,7 @@ fn fill(db: &Database, case: &Case) {
     }
 }
 
-/// The error in the results of a case, if there is one.
+/// The difference from the expected results of a case, if there is one.
 fn check(case: &Case, how: &str, db: &Database) -> Option<String> {
     let got = results(db, case);
     let same = match (&got, &expected(case)) {
@@ -87,7 +87,7 @@ fn cases_give_their_results() {
         let db = Database::in_memory().unwrap();
         fill(&db, &case);
         wrong.extend(check(&case, "as it is", &db));
-        // An index on each field at the head must not change anything.
+        // An index on a field that the first stages use must not change the results.
         for field in ["a", "b", "k"] {
             let index = Map::from([(field, 1)]);
             db.collection("c").create_index(index.clone()).run().unwrap();

@@ -8,7 +8,7 @@ use alluvium_store::{Options, Tuning};
 use proptest::prelude::*;
 use std::path::Path;
 
-/// A result as text. The documents that a `$lookup` finds for several values have no order.
+/// A result as text. The documents that a `$lookup` finds are sorted, since they have no order.
 fn text(mut map: Map) -> String {
     if let Some(Value::Array(found)) = map.get_mut("l") {
         found.sort_by_key(Value::to_string);
@@ -53,7 +53,7 @@ proptest! {
             }
         }
         let snapshot = db.snapshot();
-        // The snapshot does not see these.
+        // The snapshot does not see these writes.
         db.collection("c").insert_one(r#"{"_id": 1000, "k": "late", "a": 5}"#).unwrap();
         db.collection("d").delete_many("{}").run().unwrap();
         for Pipeline { stages, ordered } in &pipelines {
@@ -66,7 +66,7 @@ proptest! {
     }
 }
 
-/// A value of any kind that a `$lookup` treats differently.
+/// A value of one of the kinds that a `$lookup` treats differently.
 fn any_single() -> impl Strategy<Value = Value> {
     let text = |text: &str| Value::from(text);
     let pattern = Regex { pattern: "x".to_owned(), options: String::new() };
@@ -129,7 +129,7 @@ const INDEXES: [(&str, &str); 11] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// A `$lookup` with a pipeline looks up each document alone.
+    /// A `$lookup` with a pipeline looks up each document alone, so its results are those of single look-ups.
     #[test]
     fn batches_of_a_lookup_give_what_single_look_ups_give(
         c in joined(60),
@@ -146,7 +146,7 @@ proptest! {
         db.create_collection("c").run().unwrap().insert_many(c.clone()).unwrap();
         let other = db.create_collection("d").run().unwrap();
         other.create_index(index.0).options(index.1).run().unwrap();
-        // An index may refuse a document.
+        // The index may refuse some of the documents.
         d.into_iter().for_each(|document| drop(other.insert_one(document)));
         let run = |pipeline: &str| {
             let (local, foreign) = fields;

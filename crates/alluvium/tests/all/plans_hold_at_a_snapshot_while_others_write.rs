@@ -1,5 +1,5 @@
 //! During concurrent writes, deletes, flushes, compactions and sweeps, a query at a snapshot
-//! returns the documents that match there, by every index.
+//! returns the documents that match at this snapshot, with every index.
 
 use crate::queries::{INDEXES, Step, all_at, check_at, filter, run, sort, step};
 use alluvium::{Database, Hint};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets its flag when it is dropped, even after a failed check.
+/// Sets a flag when it is dropped, even if a check has panicked.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

@@ -1,4 +1,4 @@
-//! Queries and writes by filter end on request or when their time is over, and report their
+//! Queries and writes by filter end on request or when their time limit expires, and report their
 //! progress.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Result};
@@ -87,7 +87,7 @@ fn while_nothing_is_found() {
     assert_eq!(ask(clock.stop_after(1 << 40)).count().unwrap(), 0);
 }
 
-/// The first document would take hours.
+/// The expression would take hours for the first document.
 #[test]
 fn within_one_expression() {
     let (_db, c, clock) = open();
@@ -105,7 +105,7 @@ fn within_one_expression() {
     assert!(error.contains("time limit of 100 ms"), "{error}");
 }
 
-/// Increases the time until the write ends in the middle of its documents.
+/// Increases the time limit until the write ends after some of its documents, and before the last.
 fn midway(mut run: impl FnMut(u64) -> Result<u64>) -> (u64, Error) {
     for looks in (1..).step_by(50) {
         match run(looks) {

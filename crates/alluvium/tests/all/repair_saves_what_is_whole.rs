@@ -31,8 +31,8 @@ fn documents(db: &Database, name: &str) -> Documents {
     }
 }
 
-/// A database with several sorted files in each partition, tombstones, deltas and a log; its
-/// documents; and the deleted `_id`s. If `flushed`, everything is in files.
+/// Creates a database with several sorted files in each partition, tombstones, deltas and a log. Returns its disk, its
+/// documents, and the deleted `_id`s. If `flushed`, all data is in files.
 fn database(flushed: bool) -> (Arc<MemFs>, Documents, Vec<i64>) {
     let mem = Arc::new(MemFs::new());
     let env = env_of(&mem);
@@ -99,7 +99,7 @@ fn check(mem: &Arc<MemFs>, expected: &Documents, deleted: &[i64], what: &str) ->
     check_on(mem, None, expected, deleted, what)
 }
 
-/// As [`check`], on a disk with this fault.
+/// Same as [`check`], on a disk with this fault.
 fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, deleted: &[i64], what: &str) -> RepairReport {
     let env = env_of(mem);
     let before = contents(&**mem, "db");
@@ -123,7 +123,7 @@ fn check_on(mem: &Arc<MemFs>, fault: Option<Fault>, expected: &Documents, delete
             doubtful.extend(found);
         }
     }
-    // Each operation lost with the log may have changed a document.
+    // Each lost operation of the log may have changed one document.
     let numbers = report.lost_numbers.iter().fold(0u64, |sum, lost| sum.saturating_add(lost.last - lost.first + 1));
     let wrong = certain.iter().filter(|(id, map)| expected.get(id) != Some(map)).count() as u64;
     assert!(wrong <= numbers, "{what}: {wrong} certain documents are wrong, {numbers} numbers lost\n{report:?}");
@@ -159,7 +159,7 @@ fn with_any_byte_changed() {
         let (mut doubtful, mut lost, mut seen) = (0, 0, BTreeMap::<String, u32>::new());
         for path in files(&*mem, Path::new("db")) {
             let len = read(&*mem, &path).iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            // Every byte of small files; of larger ones a sample at changing positions.
+            // Damage every byte of small files, and a sample of the bytes of larger files at changing positions.
             let step = (len / 150).max(1);
             for at in (0..len).step_by(step) {
                 let at = (at + at / step % step).min(len - 1) as u64;
@@ -250,8 +250,8 @@ fn everything_but_the_sorted_files_is_lost() {
     assert!(report.notes.len() >= 4, "{:?}", report.notes);
 }
 
-/// A file of a flush whose edit is torn counts as never written, because the log has its content;
-/// unless the log is missing.
+/// If the manifest's edit for a flush is torn, the files of the flush are ignored, because the log has their content.
+/// If the log is missing, the files are used.
 #[test]
 fn files_of_a_torn_edit_count_where_the_log_is_gone() {
     let (mem, expected, deleted) = database(true);
@@ -283,8 +283,9 @@ fn files_that_a_compaction_has_replaced_bring_nothing_back() {
     let db = open(&env_of(&mem), "db");
     db.compact().run().unwrap();
     db.close().unwrap();
-    // As after a crash before the files were removed; then the manifests, which list them, are
-    // lost. Only the oldest file of each partition remains: the tombstones in the others are lost.
+    // Restore one replaced file of each partition, as after a crash before the files were removed. Only the oldest file
+    // of each partition remains: the tombstones in the other files are lost. Later the manifests, which list the files,
+    // are lost, too.
     for partition in ["p000", "p001"] {
         let gone =
             |(path, _): &&(PathBuf, Vec<u8>)| path.starts_with(format!("db/{partition}")) && !mem.exists(path).unwrap();
@@ -321,8 +322,8 @@ fn a_file_replaced_two_compactions_ago_brings_nothing_back() {
     let expected = documents(&db, "pets");
     let killed = Arc::new(mem.kill_clone());
     drop(reading);
-    // Of the old files only the oldest of each partition remain, without the tombstones; the
-    // outputs of the first compaction and the manifests are lost.
+    // Only the oldest of the old files of each partition remains, without the tombstones. The outputs of the first
+    // compaction and the manifests are lost.
     for partition in ["db/p000", "db/p001"] {
         let mut gone: Vec<_> = old.iter().filter(|path| path.starts_with(partition)).collect();
         gone.sort_unstable();
@@ -348,7 +349,7 @@ fn a_gap_in_a_log_that_is_flushed_brings_nothing_back() {
     let db = open(&env_of(&mem), "db");
     db.compact().run().unwrap();
     db.close().unwrap();
-    // As after a crash before the segments were removed.
+    // Restore the segments, as after a crash before they were removed.
     for path in files(&*mem, Path::new("db/wal")) {
         mem.remove(&path).unwrap();
     }
@@ -447,14 +448,14 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     pets.put(1, r#"{"n": 0}"#).unwrap();
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     db.flush().unwrap();
-    // Only the log has this write.
+    // This write is only in the log.
     pets.update_blind(1, r#"{"$inc": {"n": 1}}"#).unwrap();
     let logs = contents(&*mem, "db/wal");
     db.compact().run().unwrap();
     let expected = documents(&db, "pets");
     assert_eq!(expected[&1].get("n").and_then(Value::as_i64), Some(2));
     db.close().unwrap();
-    // As after a crash before the segments were removed.
+    // Restore the segments, as after a crash before they were removed.
     files(&*mem, Path::new("db/wal")).iter().for_each(|path| mem.remove(path).unwrap());
     for (path, bytes) in &logs {
         mem.open(path, OpenMode::CreateNew).unwrap().write_at(bytes, 0).unwrap();
@@ -463,8 +464,8 @@ fn what_was_folded_is_whole_though_the_log_has_its_last_delta() {
     assert!(report.is_whole() && report.documents() == 1, "{report:?}");
 }
 
-/// Fills a database and flushes it; then writes other documents and flushes again, where every tree
-/// gets its own files. Returns the disk after a kill at each change of the second flush, and the
+/// Fills a database and flushes it; then writes other documents and flushes again, so that every tree gets its own
+/// files. Returns a copy of the disk at each change of the last flush, as if the process had been killed there, and the
 /// content of the database.
 fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     let mem = Arc::new(MemFs::new());
@@ -494,7 +495,7 @@ fn killed_in_a_flush() -> (Vec<Arc<MemFs>>, Documents) {
     (clones, expected)
 }
 
-/// Damages the document of round 2 with this number in the log; false if the log no longer has it.
+/// Damages the document of round 2 with this number in the log. Returns false if the log no longer has the document.
 fn damage_log(mem: &MemFs, n: i64) -> bool {
     let text = format!("{n} in round 2.");
     for path in files(mem, Path::new("db/wal")) {
@@ -537,7 +538,7 @@ fn a_flush_that_was_cut_off_takes_nothing_from_the_log() {
 fn a_listed_file_is_missed_though_others_are_not_listed() {
     let (clones, expected) = killed_in_a_flush();
     for (at, mem) in clones.iter().enumerate() {
-        // With the documents that the second round wrote over those of the first.
+        // The files of the documents that were written over older versions.
         let mut newer = files(&**mem, Path::new("db"));
         newer.retain(|path| path.extension().is_some_and(|ending| ending == "sst"));
         newer.retain(|path| read(&**mem, path).windows(10).any(|window| window == b"in round 1"));

@@ -1,5 +1,5 @@
-//! Every sorted file contains the shapes that its rows use: even if all definitions are lost, a
-//! repair reads every document, and a file can be inspected alone.
+//! Every sorted file contains the shapes that its rows use. Therefore a repair reads every document
+//! even if all definitions of shapes are lost, and a single file can be inspected alone.
 
 use alluvium::inspect::{self, FactValue, FileKind, Item};
 use alluvium::repair;
@@ -28,7 +28,7 @@ fn documents(db: &Database, name: &str) -> BTreeMap<i64, String> {
     cursor.map(|d| d.unwrap()).map(|d| (d.id().as_i64().unwrap(), d.to_string())).collect()
 }
 
-/// Documents of several shapes, with nested shapes, some of them changed later.
+/// Writes documents of several shapes, with nested shapes, and changes some of them later.
 fn fill(db: &Database) {
     let pets = db.collection("pets").with_durability(Durability::Sync);
     for n in 0..60 {

@@ -1,5 +1,5 @@
-//! CSV and TSV: field names from the first row or given, quotes, all kinds of line ends, rows with
-//! a wrong number of fields.
+//! CSV and TSV: field names that are given or in the first row, quotes, all kinds of line ends, and rows with a wrong
+//! number of fields.
 
 use alluvium::load::{ColumnKind, Csv, Format, Input, Load, OnBad};
 use alluvium::{Collection, Database};
@@ -124,7 +124,7 @@ fn headers_of_other_programs_are_taken() {
         rows("_id,a\nr1,1,2\nr2,3,4\n"),
         [r#"{"_id":1,"column_1":"r1","a":2}"#, r#"{"_id":3,"column_1":"r2","a":4}"#]
     );
-    // Excel's line about the separator, and a separator at the end of each row.
+    // Excel writes a first line that names the separator; a separator may end each row.
     assert_eq!(rows("sep=;\r\n_id;a.b;a;\r\n1;x;y;\r\n"), [r#"{"_id":1,"a_b":"x","a":"y"}"#]);
     let collection = collection();
     let csv = Csv { skip_lines: 2, null: Some("NA".to_owned()), ..Csv::default() };

@@ -1,5 +1,5 @@
-//! An index scan seeks the next entry that may be within its bounds, instead of reading all entries
-//! in between; and distinct values of a path are sought one by one.
+//! An index scan seeks the next entry that may be within its bounds, and skips all entries in
+//! between. A search for the distinct values of a path seeks from each value to the next.
 
 use alluvium::{Collection, Database, Document, Explanation, Value};
 use std::path::Path;
@@ -67,8 +67,8 @@ fn what_lies_close_is_not_sought() {
 #[test]
 fn distinct_values_are_sought_one_by_one() {
     let (db, c) = filled(2);
-    // Some have another kind now, and their entries are stale: the first ones of kind 3, and all of
-    // kind 5.
+    // The first documents of kind 3, and all documents of kind 5, now have another kind, so their
+    // old entries are stale.
     for n in (0..200).map(|n| n * KINDS + 3).chain((0..EACH).map(|n| n * KINDS + 5)) {
         c.put(n, format!(r#"{{"kind": 7, "at": {n}}}"#)).unwrap();
     }
@@ -84,7 +84,7 @@ fn distinct_values_are_sought_one_by_one() {
     assert!(!c.find("{}").distinct("kind").unwrap().contains(&Value::Null));
     c.put(-2, r#"{"kind": null, "at": 1}"#).unwrap();
     assert_eq!(c.find("{}").distinct("kind").unwrap()[0], Value::Null);
-    // With a skip or a limit, documents count.
+    // A skip or a limit applies to documents, not to distinct values.
     let first = c.find("{}").sort(r#"{"kind": 1}"#).limit(3).distinct("kind").unwrap();
     assert_eq!(first, [Value::Null, Value::from(0)]);
 }

@@ -1,5 +1,5 @@
-//! The estimated count of a small collection is exact, whatever its files and those of its indexes
-//! contain.
+//! The estimated count of a small collection is exact, whatever its files and the files of its
+//! indexes contain.
 
 use alluvium::{Database, Durability, doc};
 

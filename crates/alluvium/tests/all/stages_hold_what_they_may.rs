@@ -1,5 +1,6 @@
 //! The memory of the stages of a pipeline is bounded: a stage continues in files if it can, or ends with MongoDB's
-//! error 292. The number of threads changes neither the groups nor their order, which is that of their first documents.
+//! error 292. The groups are in the order of their first documents. The number of threads changes neither the groups
+//! nor their order.
 
 use alluvium::{Database, Error, Map, Result};
 use alluvium_env::Env;
@@ -9,12 +10,13 @@ use std::path::Path;
 const DOCUMENTS: i64 = 6000;
 const GROUPS: i64 = 3000;
 
-/// The group of a document. The keys of groups are in another order than their first documents.
+/// The key of a document's group. The order of the keys differs from the order of the first documents of the groups.
 fn group(n: i64) -> i64 {
     n * 1301 % GROUPS
 }
 
-/// Half of the documents of all other groups are in one partition.
+/// A database of four partitions, with a collection `c` of [`DOCUMENTS`] documents, two in each group. Stages may
+/// gather `gather_bytes` in memory.
 fn database(gather_bytes: usize) -> Database {
     let tuning = Tuning { gather_bytes: Some(gather_bytes), ..Tuning::default() };
     let options = Options { tuning, partitions: Some(4), background: false, ..Options::default() };
@@ -68,7 +70,7 @@ fn groups_without_files_may_take_all_memory_of_a_stage() {
         bytes += 1 << 16;
         assert!(bytes < 10 << 20);
     }
-    // Several threads report the same needed memory as a single thread.
+    // A pipeline on several threads needs the same memory as a pipeline on a single thread.
     let single = GROUP.replace(r#""count""#, r#""first":{"$first":{"$literal":1}},"count""#);
     assert!(run(&database(2 * bytes), &single, false).is_ok());
     assert_eq!(code(run(&database(bytes / 2), GROUP, false)), Some(292));
@@ -104,7 +106,7 @@ fn automatic_buckets_continue_in_files() {
         assert_eq!(run(&database(40), &stages, true).unwrap(), in_memory, "{stage}");
         assert_eq!(code(run(&database(40), &stages, false)), Some(292), "{stage}");
     }
-    // The values that the accumulators keep, in the order of the documents.
+    // Accumulators that keep values get them in the order of the documents.
     let kept = r#"[{"$bucketAuto":{"groupBy":"$x","buckets":30,"output":{"all":{"$push":"$n"},"top":{"$topN":{"n":5,
         "sortBy":{"group":-1},"output":"$n"}},"some":{"$firstN":{"n":{"$toInt":{"$add":["$max",1]}},"input":"$n"}}}}}]"#;
     let in_memory = run(&database(100 << 20), kept, true).unwrap();
@@ -134,7 +136,7 @@ fn sequences_continue_in_files() {
     }
 }
 
-/// The documents of one partition, of two, and of many. No file is left.
+/// Window functions over one partition, two partitions and many partitions of documents. No file remains.
 #[test]
 fn partitions_continue_in_files() {
     let outputs = r#""sum":{"$sum":"$n","window":{"documents":["unbounded","current"]}},"before":{"$shift":{"output":"$n","by":-1}},
@@ -158,7 +160,7 @@ fn partitions_continue_in_files() {
     }
 }
 
-/// A collection of documents that lead to two others each.
+/// A collection of documents that each refer to two other documents.
 fn graph(env: &Env, gather_bytes: usize) -> Database {
     let tuning = Tuning { gather_bytes: Some(gather_bytes), ..Tuning::default() };
     let options = Options { tuning, partitions: Some(4), background: false, ..Options::default() };
@@ -182,7 +184,7 @@ fn graphs_continue_in_files() {
         assert_eq!(reached(gather_bytes, unwound, true).unwrap(), in_memory, "{gather_bytes}");
         assert_eq!(code(reached(gather_bytes, unwound, false)), Some(292), "{gather_bytes}");
     }
-    // No folder is left, also if the pipeline is given up.
+    // No folder remains, even if the pipeline is dropped before its end.
     let env = Env::in_memory(1);
     let (db, folders) = (graph(&env, 20_000), || {
         let entries = env.fs.list(Path::new("db")).unwrap();
@@ -215,7 +217,7 @@ fn samples_continue_in_files() {
                 (size.min(DOCUMENTS as usize), numbers.len()),
                 "{gather_bytes}"
             );
-            // In a random order, and from everywhere.
+            // The sample is in a random order, and comes from all parts of the collection.
             if size == 1000 {
                 assert!(
                     !numbers.is_sorted() && different.iter().any(|n| *n < 1000) && different.iter().any(|n| *n >= 5000)
@@ -226,8 +228,8 @@ fn samples_continue_in_files() {
     assert_eq!(code(sample(40, 1000, false)), Some(292));
 }
 
-/// A collection `c` of a thousand documents, and `d` of five hundred with `index`; both have `v` from 0 to 49, and `d`
-/// in a random order of `w`.
+/// A collection `c` of a thousand documents, and `d` of five hundred with `index`; both have values of `v` from 0 to
+/// 49, and in `d` the values of `w` are in no order.
 fn joined(gather_bytes: Option<usize>, index: &str) -> Database {
     let tuning = Tuning { gather_bytes, ..Tuning::default() };
     let options = Options { tuning, partitions: Some(4), background: false, ..Options::default() };
@@ -248,7 +250,8 @@ fn lookup(local: &str, foreign: &str, pipeline: &str) -> String {
     format!(r#"{{"$lookup":{{"from":"d","localField":"{local}","foreignField":"{foreign}","as":"l"{pipeline}}}}}"#)
 }
 
-/// The index, the batches, the keys, and the documents that were looked up alone, of the last stage.
+/// The index of the lookup in the last stage, and the numbers of batches, of keys, and of documents that were looked up
+/// alone.
 fn looked_up(db: &Database, stages: &str) -> (String, u64, u64, u64) {
     let explained = db.collection("c").aggregate(stages).explain().unwrap();
     let lookups = explained.stages.last().and_then(|stage| stage.lookups.clone()).unwrap();
@@ -257,7 +260,8 @@ fn looked_up(db: &Database, stages: &str) -> (String, u64, u64, u64) {
 
 #[test]
 fn batches_of_a_lookup_are_in_the_order_of_the_index() {
-    // One document, then twice as many: 11 batches. The first six have 63 different values, the others 50 each.
+    // The first batch has one document, and each later batch at most twice as many: 11 batches. The first six batches
+    // have 63 different values together, and the other five have 50 each.
     let (batches, keys) = (11, 63 + 5 * 50);
     for (index, local, foreign, expected) in [
         (r#"{"v":1,"w":-1}"#, "v", "v", ("v_1_w_-1", batches, keys, 0)),
@@ -290,7 +294,8 @@ fn a_lookup_reads_little_more_than_a_limit_after_it() {
             let explained = db.collection("c").aggregate(&stages).explain().unwrap();
             explained.stages.iter().map(|stage| stage.returned).collect()
         };
-        // A filter of what is found keeps the limit after it, and otherwise the limit is in the query at the head.
+        // A filter on the result of the lookup keeps the limit after itself. Without a filter, the limit moves into the
+        // query before the first stage.
         assert_eq!(returned(r#"{"$match":{"l":{"$ne":5}}},"#), [read, limit, limit, limit]);
         assert_eq!(returned(""), [limit, limit]);
     }

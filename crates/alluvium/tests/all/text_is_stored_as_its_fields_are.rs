@@ -1,11 +1,12 @@
-//! A document that is given as JSON text, and encoded along the texts of recent ones, is stored, refused and indexed as
-//! the same document given as a map.
+//! A document given as JSON text is encoded with the help of the texts of recent documents. It is stored, refused and
+//! indexed like the same document given as a map.
 
 use alluvium::{Collection, Database, Document, Map, Value};
 use alluvium_env::{Rng, SeededRng};
 use alluvium_store::Bounds;
 
-/// Texts of a few kinds, whose values vary: some repeat an `_id` or a unique value, some are refused.
+/// A random text of one of a few kinds, with random values. Some texts repeat an `_id` or a unique value, and some are
+/// refused.
 fn text(rng: &SeededRng) -> String {
     let id = match rng.next_u64() % 10 {
         0 => String::new(),
@@ -47,13 +48,13 @@ fn said<T: std::fmt::Debug>(result: alluvium::Result<T>, name: &str) -> String {
     let said = result.map_or_else(|error| format!("error: {error}"), |done| format!("{done:?}"));
     let mut said = said.replace(name, "NAME");
     if let Some(at) = said.find(r#"{"$oid":""#) {
-        // Of a generated `_id`.
+        // The error names a generated `_id`, which is replaced by a fixed word.
         said.replace_range(at + 9..at + 33, "new");
     }
     if said.contains("ObjectId") { "a new _id".to_owned() } else { said }
 }
 
-/// The documents in the order of their generated or given `_id`s, without the generated ones.
+/// The documents in the order of their `_id`s, without generated `_id`s.
 fn documents(collection: &Collection) -> Vec<String> {
     let texts = collection.scan().run().unwrap().map(|document| {
         let text = document.unwrap().to_string();
@@ -94,7 +95,7 @@ fn text_is_stored_as_its_fields_are() {
             };
             let (of_text, of_map) = match rng.next_u64() % 3 {
                 0 => {
-                    // Another `_id`, or the document's own, or one that equals that and has another type.
+                    // Put under another `_id`, the document's own `_id`, or an equal `_id` of another type.
                     let other = Value::from((rng.next_u64() % 40) as i64);
                     let own = map.get("_id").cloned().filter(|_| rng.next_u64().is_multiple_of(2));
                     let id = match own {
@@ -127,7 +128,8 @@ fn bson_is_stored_as_its_fields_are() {
         let db = Database::in_memory().unwrap();
         let (bytes, maps) = (db.collection("bytes"), db.collection("maps"));
         for collection in [&bytes, &maps] {
-            // A collection that does not exist is made of decoded documents.
+            // The first write to a collection that does not exist decodes its document, so the collection is created
+            // first.
             collection.put("first", r#"{"kind":"cat"}"#).unwrap();
             if seed % 2 == 0 {
                 collection.create_index(r#"{"u":1}"#).options(r#"{"unique":true,"sparse":true}"#).run().unwrap();
@@ -155,7 +157,7 @@ fn bson_is_stored_as_its_fields_are() {
     assert!(inserted > 1000 && straight > 1000, "{inserted}, {straight}");
 }
 
-/// The keys and rows of a collection that is the only one of its database.
+/// The keys and rows of the only collection of a database.
 fn rows(db: &Database) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::new();
     for (tree, _) in db.store().trees() {

@@ -1,9 +1,9 @@
-//! `_id` is the first field of a stored document, however it was written, and wherever `_id` was.
+//! `_id` is the first field of a stored document, whatever operation wrote the document, and wherever `_id` was in it.
 
 use alluvium::load::Input;
 use alluvium::{Database, Map, Value};
 
-/// Fields by name, as they are stored.
+/// The names of the fields, in the stored order.
 fn fields(db: &Database, id: i32) -> Vec<String> {
     let map: Map = db.collection("c").get(id).unwrap().unwrap().to_map().unwrap();
     let names = map.entries.iter().map(|(name, _)| name.as_str().unwrap().to_owned());
@@ -38,7 +38,7 @@ fn the_id_comes_first() {
     // The document's own _id is kept, rather than the equal one passed to put.
     c.put(10.0, r#"{"n":1,"_id":10}"#).unwrap();
     assert_eq!(c.get(10).unwrap().unwrap().to_string(), r#"{"_id":10,"n":1}"#);
-    // Of two fields of the name the first is the _id.
+    // If two fields are named `_id`, the first one is the `_id`.
     let twice: Map = [("n", Value::from(1)), ("_id", 11.into()), ("_id", 12.into())].into();
     c.put(11, twice).unwrap();
     assert_eq!(c.get(11).unwrap().unwrap().to_string(), r#"{"_id":11,"n":1,"_id":12}"#);

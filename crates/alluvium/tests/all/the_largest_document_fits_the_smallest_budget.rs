@@ -3,7 +3,7 @@ use alluvium::{Collection, Database, Map, Value, doc};
 use alluvium_document::bson::document_size;
 use alluvium_document::json::Format;
 
-/// The least memory that a database can have.
+/// The smallest memory budget of a database.
 const MEMORY: usize = 8 << 20;
 /// The largest document that clients of MongoDB may send.
 const DOCUMENT: usize = 16 << 20;
@@ -33,7 +33,7 @@ fn it_is_inserted_updated_and_loaded() {
     c.create_index(r#"{"n": 1}"#).run().unwrap();
     c.insert_one(largest(1, 1)).unwrap();
     c.insert_one(r#"{"_id": 2, "n": 2}"#).unwrap();
-    // As a whole, and by an operator that leaves its size.
+    // The first update sets the whole text; the second update is an operator that keeps the size.
     c.update_one(r#"{"_id": 2}"#, doc! {"$set": {"text": (largest(2, 2).get("text").cloned().unwrap())}})
         .run()
         .unwrap();

@@ -1,5 +1,5 @@
-//! `verify` reads every document, and reports one whose shape is missing, or that is stored under
-//! another `_id`, even if all blocks are undamaged.
+//! `verify` reads every document. It reports a document whose shape is missing, or that is stored
+//! under another `_id`, even if all blocks are undamaged.
 
 use alluvium::Database;
 use alluvium_env::Env;
@@ -33,7 +33,7 @@ fn a_shape_that_is_missing() {
     assert!(!batch.is_empty());
     db.store().write(batch, Durability::Sync).unwrap();
     let said = found(&db);
-    // At most a hundred are listed.
+    // At most a hundred damaged documents are listed.
     assert_eq!(said.len(), 100);
     assert!(said[0].contains("main.pets") && said[0].contains("shape"), "{}", said[0]);
 }

@@ -23,7 +23,8 @@ fn verify(db: &Database) -> VerifyReport {
     db.verify().run().unwrap()
 }
 
-/// Trees by the first byte of their description: 1 documents, 4 indexes.
+/// The trees of a kind, which is the first byte of their description: 1 for documents, 4 for
+/// indexes.
 fn trees(store: &Store, kind: u8) -> Vec<TreeId> {
     store.trees().into_iter().filter(|(_, described)| described.first() == Some(&kind)).map(|(tree, _)| tree).collect()
 }
@@ -77,8 +78,8 @@ fn stale_entries_are_counted_and_are_no_damage() {
     let report = verify(&db);
     assert!(report.damage.is_empty(), "{:?}", report.damage);
     let figures: Vec<_> = report.indexes.iter().map(|i| (i.name.as_str(), i.entries, i.stale, i.ready)).collect();
-    // Entries of the documents that were replaced, and of the deleted one; but not of the updated
-    // one.
+    // The entries of the replaced documents and of the deleted document are stale. The update
+    // removed the old entry of its document.
     assert_eq!(figures, [("kind_1", 25, 6, true), ("chip_-1", 20, 1, true)]);
 }
 
@@ -145,8 +146,8 @@ fn two_documents_with_one_unique_key_are_named() {
     let env = alluvium_env::Env::in_memory(1);
     let db = open(&env);
     let pets = pets(&db);
-    // The document's own entry, and another document's as a duplicate, as if there had been no
-    // check.
+    // Give document 30 its own entry in the first index, and the key of document 4 in the unique
+    // index, as if there had been no check.
     pets.put(30, r#"{"kind": 0}"#).unwrap();
     let (documents, indexes) = (trees(db.store(), 1)[0], trees(db.store(), 4));
     let mut row = Vec::new();
@@ -157,7 +158,8 @@ fn two_documents_with_one_unique_key_are_named() {
     batch.put_entry(indexes[1], &[part(4, true), id_key(30)].concat(), b"");
     db.store().write(batch, Durability::Sync).unwrap();
     let report = verify(&db);
-    // The row also contains the _id, unless its key has it.
+    // The row may also contain the _id of document 4, so only the error of the unique index is
+    // checked.
     let unique: Vec<String> = report.damage.iter().map(ToString::to_string).filter(|e| e.contains("unique")).collect();
     assert_eq!(unique.len(), 1, "{:?}", report.damage);
     assert!(unique[0].contains("documents 4 and 30") && unique[0].contains("chip_-1"), "{unique:?}");
@@ -179,7 +181,7 @@ fn figures_of_indexes_are_about_right() {
         batch.commit().unwrap();
     };
     put(0, 6000, 10_000);
-    // A third of the documents moves to the end of the first index, and keeps its place in the
+    // A third of the documents move to the end of the first index, and keep their place in the
     // second.
     put(0, 3000, 16_000);
     db.flush().unwrap();

@@ -49,7 +49,7 @@ fn every_question_is_answered() {
         assert_eq!(counted.unwrap().to_string(), r#"{"_id":null,"sum":840}"#);
     };
     check(&db);
-    // In look-ups and unions, too.
+    // Look-ups and unions read views, too.
     let joined = r#"[{"$match":{"_id":{"$in":[1,12]}}},{"$lookup":{"from":"old","localField":"_id","foreignField":"_id","as":"old"}},
         {"$project":{"n":{"$size":"$old"}}},{"$unionWith":{"coll":"old_dogs","pipeline":[{"$match":{"age":18}},{"$project":{"age":1}}]}}]"#;
     let joined = db.collection("pets").aggregate(joined).run().unwrap();
@@ -135,7 +135,7 @@ fn a_view_does_not_look_into_itself() {
 fn views_within_each_other_have_a_limit() {
     let db = pets(&Env::in_memory(1));
     let code = |error: Error| error.code().map(|(code, _)| code);
-    // A view over a view.
+    // Views over views.
     let mut on = "pets".to_owned();
     for n in 1..=20 {
         let name = format!("over{n}");
@@ -144,7 +144,7 @@ fn views_within_each_other_have_a_limit() {
     }
     assert_eq!(code(db.create_view("over21", &on, "[]").run().unwrap_err()), Some(165));
     assert_eq!(db.collection(&on).find("{}").count().unwrap(), 20);
-    // A view whose pipeline reads a view. Each is a pipeline within the one before.
+    // Views whose pipelines read another view. The pipeline of each view is nested in the pipeline of the next.
     for (kind, many) in [("union", 1), ("long", 60)] {
         let stages = r#"{"$addFields":{"x":1}},"#.repeat(many);
         let mut last = "pets".to_owned();

@@ -1,5 +1,5 @@
-//! Writes by filter change the documents that match when they are written, each once, and count
-//! them; even during concurrent writes of the same documents.
+//! Writes by filter change each document that matches at the time of its write once, and count these documents, even
+//! during concurrent writes of the same documents.
 
 use alluvium::{Collection, Database, Error, ErrorKind, Map, ReturnDocument, Value, WriteModel};
 use std::path::Path;
@@ -83,7 +83,8 @@ fn an_upsert_inserts_what_filter_and_update_say() {
     assert_eq!(fresh.count().unwrap(), 1);
 }
 
-/// MongoDB's manual, "Field Names with Periods and Dollar Signs": an upsert that inserts is an insert.
+/// By MongoDB's manual, "Field Names with Periods and Dollar Signs", an upsert that inserts follows the rules of an
+/// insert.
 #[test]
 fn only_a_document_that_is_inserted_has_fields_with_a_dollar() {
     let (_db, c) = open();
@@ -187,8 +188,8 @@ fn upserts_of_the_same_make_one_document() {
     }
 }
 
-/// A lock does not separate upserts with equivalent filters in different notation: the slower one
-/// gets a duplicate key, and finds the document when it searches again.
+/// No lock separates concurrent upserts whose filters are equivalent but written differently. The slower upsert gets a
+/// duplicate key, and finds the document when it searches again.
 #[test]
 fn upserts_of_a_unique_key_in_many_words_make_one_document() {
     const ROUNDS: i64 = 100;
@@ -287,14 +288,14 @@ fn what_fails_midway_says_how_much_was_done() {
     assert_eq!(error.code().unwrap().1, "TypeMismatch");
     assert!(error.to_string().ends_with("; before that, 7 of 7 matching documents had been updated"), "{error}");
     assert_eq!(c.find(r#"{"n": {"$gte": 100}}"#).count().unwrap(), 7);
-    // Nothing was written before: the error is unchanged.
+    // No document was written before the error, so the error is returned unchanged.
     let error = c.update_many(r#"{"_id": 7}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap_err();
     assert!(matches!(&error, Error::UpdateOf { id, .. } if id == "7"), "{error}");
-    // The second document has the key of the first.
+    // The second document would get the key of the first.
     let error = c.update_many("{}", r#"{"$set": {"u": 1}}"#).hint("_id_").run().unwrap_err();
     assert_eq!((error.kind(), error.code().unwrap().0), (ErrorKind::DuplicateKey, 11000));
     assert!(matches!(error, Error::WriteMany { matched_count: 1, modified_count: 1, .. }), "{error}");
-    // Also for bulk writes.
+    // Bulk writes report the same counts.
     let writes =
         [c.update_many("{}", r#"{"$inc": {"n": 1}}"#).hint("_id_").into(), WriteModel::insert_one(r#"{"_id": 99}"#)];
     let Err(Error::BulkWrite { result, errors }) = c.bulk_write(writes).ordered(false).run() else {
@@ -325,7 +326,7 @@ fn it_lasts_longer_than_any_snapshot() {
     let result = std::thread::scope(|scope| {
         let update = pets.update_many(r#"{"age": {"$gt": 0}}"#, r#"{"$inc": {"n": 1}}"#);
         let updated = scope.spawn(|| update.run());
-        // After some documents were written, all existing snapshots are ended.
+        // Once some documents are written, let all existing snapshots end.
         while !updated.is_finished() && pets.find_one(r#"{"n": 1}"#).unwrap().is_none() {}
         clock.advance(Duration::from_secs(3600));
         while !updated.is_finished() {
@@ -349,6 +350,6 @@ fn a_pipeline_may_set_a_field_whose_name_begins_with_a_dollar() {
     let stages = r#"[{"$replaceWith": {"$setField": {"field": {"$literal": "$a"}, "value": 2, "input": "$$ROOT"}}}]"#;
     assert_eq!(pets.update_one(r#"{"_id": 1}"#, stages).run().unwrap().modified_count, 1);
     assert_eq!(pets.get(1).unwrap().unwrap().to_string(), r#"{"_id":1,"a":1,"$a":2}"#);
-    // A replacement may not: it would be taken for operators.
+    // A replacement may not have such a field, since it would be taken for an update with operators.
     assert!(pets.replace_one(r#"{"_id": 1}"#, r#"{"a": 1, "$a": 2}"#).run().is_err());
 }

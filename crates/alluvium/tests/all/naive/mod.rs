@@ -1,4 +1,4 @@
-//! Pipelines evaluated the plain way, over vectors of maps.
+//! A simple evaluator of pipelines over vectors of maps.
 
 use alluvium::{Map, Value, doc};
 use alluvium_document::compare::compare;
@@ -12,7 +12,7 @@ pub struct Pipeline {
     pub ordered: bool,
 }
 
-/// A random value of the field `k`: few values, of several types, equal numbers of different types.
+/// A random value of the field `k`: one of a few values of several types, including equal numbers of different types.
 fn group_value() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
         3 => prop::sample::select(vec!["x", "y", "z"]).prop_map(|text| Some(Value::from(text))),
@@ -23,7 +23,7 @@ fn group_value() -> impl Strategy<Value = Option<Value>> {
     ]
 }
 
-/// A random value of the field `a`: a number, an array of numbers, or nothing.
+/// A random value of the field `a`: a number, an array of numbers, or a missing value.
 fn number_or_array() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
         3 => (-5..5i32).prop_map(|n| Some(Value::Int32(n))),
@@ -51,10 +51,10 @@ pub fn documents(most: usize) -> impl Strategy<Value = Vec<Map>> {
     })
 }
 
-/// The fields of a `$lookup`.
+/// The local and foreign fields of a `$lookup`.
 const LOOKUPS: [(&str, &str); 6] = [("b.c", "b.c"), ("a", "a"), ("k", "k"), ("a", "_id"), ("_id", "a"), ("b.c", "_id")];
 
-/// A stage that keeps one document for each `_id`.
+/// A stage whose results have at most one document for each `_id`.
 fn plain_stage() -> impl Strategy<Value = Map> {
     let n = -5..5i32;
     prop_oneof![
@@ -77,7 +77,7 @@ fn plain_stage() -> impl Strategy<Value = Map> {
     ]
 }
 
-/// A stage at the end, and whether its results have an order.
+/// The last stages of a pipeline, and whether their results have an order.
 fn last_stages() -> impl Strategy<Value = (Vec<Map>, bool)> {
     let accumulators = doc! {
         "n": {"$sum": 1}, "s": {"$sum": "$b.c"}, "m": {"$avg": "$b.c"}, "lo": {"$min": "$a"}, "hi": {"$max": "$a"},
@@ -169,7 +169,7 @@ fn one(documents: Vec<Map>, d: &[Map], name: &str, operand: &Value) -> Vec<Map> 
     }
 }
 
-/// The value of `"$a.b"`, of a constant, or of one of few operators.
+/// The value of a path such as `"$a.b"`, of a constant, or of one of a few operators.
 fn value(document: &Map, expression: &Value) -> Option<Value> {
     match expression {
         Value::String(text) if text.starts_with('$') => at(document, &text[1..]),
@@ -193,7 +193,7 @@ fn value(document: &Map, expression: &Value) -> Option<Value> {
     }
 }
 
-/// The value at a path that leads through maps alone.
+/// The value at a path that leads only through maps.
 fn at(document: &Map, path: &str) -> Option<Value> {
     match path.split_once('.') {
         None => document.get(path).cloned(),
@@ -212,7 +212,7 @@ fn matches(document: &Map, filter: &Map) -> bool {
             let (operator, operands) = map(condition).iter().next().unwrap();
             let operands = operands.as_array().unwrap();
             let (left, right) = (value(document, &operands[0]), value(document, &operands[1]));
-            // Nothing is less than everything else.
+            // A missing value is less than any other value.
             let order = match (&left, &right) {
                 (Some(left), Some(right)) => compare(left, right),
                 (None, Some(_)) => Ordering::Less,
@@ -271,7 +271,7 @@ fn project(document: &Map, fields: &Map) -> Map {
 }
 
 fn lookup(mut document: Map, d: &[Map], operand: &Map) -> Map {
-    // The elements of an array; null in place of nothing.
+    // The elements of an array, or a single value; null for a missing value.
     let values = |document: &Map, field: &str| {
         let value = or_null(at(document, operand.get(field).and_then(Value::as_str).unwrap()));
         match value {
@@ -374,7 +374,7 @@ fn accumulated(members: &[Map], name: &str, argument: &Value) -> Value {
         "$avg" => Value::from(mean),
         "$stdDevPop" => {
             let squares: f64 = numbers.iter().map(|x| (x - mean) * (x - mean)).sum();
-            // As a text both have the same first digits.
+            // The square root of the mean of the squared distances from the mean.
             Value::from((squares / numbers.len() as f64).sqrt())
         }
         "$min" => or_null(not_null().min_by(|x, y| compare(x, y)).cloned()),

@@ -1,5 +1,5 @@
-//! Documents, writes and queries that often affect each other, and the expected results of queries:
-//! those of a scan with a simple evaluation of the filter.
+//! Random documents, writes and queries that often affect each other. The expected results of a
+//! query come from a scan with a simple evaluation of the filter.
 
 use alluvium::{Collection, Database, Document, Hint, Map, Snapshot, Value};
 use alluvium_query::filter::Filter;
@@ -43,7 +43,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Texts whose keys are barely not cut, or are cut after the same first bytes.
+/// Texts whose keys just fit without being cut, or are cut after the same first bytes.
 fn long() -> impl Strategy<Value = Value> {
     let end = prop::sample::select(vec!["", "x", "xx", "xxa", "xxb"]);
     end.prop_map(|end| Value::from("x".repeat(alluvium_query::index::MAX_PART_BYTES - 4) + end))
@@ -56,7 +56,7 @@ pub fn several() -> impl Strategy<Value = Value> {
     prop_oneof![2 => value(), 2 => some(), 1 => nested]
 }
 
-/// A map under `m`, or several.
+/// A map for the field `m`, or an array of maps.
 fn maps() -> impl Strategy<Value = Value> {
     let field = || proptest::option::weighted(0.7, several());
     let one = || {
@@ -130,7 +130,7 @@ fn range_within() -> impl Strategy<Value = Value> {
     (value(), value()).prop_map(|(low, high)| Value::Map(Map::from([("$gte", low), ("$lte", high)])))
 }
 
-/// Operators that restrict bounds little, or that apply to elements.
+/// Operators that hardly restrict the bounds of an index scan, or that apply to elements of arrays.
 fn others() -> impl Strategy<Value = Value> {
     let texts = vec![
         r#"{"$type": "array"}"#,
@@ -188,7 +188,7 @@ pub fn map(text: &str) -> Map {
     alluvium_document::json::parse(text.as_bytes()).unwrap().as_map().unwrap().clone()
 }
 
-/// Some have types whose exact value is in an entry, some do not.
+/// An `_id` of one of several types. An index entry holds the exact value of some of these types.
 fn id_of(n: u8) -> Value {
     match n % 3 {
         0 => Value::ObjectId([n; 12]),
@@ -209,11 +209,11 @@ pub fn run(c: &Collection, step: &Step) {
 }
 
 pub fn c_flush(c: &Collection) {
-    // Statistics flush nothing; the database does.
+    // A collection has no flush of its own. Statistics are read instead; they flush nothing.
     let _stats = c.stats().unwrap();
 }
 
-/// The documents that a scan with a simple evaluation of the filter finds, in the order of `_id`.
+/// The documents that match a simple evaluation of the filter, in the order of `_id`.
 pub fn naive(all: &[Document], filter: &Map) -> Vec<Map> {
     let filter = Filter::parse(filter).unwrap();
     let maps = all.iter().map(|document| document.to_map().unwrap());
@@ -235,7 +235,7 @@ pub fn all_at(c: &Collection, at: &Snapshot) -> Vec<Document> {
     c.scan().at(at).run().unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// As [`check`], at a snapshot.
+/// Same as [`check`], at a snapshot.
 pub fn check_at(
     c: &Collection,
     at: &Snapshot,
@@ -248,7 +248,7 @@ pub fn check_at(
     let matching = naive(all, filter);
     let mut expected = matching.clone();
     if let Some(Value::String(name)) = hint.clone().map(Hint::into_value) {
-        // A sparse or partial index in a hint is used, even if it lacks documents.
+        // A hint forces a sparse or partial index, even if the index lacks some documents.
         let infos = c.indexes().unwrap();
         let info = infos.iter().find(|info| info.name == name && name != "_id_");
         let definition = info.map(|info| Definition::from_map(&info.definition).unwrap());
@@ -270,7 +270,7 @@ pub fn check_at(
     let maps: Vec<Map> = found.iter().map(|document| document.to_map().unwrap()).collect();
     assert_eq!(sorted_by_id(maps), expected, "{what}\n{}", ask().explain().unwrap());
     assert_eq!(ask().count().unwrap(), expected.len() as u64, "{what}: count");
-    // Some from the middle, in the same order.
+    // Documents from the middle are returned in the same order.
     let some: Vec<Document> = ask().skip(1).limit(3).run().unwrap().collect::<Result<_, _>>().unwrap();
     let some: Vec<Vec<u8>> = some.iter().map(|document| order.key(document).unwrap()).collect();
     let from = 1.min(keys.len());
@@ -300,7 +300,8 @@ pub fn check_at(
     assert_eq!(plain(&mut values), plain(&mut wanted), "{what}: distinct");
 }
 
-/// An index alone returns fields in its own order.
+/// The fields of a map, sorted by name. A query that reads only an index returns fields in the
+/// order of the index.
 pub fn fields_sorted(map: &Map) -> String {
     let mut fields: Vec<String> = map.entries.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
     fields.sort();
