@@ -81,7 +81,7 @@ pub fn number_bytes(bits: u64) -> (u128, usize) {
     let groups = if rest == 0 { 1 } else { GROUPS - rest.trailing_zeros() / 7 };
     let mut spread = 0;
     for group in 0..GROUPS {
-        // Group 0 is at the top of `rest`, and goes to the top of `spread`.
+        // Group 0 is at the top of `rest` and at the top of `spread`.
         spread |= (rest >> (42 - 7 * group) & 0x7f) << (57 - 8 * group);
     }
     // The lowest bit of every group except the last.

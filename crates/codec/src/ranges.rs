@@ -61,7 +61,7 @@ pub struct Coverage<'a> {
     /// The first key after those with these numbers; `None` if there is no upper bound. Covered keys have an upper
     /// bound.
     pub high: Option<&'a [u8]>,
-    /// The numbers, newest first; empty where nothing is covered.
+    /// The numbers, newest first; empty if the keys are not covered.
     pub seqs: &'a [Seq],
 }
 

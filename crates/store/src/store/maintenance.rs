@@ -147,7 +147,7 @@ impl Store {
         Ok(())
     }
 
-    /// Does one piece of pending background work on this thread; false if there was none.
+    /// Does one piece of pending background work on this thread. Returns false if there was none.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

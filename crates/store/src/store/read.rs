@@ -23,7 +23,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Storage`] for damage or what the operating system refuses.
+    /// [`Error::Storage`] for damage or an error of the operating system.
     pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(tree, key, value)?.is_some())
     }

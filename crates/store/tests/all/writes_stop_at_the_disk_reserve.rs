@@ -270,7 +270,7 @@ fn the_reserve_of_a_small_disk_is_smaller() {
     }
 }
 
-/// Deletes a key; false if it is refused again and again.
+/// Deletes a key. Returns false if the delete is refused repeatedly.
 fn delete(store: &Store, tree: TreeId, n: u32) -> bool {
     (0..20).any(|_| {
         let mut batch = store.batch();
