@@ -85,9 +85,9 @@ pub fn compare(a_key: &[u8], a_seq: Seq, b_key: &[u8], b_seq: Seq) -> Ordering {
 
 /// A position in a sorted sequence of entries, moving either way.
 ///
-/// A new iterator is not positioned. When a move runs off either end, the iterator is not
-/// valid, and stays so until the next seek. The accessors may be called only while
-/// [`EntryIter::valid`]; otherwise they return empty values.
+/// A new iterator is not positioned. When a move passes either end, the iterator becomes invalid, and stays invalid
+/// until the next seek. The accessors may be called only while [`EntryIter::valid`]; otherwise they return empty
+/// values.
 pub trait EntryIter {
     /// The error of a move.
     type Error;

@@ -58,8 +58,8 @@ pub fn newest(seqs: &[Seq], at: Seq) -> Seq {
 pub struct Coverage<'a> {
     /// The first key with these numbers; `None` if there is no lower bound.
     pub low: Option<&'a [u8]>,
-    /// The first key after those with these numbers; `None` if there is no upper bound. Covered keys have an upper
-    /// bound.
+    /// The first key after the range of keys with these numbers; `None` if there is no upper bound. Covered keys have
+    /// an upper bound.
     pub high: Option<&'a [u8]>,
     /// The numbers, newest first; empty if the keys are not covered.
     pub seqs: &'a [Seq],

@@ -269,7 +269,7 @@ impl Memtable {
             Sorted::new(&frozen.state)
         });
         if made {
-            // After `get_or_init`, not within it: a thread that waits in it must hold no lock.
+            // Not done within `get_or_init`, because a thread that waits in `get_or_init` must hold no lock.
             self.order.lock().clear();
             self.order_bytes.store(sorted.bytes(), Ordering::Relaxed);
         }

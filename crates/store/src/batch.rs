@@ -1,7 +1,7 @@
 //! Write batches. A batch is encoded once, in the format of the log.
 //!
-//! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
-//! kind, partition, internal key and value. The memtables read from the same bytes.
+//! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then, for each operation, the kind, the
+//! partition, the internal key and the value. The memtables read from the same bytes.
 
 mod record;
 

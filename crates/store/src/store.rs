@@ -128,10 +128,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`],
-    /// [`Error::PartitionCount`], [`Error::InvalidOption`], [`Error::LogTooLarge`] with
-    /// [`Options::read_only`], and [`Error::Storage`] for damage, a newer format, or what the
-    /// operating system refuses.
+    /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`], [`Error::PartitionCount`],
+    /// [`Error::InvalidOption`], [`Error::LogTooLarge`] with [`Options::read_only`], and [`Error::Storage`] for damage,
+    /// a newer format, or an error of the operating system.
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
         let opened = open::open(env, path, options).and_then(|store| {
             crate::events::opened(path, store.partitions.len(), &store.report);

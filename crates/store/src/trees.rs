@@ -92,8 +92,8 @@ struct Registry {
     indexes: BTreeSet<TreeId>,
     /// For trees that were described since open: the number of the last change of their description.
     schemas: HashMap<TreeId, Seq>,
-    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is
-    /// neither here nor live has no readable keys.
+    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is not in this map and
+    /// not live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
     /// The dropped trees in the order of the drops.
     drops: BTreeSet<(Seq, TreeId)>,

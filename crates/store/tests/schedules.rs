@@ -332,9 +332,9 @@ fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     store.write(batch, Durability::Bulk).unwrap();
 }
 
-/// A reader pauses between its steps while range tombstones are thinned. Of the tombstones, the one that the reader
-/// needs is dropped when the second later one is added, unless the reader has registered a snapshot. Nearly all steps
-/// here are reads, so that one of them is interrupted between its steps.
+/// A reader pauses between its steps while range tombstones are thinned. When the second newer tombstone is added, the
+/// tombstone that the reader needs is dropped, unless the reader has registered a snapshot. Nearly all steps here are
+/// reads, so that one of them is interrupted between its steps.
 #[test]
 fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     check("a_read_that_deletes_of_ranges_overtake_finds_nothing_again", 600, || {

@@ -124,7 +124,7 @@ fn nor_where_only_a_log_with_a_gap_has_it() {
     }
 }
 
-/// A write after the delete of a range loses its own sequence number once nothing else needs the tombstone.
+/// After a range was deleted, a later write loses its sequence number once no other entry needs the tombstone.
 #[test]
 fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     let kept = Kept::new();
