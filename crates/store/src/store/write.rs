@@ -31,9 +31,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`] and
-    /// [`crate::Error::Poisoned`] if nothing was written. [`crate::Error::OutcomeUnknown`] if the log failed during the
-    /// write.
+    /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`],
+    /// [`crate::Error::Poisoned`]; after these, nothing was written. [`crate::Error::OutcomeUnknown`] if the log failed
+    /// during the write.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
