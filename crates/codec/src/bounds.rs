@@ -14,11 +14,11 @@ use std::ops::Bound;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Where the range begins.
+    /// The lower end of the range.
     pub lower: Bound<Vec<u8>>,
-    /// Where the range ends.
+    /// The upper end of the range.
     pub upper: Bound<Vec<u8>>,
-    /// From the last key to the first.
+    /// Scans from the last key to the first.
     pub reverse: bool,
 }
 

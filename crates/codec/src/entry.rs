@@ -1,8 +1,7 @@
 //! The entries of memtables and sorted files, their order, and the iterator that walks them.
 //!
-//! An entry is (key, sequence number, kind, value). Entries are ordered by key bytes, and
-//! those of one key by falling sequence number, so that the newest comes first. No two
-//! entries have the same key and number.
+//! An entry is (key, sequence number, kind, value). Entries are ordered by key bytes. The entries of one key are
+//! ordered by falling sequence number: the newest comes first. No two entries have the same key and number.
 
 use crate::error::{DecodeError, Result};
 use crate::varint;
@@ -27,8 +26,8 @@ pub enum Kind {
     Delta = 3,
     /// A range of keys is deleted. Reserved: never written.
     RangeDelete = 4,
-    /// The result of folding deltas onto a value. Its number is that of the newest delta; the
-    /// number of the last full write precedes the value, see [`put_folded`].
+    /// The result of folding deltas onto a value. Its number is the number of the newest delta. The number of the last
+    /// full write precedes the value, see [`put_folded`].
     Folded = 5,
 }
 
@@ -45,8 +44,8 @@ impl Kind {
     }
 }
 
-/// Appends the prefix of the value of a [`Kind::Folded`] entry with number `seq`: the difference
-/// between it and `full`, the number of the last full write.
+/// Appends the prefix of the value of a [`Kind::Folded`] entry with number `seq`: the difference between `seq` and
+/// `full`, the number of the last full write.
 pub fn put_folded(out: &mut Vec<u8>, seq: Seq, full: Seq) {
     varint::put_u64(out, seq.saturating_sub(full));
 }
@@ -86,9 +85,9 @@ pub fn compare(a_key: &[u8], a_seq: Seq, b_key: &[u8], b_seq: Seq) -> Ordering {
 
 /// A position in a sorted sequence of entries, moving either way.
 ///
-/// A new iterator is not positioned. When a move runs off either end, the iterator is not
-/// valid, and stays so until the next seek. The accessors may be called only while
-/// [`EntryIter::valid`]; otherwise they return empty values.
+/// A new iterator is not positioned. When a move passes either end, the iterator becomes invalid, and stays invalid
+/// until the next seek. The accessors may be called only while [`EntryIter::valid`]; otherwise they return empty
+/// values.
 pub trait EntryIter {
     /// The error of a move.
     type Error;

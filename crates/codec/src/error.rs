@@ -1,6 +1,6 @@
 //! The error of every decoder.
 
-/// The bytes are not what an encoder of this crate writes.
+/// The error for bytes that an encoder of this crate does not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The input ends within a value.

@@ -1,7 +1,7 @@
 //! Checked frames: length, checksum, payload. Manifests and catalogue files are made of them.
 //!
-//! `u32 length, u32 checksum32(payload, seed ^ offset), payload`, little-endian. The seed is
-//! the caller's (a file's number); the offset is that of the frame.
+//! `u32 length, u32 checksum32(payload, seed ^ offset), payload`, little-endian. The caller chooses the seed (the
+//! number of the file); the offset is the position of the frame in the file.
 
 use crate::checksum::checksum32;
 use crate::error::{DecodeError, Result};
@@ -9,7 +9,7 @@ use crate::error::{DecodeError, Result};
 /// The bytes before a payload.
 pub const HEADER_LEN: usize = 8;
 
-/// Appends a frame that will be at `offset` of a file with `seed`.
+/// Appends a frame that will be stored at `offset` of a file with `seed`.
 ///
 /// # Errors
 /// [`DecodeError::Invalid`] if the payload is 4 GiB or more.
@@ -24,8 +24,8 @@ pub fn put(out: &mut Vec<u8>, payload: &[u8], seed: u64, offset: u64) -> Result<
 /// Takes the frame at the front of `input`, which is at `offset` of its file.
 ///
 /// # Errors
-/// [`DecodeError::Truncated`] if the input ends within it, [`DecodeError::Invalid`] if the
-/// checksum does not match.
+/// [`DecodeError::Truncated`] if the input ends within the frame, [`DecodeError::Invalid`] if the checksum does not
+/// match.
 pub fn get<'a>(input: &mut &'a [u8], seed: u64, offset: u64) -> Result<&'a [u8]> {
     let (header, rest) = input.split_first_chunk::<HEADER_LEN>().ok_or(DecodeError::Truncated)?;
     let len = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);

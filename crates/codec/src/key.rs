@@ -16,11 +16,10 @@ pub const TOO_DEEP: &str = "more than 180 levels";
 /// The most groups of seven bits after the first two bytes of a number.
 pub const GROUPS: u32 = 7;
 
-/// Appends bytes so that the encoded strings sort like the plain ones, and a string sorts before
-/// every longer one that begins with it: each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the
-/// string.
+/// Appends bytes so that the encoded strings sort like the plain ones, and a string sorts before every longer string
+/// that begins with it. Each 0x00 becomes 0x00 0xFF, and 0x00 0x01 ends the string.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    // Otherwise the end would double the memory of long bytes.
+    // Without this, appending the end marker would reallocate, and so double the memory of long bytes.
     out.reserve(bytes.len() + 2);
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|&b| b == 0) {
@@ -53,7 +52,7 @@ pub fn get_bytes(input: &mut &[u8], out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// The bits of a double, not NaN, such that unsigned order is numeric order. -0.0 sorts as 0.0.
+/// The bits of a double that is not NaN, mapped so that their unsigned order is numeric order. -0.0 sorts as 0.0.
 pub fn f64_bits(value: f64) -> u64 {
     let value = if value == 0.0 { 0.0 } else { value };
     let bits = value.to_bits();
@@ -65,10 +64,9 @@ pub fn f64_from_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-/// Appends the bytes after the rank of a number that is exactly the double with these bits
-/// ([`f64_bits`], or 0 for NaN): the first two bytes, then groups of seven bits up to the last
-/// nonzero one, at least one group. The lowest bit of each group's byte is 1 if another group
-/// follows.
+/// Appends a number that is exactly the double with these bits ([`f64_bits`], or 0 for NaN), without the rank before
+/// it: the first two bytes, then groups of seven bits up to the last nonzero group, at least one. The lowest bit of
+/// each group's byte is 1 if another group follows.
 #[inline]
 pub fn put_number(out: &mut Vec<u8>, bits: u64) {
     let (bytes, len) = number_bytes(bits);
@@ -83,19 +81,19 @@ pub fn number_bytes(bits: u64) -> (u128, usize) {
     let groups = if rest == 0 { 1 } else { GROUPS - rest.trailing_zeros() / 7 };
     let mut spread = 0;
     for group in 0..GROUPS {
-        // Group 0, at the top of `rest`, comes first: at the top of `spread`.
+        // Group 0 is at the top of `rest` and at the top of `spread`.
         spread |= (rest >> (42 - 7 * group) & 0x7f) << (57 - 8 * group);
     }
-    // The lowest bit of each group but the last.
+    // The lowest bit of every group except the last.
     let more = !(u64::MAX >> (8 * (groups - 1))) & 0x0101_0101_0101_0101;
     (u128::from(bits >> 48) << 112 | u128::from(spread | more) << 48, 2 + groups as usize)
 }
 
-/// Takes a number written by [`put_number`] from the front of `input`: the bits, and true if the
-/// number is exactly that double. If not, all groups are present, and the number's decimal follows.
+/// Takes a number written by [`put_number`] from the front of `input`. Returns the bits, and true if the number is
+/// exactly that double. Otherwise all groups are present, and the decimal of the number follows.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes end within it, or are not an output of [`put_number`].
+/// [`DecodeError`] if the bytes end within the number, or are not an output of [`put_number`].
 #[inline]
 pub fn get_number(input: &mut &[u8]) -> Result<(u64, bool)> {
     let (&[first, second], mut rest) = input.split_first_chunk().ok_or(DecodeError::Truncated)?;

@@ -1,12 +1,12 @@
 //! Range tombstones: half-open ranges of keys that are deleted as of a number.
 //!
-//! A [`RangeSet`] keeps them *fragmented*: as ranges that do not overlap, each with the numbers of
-//! the tombstones that cover it. So one binary search finds the numbers of a key, whatever ranges
-//! were written. A set never changes; joining and forgetting create a new one.
+//! A [`RangeSet`] stores tombstones *fragmented*: as ranges that do not overlap, each with the numbers of the
+//! tombstones that cover it. Therefore one binary search finds the numbers of a key, whatever ranges were written. A
+//! set never changes; joining and forgetting create a new one.
 //!
-//! Of several numbers over the same keys only those are needed that a reader can distinguish:
-//! [`thin`] keeps the newest between each two snapshots. Otherwise ranges that grow with each
-//! delete ("everything before now") would take a number for each pair of them.
+//! A range needs only the numbers that readers can distinguish: [`thin`] keeps the newest number between each two
+//! snapshots. Otherwise ranges that grow with each delete ("everything before now") would take memory by the square of
+//! their number.
 
 use crate::entry::Seq;
 use crate::error::{DecodeError, Result};
@@ -21,12 +21,12 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The first key that is covered.
+    /// The first covered key.
     pub fn start(&self) -> &[u8] {
         &self.start
     }
 
-    /// The first key after it that is not. Above `start`.
+    /// The first key after the range; greater than `start`.
     pub fn end(&self) -> &[u8] {
         &self.end
     }
@@ -56,25 +56,26 @@ pub fn newest(seqs: &[Seq], at: Seq) -> Seq {
 /// The coverage around a key: all keys from `low` to below `high` are covered by the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coverage<'a> {
-    /// The first key with these numbers; `None`: there is no lower bound.
+    /// The first key with these numbers; `None` if there is no lower bound.
     pub low: Option<&'a [u8]>,
-    /// The first key after them; `None`: there is no upper bound. Covered keys have one.
+    /// The first key after the range of keys with these numbers; `None` if there is no upper bound. Covered keys have
+    /// an upper bound.
     pub high: Option<&'a [u8]>,
-    /// The numbers, newest first; empty where nothing is covered.
+    /// The numbers, newest first; empty if the keys are not covered.
     pub seqs: &'a [Seq],
 }
 
 /// A set of range tombstones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RangeSet {
-    /// By key, disjoint. Neighbours that touch have different numbers.
+    /// Ordered by key, disjoint. Fragments that touch have different numbers.
     fragments: Vec<Fragment>,
     bytes: usize,
     newest: Seq,
 }
 
-/// Keeps of falling numbers the newest between each two of the ascending `snapshots`, and all above
-/// the last of them. Without snapshots all are kept.
+/// Removes numbers that no reader can distinguish from newer ones. Of the falling `seqs`, keeps the newest between each
+/// two of the ascending `snapshots`, and all numbers above the last snapshot. Without snapshots, keeps all.
 pub fn thin(seqs: &mut Vec<Seq>, snapshots: &[Seq]) {
     let mut last = None;
     seqs.retain(|&seq| {
@@ -107,13 +108,12 @@ impl RangeSet {
 
     /// The tombstones of both sets, [thinned](thin) by these snapshots.
     pub fn join(&self, other: &Self, snapshots: &[Seq]) -> Self {
-        // Without a limit there is always a set.
+        // Without a limit, the result is never `None`.
         self.join_within(other, snapshots, usize::MAX).unwrap_or_default()
     }
 
-    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Ranges that are
-    /// nested take memory by the square of their number, so a join of sets from files
-    /// sets a limit.
+    /// As [`RangeSet::join`]; `None` if the result takes more than `most` bytes. Nested ranges take memory by the
+    /// square of their number, so joins of sets read from files set a limit.
     pub fn join_within(&self, other: &Self, snapshots: &[Seq], most: usize) -> Option<Self> {
         self.combine(other, most, |a, b, out| {
             out.extend_from_slice(a);
@@ -124,13 +124,13 @@ impl RangeSet {
         })
     }
 
-    /// The same, [thinned](thin) by these snapshots.
+    /// The same tombstones, [thinned](thin) by these snapshots.
     #[must_use]
     pub fn thinned(&self, snapshots: &[Seq]) -> Self {
         self.join(&Self::default(), snapshots)
     }
 
-    /// The rest of the set after removing, in each range of `done`, the tombstones up to its newest
+    /// The set without the tombstones of `done`: in each range of `done`, removes the tombstones up to its newest
     /// number.
     #[must_use]
     pub fn forget(&self, done: &Self) -> Self {
@@ -146,8 +146,8 @@ impl RangeSet {
         })
     }
 
-    /// Combines both sets; `merge` appends the numbers of a range that is in either or both. `None`
-    /// if the result takes more than `most` bytes.
+    /// Combines both sets; `merge` appends the numbers of a range that is in one set or both. `None` if the result
+    /// takes more than `most` bytes.
     fn combine(&self, other: &Self, most: usize, merge: impl Fn(&[Seq], &[Seq], &mut Vec<Seq>)) -> Option<Self> {
         let (mut a, mut b) = (self.fragments.as_slice(), other.fragments.as_slice());
         let (mut out, mut seqs) = (Self::default(), Vec::new());
@@ -190,7 +190,7 @@ impl RangeSet {
         self.fragments.push(fragment);
     }
 
-    /// The index of the first fragment that ends after `key`.
+    /// The index of the first fragment whose end is after `key`.
     #[inline]
     fn first_after(&self, key: &[u8]) -> usize {
         self.fragments.partition_point(|fragment| *fragment.end <= *key)
@@ -216,7 +216,7 @@ impl RangeSet {
         }
     }
 
-    /// The fragments that contain a key from `low` to `high`, both included.
+    /// The fragments with at least one key from `low` to `high`, both included.
     pub fn overlapping(&self, low: &[u8], high: &[u8]) -> &[Fragment] {
         let from = self.first_after(low);
         let count = self.fragments[from..].partition_point(|fragment| *fragment.start <= *high);
@@ -249,8 +249,8 @@ impl RangeSet {
     }
 }
 
-/// Builds a set from ranges in the order of [`RangeSet::fragments`]: by key, disjoint, and those of
-/// one fragment with falling numbers. So its memory is proportional to its input.
+/// Builds a set from ranges in the order of [`RangeSet::fragments`]: by key, disjoint, and the numbers of one fragment
+/// falling. The memory is therefore proportional to the input.
 #[derive(Debug, Default)]
 pub struct RangeSetBuilder {
     set: RangeSet,
@@ -263,7 +263,7 @@ impl RangeSetBuilder {
     /// Adds the range from `start` to below `end` with a number.
     ///
     /// # Errors
-    /// [`DecodeError::Invalid`] if the range is empty, the number is 0, or the order is different.
+    /// [`DecodeError::Invalid`] if the range is empty, the number is 0, or the range is out of order.
     pub fn add(&mut self, start: &[u8], end: &[u8], seq: Seq) -> Result<()> {
         if start >= end {
             return Err(DecodeError::Invalid("a range without keys"));
@@ -299,7 +299,7 @@ impl RangeSetBuilder {
     }
 }
 
-/// The fragments that end after `at`, given that at most the first does not.
+/// The fragments whose end is after `at`. At most the first fragment of `list` ends at or before `at`.
 fn after<'a>(list: &'a [Fragment], at: &[u8]) -> &'a [Fragment] {
     match list.split_first() {
         Some((first, rest)) if *first.end <= *at => rest,
@@ -307,7 +307,7 @@ fn after<'a>(list: &'a [Fragment], at: &[u8]) -> &'a [Fragment] {
     }
 }
 
-/// The numbers over `from`, which is in or before the first fragment, and the end of their range.
+/// The numbers at `from`, and the end of the range that has them. `from` is in or before the first fragment.
 fn stretch<'a>(list: &'a [Fragment], from: &[u8]) -> (&'a [Seq], Option<&'a [u8]>) {
     match list.first() {
         Some(first) if *first.start <= *from => (&first.seqs, Some(&first.end)),

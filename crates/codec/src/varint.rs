@@ -1,6 +1,7 @@
-//! Unsigned variable-length integers: seven bits a byte, low group first, high bit = more.
+//! Unsigned variable-length integers: seven bits per byte, low group first; a set high bit means that more bytes
+//! follow.
 //!
-//! See `docs/FORMAT.md`. Signed values are zigzagged first.
+//! See `docs/FORMAT.md`. Signed values are zigzag-encoded first.
 
 use crate::error::{DecodeError, Result};
 
@@ -17,7 +18,7 @@ pub fn put_u64(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed `value`, zigzagged.
+/// Appends a signed `value`, zigzag-encoded.
 #[inline]
 pub fn put_i64(out: &mut Vec<u8>, value: i64) {
     put_u64(out, zigzag(value));
@@ -32,7 +33,7 @@ pub fn len_u64(value: u64) -> usize {
 /// Takes a value from the front of `input`.
 ///
 /// # Errors
-/// [`DecodeError`] if the input ends within it or it does not fit 64 bits.
+/// [`DecodeError`] if the input ends within the value or the value does not fit 64 bits.
 #[inline]
 pub fn get_u64(input: &mut &[u8]) -> Result<u64> {
     match input.first() {
@@ -72,7 +73,7 @@ pub fn get_i64(input: &mut &[u8]) -> Result<i64> {
 /// Takes a length and that many bytes from the front of `input`.
 ///
 /// # Errors
-/// As [`get_u64`], and if fewer bytes are left.
+/// As [`get_u64`], and [`DecodeError::Truncated`] if fewer bytes are left.
 #[inline]
 pub fn get_bytes<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
     let len = get_u64(input)?;
@@ -82,7 +83,7 @@ pub fn get_bytes<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(bytes)
 }
 
-/// Appends a length and the bytes.
+/// Appends the length of `bytes`, then `bytes`.
 #[inline]
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_u64(out, bytes.len() as u64);

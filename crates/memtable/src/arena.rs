@@ -16,11 +16,11 @@ use crate::prefetch::prefetch;
 use alluvium_codec::entry::{self, Entry, Kind, Seq};
 use std::cmp::Ordering;
 
-/// A memtable of this many bytes is to be sealed, whatever the budget allows: 2 GiB. It can hold
-/// four times as many: about 8 GiB of the entries that use its chunks worst.
+/// A memtable of this many bytes should be sealed, whatever the budget allows: 2 GiB. Its capacity is four times that:
+/// about 8 GiB with the entry sizes that use chunks worst.
 pub const FULL_BYTES: usize = 2 << 30;
 
-/// The address of an entry: the chunk's index, and the offset in units of 8 bytes.
+/// The address of an entry: the index of its chunk, and the offset in units of 8 bytes.
 pub(crate) type Place = u32;
 
 /// No entry.
@@ -36,14 +36,14 @@ const FIRST_CHUNK: usize = 64 << 10;
 pub(crate) const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
 const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
 
-// Whatever the size of its entries, a full memtable has room for the batches on their way to it.
+// Whatever the size of its entries, a full memtable has room for the batches that are already being applied to it.
 const _: () = assert!(FULL_BYTES.div_ceil(LAST_CHUNK / 4) <= MAX_CHUNKS / 4);
 
 /// The bytes of entries; see the module.
 #[derive(Default)]
 pub(crate) struct Arena {
     chunks: Vec<Vec<u8>>,
-    /// The chunk that small entries are added to, and its limit in bytes.
+    /// The index of the chunk that takes small entries, and its limit in bytes.
     open: Option<(usize, usize)>,
     capacity: usize,
 }
@@ -94,12 +94,11 @@ impl Arena {
     #[cold]
     fn grow(&mut self, need: usize) -> usize {
         let index = self.chunks.len();
-        // At least about 8 GiB; see `Memtable`.
+        // The limit is at least about 8 GiB; see `Memtable`.
         assert!(index < MAX_CHUNKS, "a memtable of {MAX_CHUNKS} chunks");
-        // A chunk is at most a quarter of all chunks so far.
+        // A new chunk is at most a quarter of the size of all earlier chunks together.
         let size = (self.capacity / 4).next_power_of_two().clamp(FIRST_CHUNK, LAST_CHUNK);
-        // An entry that would leave much of a chunk unused gets its own chunk; the open one
-        // remains.
+        // An entry that would leave much of a chunk unused gets a chunk of its own; the open chunk stays open.
         let own = need > size / 4;
         let size = if own { need } else { size };
         if !own {
@@ -164,23 +163,21 @@ impl Arena {
         self.chunks[index][at + 8..at + 12].copy_from_slice(&older.to_le_bytes());
     }
 
-    /// Marks the entry at `place`, which was removed from its chain, as replaced by the one at
-    /// `by`.
+    /// Marks the entry at `place`, which was removed from its chain, as replaced by the entry at `by`.
     pub(crate) fn set_replaced(&mut self, place: Place, by: Place) {
         let (index, at) = split(place);
         self.chunks[index][at] = 0;
         self.set_older(place, by);
     }
 
-    /// True if the entry at `place` is among the first `lens` bytes of the chunks.
+    /// True if the entry at `place` begins within the first bytes of its chunk that `lens` counts.
     pub(crate) fn is_within(place: Place, lens: &[usize]) -> bool {
         let (index, at) = split(place);
         lens.get(index).is_some_and(|len| at < *len)
     }
 
-    /// Calls `f` with the entries of chunk `index` from offset `from` on, in the order of their
-    /// arrival, until it returns false or offset `to` is reached. Returns the offset of the
-    /// first entry that was not passed to `f`.
+    /// Calls `f` with the entries of chunk `index` from offset `from` on, in order of arrival, until `f` returns false
+    /// or offset `to` is reached. Returns the offset of the first entry that was not passed to `f`.
     pub(crate) fn walk(
         &self,
         index: usize,

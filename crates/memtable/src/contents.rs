@@ -27,7 +27,7 @@ impl Contents {
         Self { state: RwLock::new(Some(State::default())), frozen: OnceLock::new(), bytes: AtomicUsize::new(0) }
     }
 
-    /// Adds entries, under one lock for all of them. Those with `true` are not found by key.
+    /// Adds entries, under one lock for all of them. Entries with `true` are not found by key.
     ///
     /// # Panics
     /// If the entries are frozen.
@@ -42,12 +42,11 @@ impl Contents {
         }
     }
 
-    /// Ends the growth. Does nothing the second time.
+    /// Freezes the entries. A second call does nothing.
     pub(crate) fn freeze(&self) {
         let mut guard = self.state.write();
         if let Some(state) = guard.take() {
-            // Set while the lock is held: a reader that finds no state under the lock finds it
-            // here.
+            // Set while the lock is held: a reader that gets the lock and finds no state finds the frozen entries here.
             let _ = self.frozen.set(Frozen { state, order: OnceLock::new() });
         }
     }
@@ -68,7 +67,7 @@ impl Contents {
         match (&*guard, self.frozen.get()) {
             (Some(state), _) => f(state),
             (None, Some(frozen)) => f(&frozen.state),
-            // Never: the state is removed only to be frozen.
+            // Unreachable: the state is removed only by `freeze`, which sets `frozen`.
             (None, None) => f(&State::default()),
         }
     }

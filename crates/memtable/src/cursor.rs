@@ -1,8 +1,7 @@
 //! A cursor over the sorted runs of a memtable that may still grow.
 //!
-//! The cursor copies a batch of entries under the memtable's lock and walks the copy. In every run
-//! the batch has a lower and an upper boundary, so that the cursor can leave it on either side
-//! without another search.
+//! The cursor copies a batch of entries under the memtable's lock and walks the copy. The batch has a lower and an
+//! upper boundary in every run, so that the cursor can leave the batch on either side without another search.
 
 use crate::arena::{Arena, NONE};
 use crate::contents::Contents;
@@ -24,7 +23,7 @@ pub(crate) struct Cursor {
     high: Vec<usize>,
     batch: Vec<Copied>,
     bytes: Vec<u8>,
-    /// The current entry in the batch; its length when not valid.
+    /// The index of the current entry in the batch; the length of the batch when not valid.
     at: usize,
     /// The size of the next batch, in entries.
     want: usize,
@@ -39,11 +38,10 @@ struct Copied {
     end: usize,
 }
 
-/// The entries of the first batch after a seek; each later one has twice as many, up to
-/// [`LAST_BATCH`].
+/// The entries of the first batch after a seek. Each later batch has twice as many, up to [`LAST_BATCH`].
 const FIRST_BATCH: usize = 4;
 const LAST_BATCH: usize = 64;
-/// A batch ends when it has this many bytes.
+/// A batch ends when it reaches this many bytes.
 const BATCH_BYTES: usize = 64 << 10;
 
 impl Cursor {
@@ -77,7 +75,7 @@ impl Cursor {
         self.backward(contents);
     }
 
-    /// Releases the copies. Not valid until the next seek.
+    /// Releases the copied entries. The cursor is not valid until the next seek.
     pub(crate) fn release(&mut self) {
         (self.batch, self.bytes, self.at) = (Vec::new(), Vec::new(), 0);
     }
@@ -180,8 +178,7 @@ impl Cursor {
         let kind = loop {
             match stored.kind {
                 Some(kind) => break kind,
-                // The replacement is in the runs too, or newer than the runs: then it is shown
-                // here.
+                // The replacement is either in the runs, or newer than the runs. In the second case it is copied here.
                 None if stored.older == NONE || Arena::is_within(stored.older, &self.done) => return,
                 None => stored = state.arena.at(stored.older),
             }

@@ -1,17 +1,15 @@
 //! The hash of a memtable: from keys to their newest versions.
 //!
-//! Open addressing with linear probing, 8 bytes a slot: half a hash and a place. A look-up costs
-//! one cache miss, where a table with separate tags costs two; growing reads no keys, and nothing
-//! is ever removed. The slots are zeros from `calloc`, so that a new table costs only the pages
-//! that it uses.
+//! Open addressing with linear probing, 8 bytes a slot: half a hash and a place. A look-up costs one cache miss; a
+//! table with separate tags would cost two. Growing reads no keys, and nothing is ever removed. The slots are zeros
+//! from `calloc`, so that a new table costs only the pages that it uses.
 
 use crate::arena::Place;
 
 /// Places by the hashes of their keys.
 #[derive(Default)]
 pub(crate) struct Index {
-    /// Their number is a power of two, or 0. A free slot is 0; a used one the hash, and the place
-    /// plus one.
+    /// The number of slots is a power of two, or 0. A free slot is 0. A used slot is the hash, and the place plus one.
     slots: Vec<u64>,
     used: usize,
 }
@@ -40,7 +38,7 @@ impl Index {
     pub(crate) fn find(&self, hash: u32, mut is_it: impl FnMut(Place) -> bool) -> Slot {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
-        // The loop ends: a quarter of the slots is free.
+        // The loop ends because at least a quarter of the slots is free.
         while let Some(&slot) = self.slots.get(at) {
             if slot == 0 {
                 return Slot::Free(at);
@@ -66,7 +64,7 @@ impl Index {
     fn grow(&mut self) {
         let len = FIRST_SLOTS.max(self.slots.len() * 2);
         let old = std::mem::replace(&mut self.slots, vec![0; len]);
-        // In the order of the old slots, which is nearly the order of the new ones.
+        // In the order of the old slots, which is nearly the order of the new slots.
         for slot in old.into_iter().filter(|&slot| slot != 0) {
             let mut at = (slot >> 32) as usize & (len - 1);
             while self.slots[at] != 0 {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Walks a memtable in entry order, either way.
 ///
-/// On a frozen memtable it takes no lock and copies nothing. On one that still grows it copies some
-/// entries at a time; entries applied after its creation may be missing.
+/// On a frozen memtable the iterator takes no lock and copies nothing. On a growing memtable it copies some entries at
+/// a time; entries applied after the iterator was created may be missing.
 pub struct MemtableIter {
     table: Arc<Memtable>,
     mode: Mode,
@@ -24,17 +24,17 @@ enum Mode {
 
 /// A position in a frozen memtable.
 struct Walk {
-    /// The position in the order; at or after its end when not valid.
+    /// The position in the order; at or after the end of the order when not valid.
     at: usize,
-    /// The entry there, or [`NONE`].
+    /// The entry at that position, or [`NONE`].
     place: Place,
 }
 
-/// The distance, in positions, of the entry that is prefetched.
+/// How many positions ahead an entry is prefetched.
 const AHEAD: usize = 12;
 
 impl Memtable {
-    /// An iterator that sees at least what was applied before this call.
+    /// Returns an iterator that sees at least the entries applied before this call.
     pub fn iter(self: &Arc<Self>) -> MemtableIter {
         let mode = match self.contents().frozen() {
             Some(_) => Mode::Frozen(Walk { at: usize::MAX, place: NONE }),
@@ -50,7 +50,7 @@ impl MemtableIter {
         self.table.last_seq().is_some_and(|last| last < seq)
     }
 
-    /// Releases the copies of entries that it holds. Not valid until the next seek.
+    /// Releases the copies of entries that the iterator holds. The iterator is not valid until the next seek.
     pub fn release(&mut self) {
         match &mut self.mode {
             Mode::Frozen(walk) => walk.place = NONE,
@@ -58,7 +58,7 @@ impl MemtableIter {
         }
     }
 
-    /// Moves the walk to the position that `f` returns, or the cursor by `g`.
+    /// Moves to the position that `f` returns if the memtable is frozen, or moves the cursor by `g`.
     #[inline]
     fn navigate(
         &mut self,

@@ -1,5 +1,4 @@
-//! Recent writes of one partition in memory: found by key through a hash, ordered on demand,
-//! their memory accounted.
+//! Recent writes of one partition in memory: found by key through a hash, ordered on demand, with their memory counted.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

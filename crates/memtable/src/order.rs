@@ -1,10 +1,10 @@
 //! The order of a memtable that still grows: sorted runs, made on request.
 //!
-//! The entries since the last request are sorted into a new run, and runs are merged while the
-//! older is less than four times as long as the newer. So there are few runs, and an entry is
-//! merged a logarithmic number of times (the logarithmic method of Bentley and Saxe, 1980).
+//! The entries added since the last request are sorted into a new run, and runs are merged while the older is less than
+//! four times as long as the newer. Therefore there are few runs, and an entry is merged a logarithmic number of times
+//! (the logarithmic method of Bentley and Saxe, 1980).
 //!
-//! Runs never change: an iterator keeps those that it began with.
+//! Runs never change: an iterator keeps the runs that it started with.
 
 use crate::arena::Arena;
 use crate::contents::Contents;
@@ -21,13 +21,13 @@ pub(crate) type Run = Vec<Item>;
 pub(crate) struct Runs {
     /// Longest and oldest first.
     pub runs: Vec<Arc<Run>>,
-    /// The runs contain the entries in this many bytes of each chunk of the arena.
+    /// The number of bytes of each chunk of the arena whose entries are in the runs.
     pub done: Vec<usize>,
 }
 
 /// An older run is at least this many times as long as the next newer one.
 const RATIO: usize = 4;
-/// Runs up to this length are merged at once.
+/// Runs up to this length are merged in one step.
 const SMALL: usize = 128;
 /// The most entries that are sorted or merged before writers get a turn.
 const SLICE: usize = 4096;
@@ -36,7 +36,7 @@ const SLICE: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Order {
     runs: Vec<Arc<Run>>,
-    /// The number of bytes of each chunk of the arena that are in the runs.
+    /// The number of bytes of each chunk of the arena whose entries are in the runs.
     done: Vec<usize>,
     /// The number of entries in the runs.
     entries: usize,
@@ -62,12 +62,12 @@ impl Order {
         self.runs.iter().map(|run| run.capacity() * size_of::<Item>()).sum()
     }
 
-    /// Drops the runs; iterators keep theirs.
+    /// Drops the runs. Iterators keep the runs that they hold.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Sorts up to [`SLICE`] entries that are in no run and before `target`.
+    /// Sorts up to [`SLICE`] entries that are in no run yet and before `target`.
     fn next_run(&mut self, state: &State, target: &[usize]) -> Option<Run> {
         let mut run = Run::new();
         for (index, (done, &to)) in self.done.iter_mut().zip(target).enumerate() {

@@ -1,8 +1,8 @@
-//! The range tombstones of a memtable, beside its entries.
+//! The range tombstones of a memtable, stored separately from its entries.
 //!
-//! They are kept in sets of decreasing size, joined when an older one is less than twice as large
-//! as the next: so a look-up searches a logarithmic number of sets, and a tombstone is copied a
-//! logarithmic number of times.
+//! They are kept in sets of decreasing size. Two sets are joined when the older is less than twice as large as the
+//! next. Therefore a look-up searches a logarithmic number of sets, and a tombstone is copied a logarithmic number of
+//! times.
 
 use alluvium_codec::entry::Seq;
 use alluvium_codec::ranges::RangeSet;
@@ -15,7 +15,7 @@ const RATIO: usize = 2;
 
 #[derive(Default)]
 pub(crate) struct Ranges {
-    /// True if there are tombstones, or will be soon: if false, readers need not search.
+    /// True if there are tombstones, or will be soon. If false, readers need not search.
     any: AtomicBool,
     bytes: AtomicUsize,
     /// Largest first. Sets are replaced, never changed, so that readers can keep them. A leaf in
@@ -37,8 +37,8 @@ impl Ranges {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Adds tombstones, and drops the numbers that no reader can distinguish from newer ones:
-    /// readers are at the ascending `snapshots`, or above the last of them.
+    /// Adds tombstones, and drops the numbers that no reader can distinguish from newer ones. Readers are at one of the
+    /// ascending `snapshots`, or above the last of them.
     pub(crate) fn add(&self, set: RangeSet, snapshots: &[Seq]) {
         if set.is_empty() {
             return;

@@ -1,15 +1,15 @@
 //! Sorting entries without reading most keys more than once.
 //!
-//! Comparing two entries costs two cache misses, so each is sorted by 16 bytes of its key, stored
-//! with its place. Only groups of ties are sorted again: by the 16 bytes after the common prefix of
-//! the group (multikey sorting, after Bentley and Sedgewick, "Fast algorithms for sorting and
-//! searching strings", 1997), or by number if they are versions of one key.
+//! Comparing two entries costs two cache misses. Therefore each entry is sorted by 16 bytes of its key, stored with its
+//! place. Only groups of ties are sorted again: by the 16 bytes after the common prefix of the group (multikey sorting,
+//! after Bentley and Sedgewick, "Fast algorithms for sorting and searching strings", 1997), or by number if they are
+//! versions of one key.
 
 use crate::arena::{Arena, Place};
 use alluvium_codec::entry::{self, Seq};
 use std::cmp::Ordering;
 
-/// An entry to sort, with 16 bytes of its key as a number (zeros after its end).
+/// An entry to sort, with 16 bytes of its key as a number. A shorter key is padded with zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     pub high: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Item {
 
 /// Smaller groups of ties are sorted by comparing the entries.
 const FEW: usize = 8;
-/// Ties after this many rounds are sorted by comparing the entries. Bounds the stack.
+/// Ties that remain after this many rounds are sorted by comparing the entries. This bounds the stack.
 const ROUNDS: u32 = 8;
 
 impl Item {
@@ -35,7 +35,7 @@ impl Item {
         (self.high, self.low)
     }
 
-    /// The order of two entries with the same `skip`.
+    /// The order of two entries that were made with the same `skip`.
     #[inline]
     pub(crate) fn compare(&self, other: &Self, arena: &Arena) -> Ordering {
         match self.bits().cmp(&other.bits()) {
@@ -45,7 +45,7 @@ impl Item {
     }
 }
 
-/// The first 16 bytes as two numbers, with zeros after the end.
+/// The first 16 bytes as two numbers, padded with zeros.
 #[inline]
 pub(crate) fn prefix(bytes: &[u8]) -> (u64, u64) {
     if let Some((high, rest)) = bytes.split_first_chunk::<8>()
@@ -88,7 +88,7 @@ fn sort_round(arena: &Arena, items: &mut [Item], rounds: u32) {
     }
 }
 
-/// Sorts a group of ties. Only places move: the bytes are equal.
+/// Sorts a group of ties. Only the places are moved, because the bytes are equal.
 fn settle(arena: &Arena, group: &mut [Item], rounds: u32) {
     if group.len() < FEW || rounds == 0 {
         group.sort_unstable_by(|a, b| arena.compare(a.place, b.place));

@@ -11,7 +11,7 @@ pub(crate) struct Sorted {
     pub places: Vec<Place>,
     /// The length of the common prefix of all keys, in bytes.
     skip: usize,
-    /// The bits after that of every [`STEP`]th entry, so that a search reads few entries.
+    /// For every [`STEP`]th entry, the bits of its key after the common prefix, so that a search reads few entries.
     marks: Vec<(u64, u64)>,
 }
 
@@ -42,14 +42,14 @@ impl Sorted {
         from + self.places[from..to].partition_point(before)
     }
 
-    /// A range of entries that contains the lower bound of `key`, or ends at it.
+    /// A range of entries that contains the lower bound of `key`, or ends at the lower bound.
     fn marked_range(&self, arena: &Arena, key: &[u8]) -> (usize, usize) {
         let all = (0, self.places.len());
         let Some(&first) = self.places.first() else { return all };
         let common = &arena.key(first)[..self.skip];
         let Some(rest) = key.strip_prefix(common) else { return all };
         let bits = sort::prefix(rest);
-        // An entry with the same bits may be on either side.
+        // Entries with the same bits may be before or after the key.
         let from = self.marks.partition_point(|&mark| mark < bits).saturating_sub(1) * STEP;
         let to = self.marks.partition_point(|&mark| mark <= bits) * STEP;
         (from, to.min(all.1))

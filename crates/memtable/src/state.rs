@@ -25,7 +25,7 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 impl State {
-    /// Adds an entry. It replaces one with the same key and number, which no writer should create.
+    /// Adds an entry. It replaces an entry with the same key and number; no writer should create such a pair.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {
         self.narrow_common(entry.key);
@@ -47,12 +47,12 @@ impl State {
                     self.newest.replace(at, hash, new_head);
                 }
             }
-            // Never: `reserve` made room.
+            // Unreachable: `reserve` made room.
             Slot::None => {}
         }
     }
 
-    /// Adds an entry that [`State::get`] does not find.
+    /// Adds an entry that iterators return and [`State::get`] does not find.
     #[inline]
     pub(crate) fn push(&mut self, entry: Entry<'_>) {
         self.narrow_common(entry.key);
@@ -101,8 +101,8 @@ impl State {
     }
 }
 
-/// Adds an entry to a chain whose newest version, at `head`, is not older. Returns the new
-/// head if it changes.
+/// Adds an entry to a chain whose newest version, at `head`, has the same number or a newer one. Returns the new head
+/// if the head changes.
 fn insert_behind(arena: &mut Arena, replaced: &mut usize, entry: Entry<'_>, head: Place) -> Option<Place> {
     let mut before = NONE;
     let mut at = head;

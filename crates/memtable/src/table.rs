@@ -14,24 +14,24 @@ use std::sync::Arc;
 
 /// Recent writes of one partition, over a contiguous interval of numbers.
 ///
-/// It has two lives. While it grows, one lock guards its entries, taken for writing once per
-/// [`Memtable::apply`]; iterators sort what is new and merge geometrically. Once it is sealed
-/// and its last writer has finished it is *frozen*: it never changes again, reads take no
-/// lock, and the first iterator sorts it as a whole.
+/// A memtable has two phases. While it grows, one lock guards its entries, taken for writing once per
+/// [`Memtable::apply`]; iterators sort the new entries and merge geometrically. Once the memtable is sealed and its
+/// last writer has finished, it is *frozen*: it never changes again, reads take no lock, and the first iterator sorts
+/// it as a whole.
 ///
 /// Its capacity is between about 8 GiB and 32 GiB; keys and values are shorter than 4 GiB.
 ///
-/// Range tombstones are kept beside the entries ([`Memtable::delete_range`]) and hide none of them
-/// here: readers compare numbers.
+/// Range tombstones are stored separately from the entries ([`Memtable::delete_range`]), and the memtable hides no
+/// entry because of them: readers compare the numbers.
 ///
-/// Locks: the order, then the state; the lock of the range tombstones is independent. None is held
-/// while waiting for anything else.
+/// Locks: the order, then the state; the lock of the range tombstones is independent. No lock is held while waiting for
+/// anything else.
 pub struct Memtable {
     first_seq: Seq,
     last_seq: AtomicU64,
     /// The number of registered writers, and two flags.
     gate: AtomicU64,
-    /// Held to wait for `gate`, and to notify after a change of it.
+    /// Held while waiting for a change of `gate`, and while notifying of one.
     gate_lock: Mutex<()>,
     gate_changed: Condvar,
     contents: Contents,
@@ -42,7 +42,7 @@ pub struct Memtable {
 
 /// In [`Memtable::gate`]: no more writers will be registered.
 const SEALED: u64 = 1 << 63;
-/// In [`Memtable::gate`]: a thread waits for a change.
+/// In [`Memtable::gate`]: a thread waits for a change of the gate.
 const AWAITED: u64 = 1 << 62;
 const WRITERS: u64 = AWAITED - 1;
 
@@ -67,25 +67,25 @@ impl Memtable {
         self.first_seq
     }
 
-    /// Announces a writer. Called by the commit leader before it numbers operations for this
-    /// memtable; never after [`Memtable::seal`].
+    /// Announces a writer. The commit leader calls this before it numbers operations for this memtable, and never after
+    /// [`Memtable::seal`].
     pub fn register_writer(&self) {
         let before = self.gate.fetch_add(1, Ordering::AcqRel);
         debug_assert_eq!(before & SEALED, 0, "a writer was registered after the seal");
     }
 
-    /// Adds entries, under one lock for all of them. The numbers of a key may arrive in any order.
-    /// Of two entries with the same key and number, the one applied last remains.
+    /// Adds entries, under one lock for all of them. The numbers of a key may arrive in any order. Of two entries with
+    /// the same key and number, the entry applied last remains.
     ///
     /// # Panics
-    /// If the memtable is sealed and no writer is registered, beyond the limits of
-    /// [`Memtable`], and if `entries` panics.
+    /// If the memtable is sealed and no writer is registered, if the limits of [`Memtable`] are exceeded, or if
+    /// `entries` panics.
     pub fn apply<'a>(&self, entries: impl Iterator<Item = Entry<'a>>) {
         self.apply_some_ordered(entries.map(|entry| (entry, false)));
     }
 
-    /// As [`Memtable::apply`]. Entries with `true` are found only by iterators, not by
-    /// [`Memtable::get`], which makes them cheaper; no two of them have the same key and number.
+    /// As [`Memtable::apply`]. Entries with `true` are found only by iterators, not by [`Memtable::get`], which makes
+    /// adding them cheaper. No two of these entries may have the same key and number.
     ///
     /// # Panics
     /// As [`Memtable::apply`].
@@ -93,22 +93,21 @@ impl Memtable {
         self.contents.apply(entries);
     }
 
-    /// Announces that a registered writer will add range tombstones, so that readers search for
-    /// them. Called by the commit leader, before the memtable can be sealed.
+    /// Announces that a registered writer will add range tombstones, so that readers search for them. The commit leader
+    /// calls this before the memtable can be sealed.
     pub fn expect_ranges(&self) {
         self.ranges.expect();
     }
 
-    /// Adds a range tombstone: the keys from `start` to below `end` are deleted as of `seq`. Drops
-    /// numbers that a newer tombstone over the same keys makes superfluous: a number is dropped if
-    /// no reader can distinguish it from the newer one. Readers are at one of `snapshots` or above
-    /// the last of them. `snapshots` is ascending, and its last element is *visible*. So every
-    /// reader below the last of them must be in the list.
+    /// Adds a range tombstone: the keys from `start` to below `end` are deleted as of `seq`. Drops a number if a newer
+    /// tombstone covers the same keys and no reader can distinguish the two. Readers are at one of `snapshots` or above
+    /// the last of them. `snapshots` is ascending, and its last element is the *visible* number. Therefore the list
+    /// must contain every reader below its last element.
     pub fn delete_range(&self, start: &[u8], end: &[u8], seq: Seq, snapshots: &[Seq]) {
         self.ranges.add(RangeSet::one(start, end, seq), snapshots);
     }
 
-    /// As [`Memtable::delete_range`], of many ranges at once.
+    /// As [`Memtable::delete_range`], for many ranges at once.
     pub fn delete_ranges(&self, ranges: RangeSet, snapshots: &[Seq]) {
         self.ranges.add(ranges, snapshots);
     }
@@ -139,8 +138,8 @@ impl Memtable {
         }
     }
 
-    /// Ends the interval of numbers at `last_seq`. No writer is registered afterwards; registered
-    /// ones may still apply.
+    /// Ends the interval of numbers at `last_seq`. No writer may be registered afterwards; registered writers may still
+    /// apply entries.
     pub fn seal(&self, last_seq: Seq) {
         self.last_seq.store(last_seq, Ordering::Release);
         let before = self.gate.fetch_or(SEALED, Ordering::AcqRel);
@@ -182,8 +181,8 @@ impl Memtable {
         }
     }
 
-    /// Finds the newest version of `key` not above `seq`, and replaces `value` by its value.
-    /// `value` is unchanged if there is none.
+    /// Finds the newest version of `key` not above `seq`, and copies its value into `value`. Leaves `value` unchanged
+    /// if there is no such version.
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
         self.contents.read(|state| {
             let found = state.get(key, seq)?;
@@ -205,13 +204,13 @@ impl Memtable {
         self.contents.read(|state| state.raw)
     }
 
-    /// The number of entries, all versions counted, range tombstones not.
+    /// The number of entries. Counts all versions, and no range tombstones.
     pub fn len(&self) -> usize {
         self.contents.read(State::len)
     }
 
-    /// The number of entries from `lower` to below `upper`, all versions counted, range tombstones
-    /// not. Sorts new entries, as an iterator does.
+    /// The number of entries from `lower` to below `upper`. Counts all versions, and no range tombstones. Sorts new
+    /// entries, as an iterator does.
     pub fn entries_between(&self, lower: &[u8], upper: &[u8]) -> u64 {
         if let Some(frozen) = self.contents.frozen() {
             let (order, arena) = (self.frozen_order(frozen), &frozen.state.arena);
@@ -226,8 +225,8 @@ impl Memtable {
         })
     }
 
-    /// About `count` keys from `lower` to below `upper`, or all if there are fewer, in order: those
-    /// of every n-th entry, as a sample. Sorts new entries, as an iterator does.
+    /// A sample of the keys from `lower` to below `upper`, in order: the keys of every n-th entry, so that there are
+    /// about `count`, or all keys if there are fewer. Sorts new entries, as an iterator does.
     pub fn spread_keys(&self, lower: &[u8], upper: &[u8], count: usize) -> Vec<Vec<u8>> {
         let runs = if self.contents.frozen().is_some() { Vec::new() } else { self.runs().runs };
         let mut keys = Vec::new();
@@ -252,7 +251,7 @@ impl Memtable {
         keys
     }
 
-    /// True without entries and range tombstones.
+    /// True if there are neither entries nor range tombstones.
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && !self.has_ranges()
     }
@@ -270,7 +269,7 @@ impl Memtable {
             Sorted::new(&frozen.state)
         });
         if made {
-            // Not within `get_or_init`: a thread that waits there holds no lock.
+            // Not done within `get_or_init`, because a thread that waits in `get_or_init` must hold no lock.
             self.order.lock().clear();
             self.order_bytes.store(sorted.bytes(), Ordering::Relaxed);
         }

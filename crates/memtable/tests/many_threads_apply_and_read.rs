@@ -14,8 +14,8 @@ use std::sync::{Arc, Barrier};
 const WRITERS: usize = 4;
 const BATCHES: usize = 200;
 
-/// Writers apply batches whose numbers are interleaved, readers get and iterate concurrently. What
-/// a reader saw it sees again, and at the end everything is there.
+/// Writers apply batches whose numbers are interleaved, while readers get and iterate. An entry that a reader has seen
+/// stays visible to it, and at the end all entries exist.
 #[test]
 fn many_threads_apply_and_read() {
     let seed = seed();
@@ -43,7 +43,7 @@ fn one_life(seed: u64) {
         .collect();
     let table = Arc::new(Memtable::new(1));
     let (start, stop) = (Barrier::new(WRITERS + 2), AtomicBool::new(false));
-    // The leader registers each batch before the seal, as it does when it numbers them.
+    // All batches are registered before the seal, as the commit leader does when it numbers them.
     (0..WRITERS * BATCHES).for_each(|_| table.register_writer());
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..2u64)

@@ -30,7 +30,7 @@ fn count(table: &Arc<Memtable>) -> usize {
 fn writers_a_sealer_a_waiter_and_a_reader() {
     let scenario = || {
         let table = Arc::new(Memtable::new(1));
-        // The leader numbers all batches, and only then may seal.
+        // The leader numbers all batches before it may seal the memtable.
         (0..WRITERS).for_each(|_| table.register_writer());
         let writers: Vec<_> = (1..=WRITERS)
             .map(|seq| {

@@ -1,12 +1,11 @@
 //! Admission control slows writers in proportion to debt, so that they never stall.
 //!
-//! Debt is a number from 0 to 1: how full the space for sealed memtables is, how many runs wait to
-//! be merged, how many bytes compaction is behind; the largest counts. Up to one half, writers run
-//! free. Above it they share a rate that falls in a straight line from twice the rate at which
-//! flushes drain to nothing at debt 1, so that it settles where writing and draining are equal. The
-//! memory of a batch is reserved at its admission, so that many threads with large batches stay
-//! within the budget too. Waiting is on condition variables, in the order of arrival; flushes and
-//! batches that are written signal the front.
+//! Debt is a number from 0 to 1, the largest of three figures: how full the space for sealed memtables is, how many
+//! runs wait to be merged, and how many bytes compaction is behind. Up to a debt of one half, writers are not slowed.
+//! Above it they share a rate that falls linearly from twice the rate of the flushes to zero at debt 1. Therefore the
+//! debt settles where writers and flushes are equally fast. The memory of a batch is reserved at its admission, so that
+//! many threads with large batches also stay within the budget. Writers wait on condition variables, in the order of
+//! arrival; flushes and written batches signal the writer at the front.
 
 mod debt;
 
@@ -21,11 +20,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A writer does not wait for a shorter delay than this; the next writer pays for it.
+/// A writer does not wait if its delay is shorter than this; the delay is added to the next writer's.
 const SHORT: Duration = Duration::from_millis(1);
-/// A writer looks at the debt again after this long at the latest.
+/// A writer measures the debt again after this time at the latest.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// Debt up to which writers run free.
+/// Up to this debt, writers are not slowed.
 const FREE: f64 = 0.5;
 /// The rate assumed before anything has been flushed, in bytes per second.
 const FIRST_RATE: f64 = 64e6;
@@ -46,22 +45,22 @@ pub(crate) struct Admission {
     debt: Debt,
     max_batch_bytes: usize,
     state: Mutex<State>,
-    /// Bytes of batches that are admitted and not in the memtables yet.
+    /// Bytes of admitted batches that are not in the memtables yet.
     reserved: AtomicUsize,
-    /// The length of the queue. A batch that arrives later does not overtake it, or a large batch
-    /// would starve.
+    /// The length of the queue. A batch that arrives later must not overtake the queue, because a large batch would
+    /// starve.
     queued: AtomicUsize,
 }
 
 struct State {
-    /// First come, first served. Each writer waits on its own condition variable; the front alone
-    /// waits for more than its turn.
+    /// First come, first served. Each writer waits on its own condition variable. The writer at the front waits for its
+    /// admission; the others wait for their turn.
     queue: VecDeque<Arc<Condvar>>,
-    /// Bytes that were admitted at a debt and are not paid for by time yet.
+    /// Bytes that were admitted above the debt [`FREE`], less the bytes that the allowed rate has covered since.
     owed: f64,
     /// When `owed` was last brought up to date.
     paid_at: Duration,
-    /// Bytes per second that flushes drain: an average that forgets.
+    /// Bytes per second that flushes write: a moving average.
     drain_rate: f64,
     waits: Waits,
     /// Why the last flush failed.
@@ -77,7 +76,7 @@ pub(crate) struct Waits {
     pub time: Duration,
 }
 
-/// The memory reserved for a batch, from its admission until it is written or given up. Dropping it
+/// The memory reserved for a batch, from its admission until the batch is written or abandoned. Dropping this value
 /// frees the memory.
 #[must_use = "the memory is reserved only while this lives"]
 pub struct Admitted<'a> {
@@ -95,7 +94,7 @@ impl Drop for Admitted<'_> {
 }
 
 impl State {
-    /// Lets time pay at `rate`, or forgives everything where writers run free.
+    /// Reduces `owed` by the bytes that `rate` allowed since the last call, or to 0 at a debt up to [`FREE`].
     fn pay(&mut self, now: Duration, debt: f64, rate: f64) {
         let paid = rate * now.saturating_sub(self.paid_at).as_secs_f64();
         self.owed = if debt <= FREE { 0.0 } else { (self.owed - paid).max(0.0) };
@@ -129,7 +128,7 @@ impl Admission {
         self.debt.measure()
     }
 
-    /// The debt as last measured.
+    /// The debt of the last measurement.
     pub fn debt(&self) -> f64 {
         self.debt.total()
     }
@@ -150,7 +149,7 @@ impl Admission {
         state.wake_front();
     }
 
-    /// Notes why flushes or compactions make no progress, so that waiting writers return the cause.
+    /// Records why flushes or compactions make no progress, so that waiting writers return the cause.
     pub fn blocked(&self, work: BackgroundWork, cause: Error) {
         let mut state = self.state.lock();
         match work {
@@ -160,7 +159,7 @@ impl Admission {
         state.wake_front();
     }
 
-    /// The error for a batch of `bytes` that waits in vain: the work that it waits for has failed.
+    /// The error for a waiting batch of `bytes` if the work that it waits for has failed.
     fn in_vain(&self, state: &State, bytes: usize) -> Option<Error> {
         let for_flush = || self.debt.is_full_of_memtables() || self.needs_a_flush(bytes);
         let flush = state.flush_failed.as_ref().filter(|_| for_flush());
@@ -168,7 +167,7 @@ impl Admission {
         flush.or_else(compaction).cloned()
     }
 
-    /// Wakes the writer at the front, which looks at the state of the store.
+    /// Wakes the writer at the front, which then checks the state of the store.
     pub fn wake(&self) {
         self.state.lock().wake_front();
     }
@@ -178,7 +177,7 @@ impl Admission {
         self.state.lock().waits
     }
 
-    /// True for a batch of `bytes` that does not fit beside the sealed memtables.
+    /// True if a batch of `bytes` does not fit next to the sealed memtables.
     fn needs_a_flush(&self, bytes: usize) -> bool {
         !self.debt.nothing_sealed() && memory_of(bytes) > self.debt.room()
     }
@@ -191,7 +190,7 @@ impl Admission {
         }
     }
 
-    /// Admits a batch of `bytes` if it does not have to wait.
+    /// Admits a batch of `bytes` if the batch need not wait.
     pub fn try_admit(&self, bytes: usize) -> Option<Admitted<'_>> {
         let free = self.debt() <= FREE && self.queued.load(Ordering::SeqCst) == 0;
         if free { self.try_reserve(bytes) } else { None }
@@ -237,10 +236,10 @@ impl Admission {
             let now = self.clock.now();
             let rate = allowed_rate(debt, state.drain_rate);
             state.pay(now, debt, rate);
-            // A clock that does not move (in tests) must not hold writers for ever.
+            // If the clock stands still (in tests), a writer must not wait forever.
             let delay = if looked == Some(now) { Duration::ZERO } else { delay(state.owed, rate) };
             looked = Some(now);
-            // Memory is a bound, not a pace: at debt 1 nothing more fits.
+            // The memory is a hard limit, not a pace: at debt 1 no batch is admitted.
             if debt < 1.0
                 && delay <= SHORT
                 && let Some(admitted) = self.try_reserve(bytes)
@@ -257,14 +256,14 @@ impl Admission {
                 marks::WRITER_WAITED.hit();
                 waited = true;
             }
-            // Flushes, and batches that free their memory, wake the front.
+            // A flush wakes the writer at the front, and so does a batch that frees its memory.
             turn.wait_for(state, if delay > SHORT { delay } else { LOOK_AGAIN });
             debt = self.measure_debt();
         }
     }
 
-    /// Reserves memory for a batch of `bytes`, if there is room. Where nothing is sealed, a batch
-    /// that is alone may have more; else the next flush makes room.
+    /// Reserves memory for a batch of `bytes`, if there is room. If no memtable is sealed, a batch without other
+    /// reservations may exceed the room. Otherwise the batch waits for the next flush.
     fn try_reserve(&self, bytes: usize) -> Option<Admitted<'_>> {
         let bytes = memory_of(bytes);
         let (room, alone) = (self.debt.room(), self.debt.nothing_sealed());
@@ -273,7 +272,7 @@ impl Admission {
         Some(Admitted { admission: self, bytes })
     }
 
-    /// Reserves memory whether there is room or not.
+    /// Reserves memory even if there is no room.
     pub fn reserve(&self, bytes: usize) -> Admitted<'_> {
         let bytes = memory_of(bytes);
         self.reserved.fetch_add(bytes, Ordering::SeqCst);
@@ -287,13 +286,13 @@ fn allowed_rate(debt: f64, drain_rate: f64) -> f64 {
     (2.0 * drain_rate * left).max(drain_rate * 0.02)
 }
 
-/// The bytes of memtables that a batch of `bytes` fills: their index, and the rest of a chunk that
-/// is too short for a large entry, come to less than an eighth.
+/// The bytes of memtables that a batch of `bytes` fills. The index, and the unused end of a chunk that is too short for
+/// a large entry, add less than an eighth.
 fn memory_of(bytes: usize) -> usize {
     bytes + bytes / 8
 }
 
-/// How long it takes until `owed` bytes are paid for; at most [`LOOK_AGAIN`].
+/// The time until `rate` has covered `owed` bytes; at most [`LOOK_AGAIN`].
 fn delay(owed: f64, rate: f64) -> Duration {
     Duration::from_secs_f64((owed / rate).clamp(0.0, LOOK_AGAIN.as_secs_f64()))
 }

@@ -1,7 +1,7 @@
-//! Write batches, encoded once, as the log will hold them.
+//! Write batches. A batch is encoded once, in the format of the log.
 //!
-//! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then per operation
-//! kind, partition, internal key and value. The memtables read from the same bytes.
+//! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then, for each operation, the kind, the
+//! partition, the internal key and the value. The memtables read from the same bytes.
 
 mod record;
 
@@ -13,25 +13,24 @@ use record::decode_op;
 
 pub(crate) use record::{LogRecord, decode_record, encode_flushed};
 
-/// The first byte of a record that is a batch.
+/// The first byte of a batch record.
 pub(crate) const TAG_BATCH: u8 = 0;
-/// The first byte of a record that notes the numbers up to which partitions are flushed.
+/// The first byte of a record that notes up to which number each partition is flushed.
 pub(crate) const TAG_FLUSHED: u8 = 1;
 
-/// Puts, deletes, deltas and deletes of ranges, over any trees and partitions, that take effect
-/// together or not at all.
+/// Puts, deletes, deltas and deletes of ranges, in any trees and partitions. They take effect together or not at all.
 ///
-/// Made by [`crate::Store::batch`]. Operations on one key take effect in their order.
+/// Created by [`crate::Store::batch`]. Operations on the same key take effect in the order in which they were added.
 #[derive(Debug, Clone)]
 pub struct WriteBatch {
     partitions: u32,
     pub(crate) bytes: Vec<u8>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trees: Vec<u32>,
-    /// The count of sequence numbers that the operations take: an index entry shares that of the
-    /// operation before it.
+    /// The count of sequence numbers that the operations take. An index entry has the number of the operation before
+    /// it.
     numbers: u32,
-    /// Trees, and the number of the last change of each when the batch was made.
+    /// Trees, each with the number of the last change of its description at the time when the batch was made.
     pub(crate) schemas: Vec<(u32, Seq)>,
     /// A put was added, so the batch makes the store larger.
     pub(crate) grows: bool,
@@ -41,26 +40,25 @@ pub struct WriteBatch {
     pub(crate) ranges: bool,
 }
 
-/// The place of an operation in the bytes.
+/// The position of an operation in the bytes of the batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Op {
     /// [`lock_hash`] of tree and key.
     pub hash: u64,
     pub at: u32,
-    /// Its number, counted from the batch's first.
+    /// The number of the operation, counted from the first number of the batch.
     number: u32,
     pub partition: u16,
 }
 
-/// The lock of an operation and its partition.
+/// The lock and the partition of an operation.
 struct Place {
     /// [`lock_hash`] of tree and key.
     lock: u64,
     partition: u16,
 }
 
-/// The bit in the kind of an operation that marks an index entry, which has the number of the
-/// operation before it.
+/// The bit in the kind byte that marks an index entry. An index entry has the number of the operation before it.
 const ENTRY: u8 = 0x80;
 
 impl WriteBatch {
@@ -105,13 +103,12 @@ impl WriteBatch {
         self.push(Kind::Delete, tree.0, key, &[]);
     }
 
-    /// Removes the keys of `tree` from `from` to below `to`. It reads nothing, and costs the same
-    /// for one key and for all. Without effect if the range is empty (`from` is not below `to`).
+    /// Removes the keys of `tree` from `from` to below `to`. Reads nothing, and costs the same for one key and for all.
+    /// Has no effect if the range is empty (`from` is not below `to`).
     ///
-    /// It counts as one operation for each partition, since each may have keys of the range. It
-    /// does not wait for the key locks of other writers: a writer that reads a key, and writes it
-    /// after the range was deleted, keeps what it wrote. Not for trees of [`crate::Multivalue`];
-    /// see [`WriteBatch::delete_values`].
+    /// The delete counts as one operation for each partition, because each may have keys of the range. It does not wait
+    /// for the key locks of other writers: if another writer reads a key and then writes it after the delete of the
+    /// range, the written value remains. Not for trees of [`crate::Multivalue`]; see [`WriteBatch::delete_values`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -135,9 +132,8 @@ impl WriteBatch {
         }
     }
 
-    /// Applies `delta` to the value of `key` of `tree`, without reading it: [`crate::Fold`]
-    /// computes the new value when the key is read or its files are merged. On an absent key it
-    /// does nothing.
+    /// Applies `delta` to the value of `key` of `tree`, without reading the value. [`crate::Fold`] computes the new
+    /// value when the key is read or its files are merged. A delta on an absent key has no effect.
     ///
     /// ```
     /// use alluvium_store::{Durability, Fold, FoldError, Options, Store, TreeId};
@@ -179,10 +175,9 @@ impl WriteBatch {
         (self.grows, self.deltas) = (true, true);
     }
 
-    /// Sets an index entry of the previous operation, which is on the document that the entry leads
-    /// to. The entry is in the same partition and has the same number, so a reader of both knows
-    /// that they belong together. `tree` was made by [`crate::Store::change_trees`]. Without effect
-    /// in an empty batch.
+    /// Sets an index entry for the document of the previous operation. The entry is in the same partition and has the
+    /// same number as that operation, so that a reader of both knows that they belong together. `tree` must be created
+    /// by [`crate::Store::change_trees`]. Has no effect in an empty batch.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -201,8 +196,7 @@ impl WriteBatch {
         self.push_entry(Kind::Put, tree, key, value);
     }
 
-    /// Removes an index entry of the document of the previous operation; as
-    /// [`WriteBatch::put_entry`].
+    /// Removes an index entry of the document of the previous operation; otherwise as [`WriteBatch::put_entry`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};
@@ -232,9 +226,9 @@ impl WriteBatch {
         self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, key, value);
     }
 
-    /// Declares that the batch was made for the description that `tree` has since the operation
-    /// with this number ([`crate::Store::schema`]): if the tree has another one when the batch is
-    /// numbered, nothing is written.
+    /// Declares that the batch was made for one version of the description of `tree`: the version since the operation
+    /// with this number ([`crate::Store::schema`]). If the description has changed when the batch gets its numbers,
+    /// nothing is written.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -254,7 +248,7 @@ impl WriteBatch {
         }
     }
 
-    /// Adds `value` to those under `key` of a multivalue tree. Adding it again has no effect.
+    /// Adds `value` to the values under `key` of a multivalue tree. Adding the same value again has no effect.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -273,7 +267,7 @@ impl WriteBatch {
         self.grows = true;
     }
 
-    /// Removes `value` from those under `key` of a multivalue tree, whether it exists or not.
+    /// Removes `value` from the values under `key` of a multivalue tree, whether it exists or not.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -292,8 +286,8 @@ impl WriteBatch {
         self.push_value(Kind::Delete, tree, key, value);
     }
 
-    /// Removes all values under `key` of a multivalue tree. It reads nothing, and costs the same
-    /// for one value and for millions.
+    /// Removes all values under `key` of a multivalue tree. Reads nothing, and costs the same for one value and for
+    /// millions.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -332,7 +326,7 @@ impl WriteBatch {
 
     fn push(&mut self, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let hash = alluvium_codec::hash64(key);
-        // The system tree is small and read at open: it is in partition 0.
+        // The system tree is small and is read at open, so it is in partition 0.
         let partition = if tree == 0 { 0 } else { partition_of(hash, self.partitions) as u16 };
         self.push_at(Place { lock: lock_hash(tree, hash), partition }, kind, tree, key, value);
     }
@@ -404,7 +398,7 @@ impl WriteBatch {
         self.bytes.len()
     }
 
-    /// Makes room for `bytes` more.
+    /// Reserves memory for `bytes` more bytes.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -419,7 +413,7 @@ impl WriteBatch {
         self.bytes.reserve(bytes);
     }
 
-    /// Keys and values of the puts on a tree, without index entries, in their order.
+    /// The keys and values of the puts on a tree, in their order. Index entries are not included.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -441,7 +435,8 @@ impl WriteBatch {
         })
     }
 
-    /// The puts and deletes of keys of a tree, without index entries, in their order: the key, and the value of a put.
+    /// The puts and deletes of keys of a tree, in their order: the key, and the value of a put. Index entries are not
+    /// included.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -468,8 +463,8 @@ impl WriteBatch {
         })
     }
 
-    /// The keys of a tree that the batch puts, deletes or adds a delta to, in their order, without
-    /// index entries.
+    /// The keys of a tree that the batch puts, deletes or adds a delta to, in their order. Index entries are not
+    /// included.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -491,8 +486,8 @@ impl WriteBatch {
         })
     }
 
-    /// Keeps the operations, counted from 0 in their order, for which `keep` is true, with their
-    /// index entries.
+    /// Keeps the operations for which `keep` returns true, with their index entries. The argument of `keep` is the
+    /// position of the operation, counted from 0.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -550,18 +545,18 @@ impl WriteBatch {
         (self.grows, self.deltas, self.ranges) = (false, false, false);
     }
 
-    /// The entries for one partition, numbered from `first`; without deletes of ranges.
+    /// The entries for one partition, numbered from `first`. Deletes of ranges are not included.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
         self.marked_entries(partition, first).map(|(entry, _)| entry)
     }
 
-    /// As [`WriteBatch::entries`]; true for index entries.
+    /// As [`WriteBatch::entries`]; the flag is true for index entries.
     pub(crate) fn marked_entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
         self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
     }
 
-    /// The deletes of ranges for one partition, numbered from `first`: key and value are the
-    /// bounds.
+    /// The deletes of ranges for one partition, numbered from `first`. The key and the value of an entry are the bounds
+    /// of the range.
     pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
         let operations = self.operations(partition, first).map(|(entry, _)| entry);
         operations.filter(|entry| entry.kind == Kind::RangeDelete)

@@ -1,12 +1,11 @@
 //! Checkpoints: consistent copies of a running store, made of links.
 //!
-//! A checkpoint has the files of the version of every partition, pinned one after the other, and
-//! the log from the oldest operation that is not in the files to a note that is written when all
-//! versions are pinned. Its replay gives the state after the note: every operation up to that
-//! number, and none above. Writers do not wait: the note is one record among theirs, and nothing is
-//! flushed.
+//! A checkpoint has two parts. The first is the files of every partition, in a version that is pinned one partition
+//! after the other. The second is the log, from the oldest operation that is not in the files to a note that is written
+//! after all versions are pinned. A replay of this log gives the state at the note: every operation up to its number,
+//! and none above. Writers do not wait: the note is one record among their records, and nothing is flushed.
 //!
-//! While a checkpoint is made, views keep the files, and a hold keeps the log.
+//! While a checkpoint is made, views keep the files and a hold keeps the log.
 
 pub(crate) mod building;
 pub(crate) mod log;
@@ -33,13 +32,12 @@ use std::time::Duration;
 /// How to make a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointOptions {
-    /// An earlier checkpoint of the same database. Files that it has are linked to it, where that
-    /// is possible, and marked as not new.
+    /// An earlier checkpoint of the same database. Files that the earlier checkpoint also has are linked to it if
+    /// possible, and marked as not new.
     pub base: Option<PathBuf>,
-    /// Copy files of the database, in place of linking them. Files of the base are still linked.
+    /// Copy the files of the database instead of linking them. Files of the base are still linked.
     pub copy: bool,
-    /// When it is set to true, the checkpoint ends with [`Error::Stopped`] shortly after, and
-    /// leaves nothing.
+    /// When this is set to true, the checkpoint ends with [`Error::Stopped`] shortly after, and leaves no files.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -54,34 +52,33 @@ pub struct CheckpointReport {
     pub files: u64,
     /// Bytes of the files of the checkpoint.
     pub bytes: u64,
-    /// Sorted files that the base has too.
+    /// Sorted files that the base also has.
     pub in_base: u64,
-    /// Bytes of the sorted files that the base has too.
+    /// Bytes of the sorted files that the base also has.
     pub bytes_in_base: u64,
     /// Sorted files that were copied, on request or because links were not possible.
     pub copied: u64,
     /// Bytes of the copied files.
     pub bytes_copied: u64,
-    /// Bytes of the log in it.
+    /// Bytes of the log in the checkpoint.
     pub log_bytes: u64,
     /// How long it took.
     pub took: Duration,
 }
 
-/// The views of one moment, and the part of the log that completes them.
+/// The views of all partitions, and the part of the log that completes them to the state of one moment.
 struct Pinned {
     views: Vec<Arc<View>>,
-    /// The first number of the log that is needed.
+    /// The number from which the log is needed.
     from: Seq,
-    /// The number of a note above everything in the views.
+    /// The number of the note. It is above all numbers in the views.
     seq: Seq,
 }
 
 impl Store {
-    /// Makes a checkpoint in the directory `dir`, which must not exist or be empty, while other
-    /// threads write: all operations up to one number, and none above. Sorted files are linked
-    /// where `dir` is on the same file system, else copied. The directory gets the name `dir` when
-    /// all of it is durable.
+    /// Makes a checkpoint in the directory `dir`, which must not exist or must be empty, while other threads write. The
+    /// checkpoint has all operations up to one number, and none above. Sorted files are linked if `dir` is on the same
+    /// file system, otherwise copied. The directory is renamed to `dir` when all of its content is durable.
     ///
     /// ```
     /// use alluvium_store::{CheckpointOptions, Durability, Options, RestoreOptions, Store};
@@ -108,15 +105,14 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and
-    /// [`Error::ForeignBase`] for the base, [`Error::InUse`] if another process makes it,
-    /// [`Error::NoSpace`], [`Error::Stopped`], and [`Error::Storage`]. Then there is no `dir`, and
-    /// the store continues.
+    /// [`Error::TargetExists`], [`Error::InsideDatabase`], [`Error::NotACheckpoint`] and [`Error::ForeignBase`] for the
+    /// base, [`Error::InUse`] if another process makes the same checkpoint, [`Error::NoSpace`], [`Error::Stopped`], and
+    /// [`Error::Storage`]. After an error there is no `dir`, and the store continues.
     pub fn checkpoint(&self, dir: &Path, options: &CheckpointOptions) -> Result<CheckpointReport> {
         self.health.check_writable()?;
         let started = self.env.clock.now();
         let base = options.base.as_deref().map(|path| Base::read(self, path)).transpose()?;
-        // A log that had damage has gaps, and its copy must not have any.
+        // If the log was damaged, it has gaps. The copy must not have any, so the damage is discarded first.
         self.discard_damage()?;
         let mut building = Building::begin(&self.env, dir, self.options.disk_reserve(), options.stop.clone())?;
         building.reserve_beside(self.path());
@@ -148,7 +144,7 @@ impl Store {
         };
         let report = CheckpointReport { id, seq, ..CheckpointReport::default() };
         let mut filling = Filling { store: self, building, base, copy, listing, report };
-        // The log first: the views hold the files, and the log is released while files are copied.
+        // The log is copied first. Then its segments can be released while files are copied, which the views keep.
         filling.log(from, seq)?;
         drop(hold);
         let log = std::mem::take(&mut filling.listing.files);
@@ -165,11 +161,10 @@ impl Store {
 }
 
 impl Pinned {
-    /// Pins the views. The caller holds the log.
+    /// Pins the views. The caller must hold the log.
     fn take(store: &Store) -> Result<Self> {
         loop {
-            // An ingested run is not in the log, but notes about it are: the views must not lack
-            // it.
+            // An ingested run is not in the log, but notes about the run are. Therefore the views must contain the run.
             let ingested = store.holds.ingested();
             let pinned = Self::try_take(store)?;
             if store.holds.ingested() == ingested {
@@ -179,17 +174,16 @@ impl Pinned {
     }
 
     fn try_take(store: &Store) -> Result<Self> {
-        // First the visible number: what is above it may be on its way into a memtable that still
-        // looks empty. The log still has everything from its oldest segment on, and nothing older
-        // is needed.
+        // The visible number is read first. An operation above it may still be on the way into a memtable that looks
+        // empty. The log has all operations from its oldest segment on, and older ones are not needed.
         let visible = store.visibility.visible();
         let views = partitions::views(&store.partitions);
         let unflushed = views.iter().filter_map(|view| view.oldest_unflushed()).min().unwrap_or(Seq::MAX);
         let from = unflushed.min(visible + 1).max(store.wal.oldest_seq());
         let flushed = views.iter().enumerate().map(|(at, view)| (at as u32, view.flushed_seq()));
         let note = encode_flushed(from, flushed);
-        // Its number is above all that the views hold, and everything below is applied when it is
-        // visible.
+        // The number of the note is above all numbers in the views. When the note is visible, all operations below it
+        // are applied.
         let seq = store.commit.commit(Work::Note(note), Durability::Sync)?;
         Ok(Self { views, from, seq })
     }
@@ -214,7 +208,7 @@ impl Filling<'_> {
         let mut numbers: Vec<_> = version.added.iter().map(|file| &file.meta).collect();
         numbers.sort_by_key(|meta| meta.number);
         for meta in numbers {
-            // After the store is closed another process may have the directory, and remove files.
+            // After the store is closed, another process may open the directory and remove files.
             store.health.check_open()?;
             check_stop(&self.building.stop)?;
             let path = format!("{name}/{:08}.sst", meta.number);
@@ -223,13 +217,13 @@ impl Filling<'_> {
             file.in_base = self.place(&file, &alluvium_lsm::image::sst_path(&from, meta.number))?;
             self.listing.files.push(file);
         }
-        // This makes the links durable too: it syncs the directory when the manifest has its name.
+        // Writing the manifest also makes the links durable: it syncs the directory after the rename of the manifest.
         let manifest = alluvium_lsm::image::write_manifest(&self.building.env, &to, self.listing.id, index, &version)?;
         self.list_content(&name, &manifest)?;
         Ok(())
     }
 
-    /// Links or copies a sorted file into the checkpoint; true if the base has it.
+    /// Links or copies a sorted file into the checkpoint. Returns true if the base has the file.
     fn place(&mut self, file: &ListedFile, original: &Path) -> Result<bool> {
         let (to, report) = (self.building.dir.join(&file.path), &mut self.report);
         let in_base = match self.base {
@@ -251,12 +245,12 @@ impl Filling<'_> {
         Ok(in_base.is_some())
     }
 
-    /// Copies the part of the log between two numbers.
+    /// Copies the part of the log from number `from` to number `seq`.
     fn log(&mut self, from: Seq, seq: Seq) -> Result<()> {
         let store = self.store;
         let dir = self.building.directory(LOG_DIR)?;
-        // Without the space that is reserved after the end of the log: a segment of the copy is no
-        // longer than its content.
+        // The space that is reserved after the end of the log is not copied: a segment of the copy is no longer than
+        // its content.
         let used = store.wal.bytes_used();
         self.building.need(used)?;
         let segment = store.options.log_segment_bytes().min(used);
@@ -269,7 +263,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Lists a file with the checksum of its content; returns its length in bytes.
+    /// Adds a file to the listing with the checksum of its content. Returns its length in bytes.
     fn list_content(&mut self, dir: &str, path: &Path) -> Result<u64> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (bytes, sum) = listing::content_checksum(&self.building.env, path, &self.building.stop)?;
@@ -302,7 +296,7 @@ impl Base {
             return Ok(None);
         }
         let path = self.dir.join(&file.path);
-        // A file that was lost or cut since is made again.
+        // A file of the base that was lost or truncated is linked or copied from the database instead.
         let whole = env.fs.exists(&path)? && env.fs.open(&path, OpenMode::Read)?.len()? == file.bytes;
         Ok(whole.then_some(path))
     }

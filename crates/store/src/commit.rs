@@ -1,11 +1,11 @@
-//! The commit queue: one leader numbers the waiting batches and writes them to the log as one
-//! group; every thread then applies its own batch to the memtables.
+//! The commit queue. One leader numbers the waiting batches and writes them to the log as one group. Then every thread
+//! applies its own batch to the memtables.
 //!
-//! Leadership is a role, not a thread: the first batch that finds no leader takes it, and hands it
-//! to the front of the queue when its group is in the log. Only the leader numbers, appends, seals
-//! memtables and changes the set of live trees, so all of these are in one order.
+//! Leadership is a role, not a thread. The first thread that finds no leader becomes the leader. When its group is in
+//! the log, it passes the leadership to the front of the queue. Only the leader numbers operations, appends to the log,
+//! seals memtables and changes the set of live trees; therefore all of these happen in one order.
 //!
-//! Lock order: `queue`, then a request's `state`. Neither is held while the log is written.
+//! Lock order: `queue`, then the `state` of a request. Neither lock is held while the log is written.
 
 use crate::admission::Admission;
 use crate::batch::WriteBatch;
@@ -30,12 +30,12 @@ use std::sync::Arc;
 
 /// A group takes waiting batches up to this many bytes (and at least one batch).
 const GROUP_BYTES: usize = 1 << 20;
-/// A chain of this many deltas of a key in one memtable is folded.
+/// A chain of this many deltas on one key in one memtable is folded.
 const LONG_CHAIN: usize = 32;
-/// One delta in this many looks how long its chain is.
+/// Only one delta in this many checks the length of its chain.
 const LOOK_EVERY: Seq = 16;
 
-/// Takes writes into the log and the memtables.
+/// Writes requests to the log and the memtables.
 pub(crate) struct Commit {
     pub options: Arc<Options>,
     pub wal: Arc<Wal>,
@@ -71,7 +71,7 @@ struct Requests {
 
 /// A request to the leader.
 pub(crate) enum Work {
-    /// Number, log and place a batch; with it, a change of the set of trees.
+    /// Number and log a batch, and apply it to memtables; with it, change the set of trees.
     Batch(WriteBatch, Option<Box<SchemaChange>>),
     /// Log a record that is not a batch. It takes one number.
     Note(Vec<u8>),
@@ -80,7 +80,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Decides how much of the disk a new segment must leave free for it.
+    /// Determines how much disk space must stay free when a new segment is begun for this request.
     fn purpose(&self) -> Purpose {
         match self {
             Self::Note(_) | Self::Rotate(_) => Purpose::Upkeep,
@@ -95,7 +95,7 @@ struct Request {
     work: Work,
     state: Mutex<State>,
     changed: Condvar,
-    /// No longer queued: a hint for a thread that looks before it sleeps.
+    /// Set when the request is no longer queued: a hint for a thread that spins before it sleeps.
     called: AtomicBool,
 }
 
@@ -105,7 +105,7 @@ enum State {
     Done(Result<Placed>),
 }
 
-/// Where the leader has put a batch.
+/// The numbers and memtables that the leader has given to a batch.
 #[derive(Clone, Default)]
 struct Placed {
     first: Seq,
@@ -127,8 +127,8 @@ impl Request {
     }
 }
 
-/// A numbered batch that is being applied to its memtables. If the thread panics there, others must
-/// not wait for it, and no flush may write half of the batch: the store is poisoned.
+/// A numbered batch that is being applied to its memtables. If the thread panics before the end, other threads must not
+/// wait for the batch, and no flush may write half of it. Therefore the store is poisoned.
 struct Applying<'a> {
     poison: &'a Poison,
     left: &'a [(u16, Arc<Memtable>)],
@@ -147,8 +147,8 @@ impl Drop for Applying<'_> {
 }
 
 impl Commit {
-    /// Takes work through the log and the memtables; returns the number of the batch's last
-    /// operation once the batch is visible, and as durable as `durability` demands.
+    /// Writes a request to the log and the memtables. Returns the number of the last operation of the batch when the
+    /// batch is visible and as durable as `durability` demands.
     pub fn commit(&self, work: Work, durability: Durability) -> Result<Seq> {
         match &work {
             Work::Batch(..) => self.poison.health.check_takes_writes()?,
@@ -166,12 +166,12 @@ impl Commit {
         Ok(placed.first + count.max(1) - 1)
     }
 
-    /// Seals every memtable that has entries; returns a number above all of theirs.
+    /// Seals every memtable that has entries. Returns a number that is above all of their numbers.
     pub fn seal_all(&self) -> Result<Seq> {
         self.commit(Work::Rotate(partitions::all(&self.partitions)), Durability::Bulk)
     }
 
-    /// Returns when every request that was queued before was logged or refused.
+    /// Returns when all requests that were queued earlier are logged or refused.
     pub fn barrier(&self) {
         let _refused_or_done = self.wait_for_place(&Request::new(Work::Rotate(Vec::new())));
     }
@@ -196,12 +196,12 @@ impl Commit {
         self.lead();
         match &*request.state.lock() {
             State::Done(result) => result.clone(),
-            // The leader's own request is at the front of the queue, so its group holds it.
+            // Unreachable: the leader's own request is at the front of the queue, so its group contains it.
             State::Queued | State::Leading => Err(Error::Closed),
         }
     }
 
-    /// Leads one group and hands leadership on.
+    /// Leads one group, then passes the leadership on.
     fn lead(&self) {
         let group = self.take_group();
         let outcomes = self.number_and_log(&group);
@@ -216,9 +216,9 @@ impl Commit {
         }
     }
 
-    /// Takes waiting requests. A change of the set of trees, a note or a seal forms a group alone.
-    /// If disk space is short, deletes do so, too: they may use the reserve, and must not be
-    /// blocked by a write that may not use it.
+    /// Takes waiting requests. A change of the set of trees, a note or a seal forms a group of its own. If disk space
+    /// is short, deletes and other writes are in separate groups: deletes may use the reserve, and must not be blocked
+    /// by writes that may not use it.
     fn take_group(&self) -> Vec<Arc<Request>> {
         let short = self.wal.is_short();
         let mut queue = self.queue.requests.lock();
@@ -300,7 +300,7 @@ impl Commit {
         Ok(placed)
     }
 
-    /// The group is in the log: enter its batches into the order of visibility.
+    /// After the group is in the log, enters its batches into the order of visibility.
     fn enter(&self, group: &[Arc<Request>], outcomes: &mut [Result<Placed>], end: Position) {
         let mut next = self.queue.next_seq.load(Ordering::Relaxed);
         for (request, outcome) in group.iter().zip(outcomes) {
@@ -313,7 +313,7 @@ impl Commit {
                     if let Some(change) = schema {
                         self.trees.change(change, placed.first);
                     }
-                    // Before the batch is visible, and before a memtable of it can be sealed.
+                    // Must happen before the batch is visible, and before one of its memtables can be sealed.
                     if batch.ranges {
                         placed.memtables.iter().for_each(|(_, memtable)| memtable.expect_ranges());
                     }
@@ -328,7 +328,7 @@ impl Commit {
         self.queue.next_seq.store(next, Ordering::Release);
     }
 
-    /// The log refused the group: undoes its placement.
+    /// Undoes the placement of a group that the log refused.
     fn unplace(&self, outcomes: &mut [Result<Placed>], cause: alluvium_env::Error) {
         let full = cause.is_no_space();
         let cause = Error::Storage(cause);
@@ -337,11 +337,11 @@ impl Commit {
             Error::OutcomeUnknown(Box::new(cause))
         } else if full {
             marks::WRITE_WITHOUT_SPACE.hit();
-            // What the log holds is flushed now, so that it can go: see `relieve_log`.
+            // A flush of the operations in the log now allows the removal of segments: see `relieve_log`.
             self.work.signal();
             Error::NoSpace(Box::new(cause))
         } else {
-            // No segment could be begun, for want of descriptors for instance: the log is unchanged.
+            // No segment could be begun, for instance because no file descriptors are left. The log is unchanged.
             cause
         };
         for outcome in outcomes {
@@ -354,15 +354,15 @@ impl Commit {
         }
     }
 
-    /// Puts a batch into its memtables; returns the number of its operations.
+    /// Applies a batch to its memtables. Returns the number of its operations.
     fn apply(&self, request: &Request, placed: &Placed) -> Seq {
         let Work::Batch(batch, _) = &request.work else { return 1 };
         let mut applying = Applying { poison: &self.poison, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
             memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
             if batch.ranges {
-                // No snapshot is within the batch: of overlapping ranges the newest counts, so that
-                // many of them take no more room than their bounds.
+                // No snapshot is within the batch, so only the newest of overlapping ranges counts. Therefore many
+                // overlapping ranges take no more memory than their bounds.
                 let ranges = batch.deleted_ranges(*partition, placed.first);
                 let ranges = ranges.map(|range| RangeSet::one(range.key, range.value, range.seq)).collect();
                 let own = [placed.first.saturating_sub(1), MAX_SEQ];
@@ -377,13 +377,13 @@ impl Commit {
         batch.len() as Seq
     }
 
-    /// Folds the long chains among those to which the batch has added; see
-    /// [`alluvium_lsm::View::shorten`].
+    /// Folds long chains of deltas among the keys of this batch; see [`alluvium_lsm::View::shorten`].
     fn shorten_chains(&self, batch: &WriteBatch, partition: u16, memtable: &Memtable, first: Seq) {
         let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
         for entry in batch.entries(partition, first).filter(looked_at) {
             let partition = &self.partitions[usize::from(partition)];
-            // This only makes reads faster: a read reports an error itself.
+            // An error is ignored here, because folding only makes reads faster: a read of the key reports the error
+            // itself.
             if let Ok(refused) = partition.view().shorten(memtable, entry.key, self.visibility.visible(), LONG_CHAIN) {
                 partition.note_refused(refused);
             }
@@ -408,7 +408,7 @@ impl Commit {
         }
     }
 
-    /// The partition with the largest memtable, if that, or all of them together, are too large.
+    /// The partition with the largest memtable, if this memtable, or all memtables together, are too large.
     fn memtable_over_limit(&self) -> Option<usize> {
         let largest_if = |bytes: &dyn Fn(&Memtable) -> usize, limit: usize| {
             let all: Vec<usize> = self.partitions.iter().map(|p| bytes(&p.active())).collect();
@@ -417,8 +417,8 @@ impl Commit {
                 || all.iter().sum::<usize>() > limit.saturating_mul(2);
             too_large.then_some(at)
         };
-        // One that is sealed when it is a quarter leaves as much room for the next to fill
-        // while it is flushed, also in a store with a single partition.
+        // A memtable is sealed at a quarter of the limit. Then the next memtable has as much room while the first is
+        // flushed, even in a store with a single partition.
         largest_if(&Memtable::charged_bytes, self.options.memtable_bytes() / 4).or_else(|| {
             let limit = self.options.tuning.memtable_bytes?;
             largest_if(&|active| active.raw_bytes() as usize, limit as usize)
@@ -432,16 +432,16 @@ impl Commit {
         }
     }
 
-    /// If the log is over its limit: the partition whose active memtable pins its oldest part.
+    /// If the log is over its limit, the partition whose active memtable pins the oldest part of the log.
     fn log_pinned_by_active(&self) -> Option<usize> {
-        // A log that is held or damaged is kept, however much is flushed.
+        // A log that is held or damaged is kept even if everything is flushed.
         let kept = || self.holds.keep_all();
         if self.wal.bytes_on_disk() <= self.options.log_limit_bytes() || kept() {
             return None;
         }
         let pins = self.partitions.iter().map(|p| p.view().oldest_unflushed());
         let (partition, pin) = pins.enumerate().filter_map(|(at, pin)| Some((at, pin?))).min_by_key(|(_, pin)| *pin)?;
-        // A sealed memtable that pins it is on its way to disk already.
+        // If a sealed memtable pins the log, its flush is already due.
         (self.partitions[partition].active().first_seq() == pin).then_some(partition)
     }
 }

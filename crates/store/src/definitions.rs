@@ -1,5 +1,5 @@
-//! The definitions that values refer to, kept in every sorted file with such values, so that the
-//! rest of a damaged store can be read though the tree with the definitions is lost.
+//! The definitions that values refer to. Every sorted file with such values keeps a copy, so that a damaged store can
+//! be read even if the tree with the definitions is lost.
 
 use crate::trees::TreeId;
 use alluvium_codec::varint;
@@ -10,28 +10,28 @@ use std::collections::BTreeMap;
 ///
 /// Called by flushes and compactions, on any thread, even while the store is being opened.
 pub trait Definitions: Send + Sync + std::fmt::Debug {
-    /// The tree with the definitions for the values of a tree with this description; `None` if
-    /// these use no definitions.
+    /// The tree with the definitions that the values of a tree use, given the description of that tree; `None` if the
+    /// values use no definitions.
     fn kept_in(&self, description: &[u8]) -> Option<TreeId>;
 
-    /// The key of a definition in that tree.
+    /// The key of a definition in the tree of definitions.
     fn key(&self, number: u32) -> Vec<u8>;
 
-    /// Calls `note` with the number of each definition that a value uses. For a damaged value, only
-    /// the definitions before the damage are passed. Numbers are below 2^20.
+    /// Calls `note` with the number of each definition that a value uses. For a damaged value, passes only the
+    /// definitions before the damage. Numbers are below 2^20.
     fn used(&self, value: &[u8], note: &mut dyn FnMut(u32));
 
-    /// A definition for the values of `tree`, if the layer above has it in memory, as it must have
-    /// one that is not visible yet.
+    /// A definition for the values of `tree`, if the layer above has it in memory. The layer must have every definition
+    /// in memory that is not visible yet.
     fn at_hand(&self, tree: TreeId, number: u32) -> Option<Vec<u8>>;
 }
 
 /// Definitions by the tree whose values use them, and by number. A tree may have an empty map.
 pub(crate) type Defined = BTreeMap<u32, BTreeMap<u32, Vec<u8>>>;
 
-/// Finds the definitions that the values of a file use, and packs them. A definition that is
-/// neither at hand, nor returned by `visible` (the visible value of a key), nor in `older` files is
-/// left out.
+/// Finds the definitions that the values of a file use, and packs them. A definition is searched in memory, then among
+/// the visible values (`visible` returns the value of a key), then in `older` files. A definition that is in none of
+/// these is omitted.
 pub(crate) fn gather(
     definitions: &dyn Definitions,
     visible: impl Fn(TreeId, &[u8]) -> Option<Vec<u8>>,
@@ -75,7 +75,7 @@ fn pack(defined: &Defined) -> Vec<u8> {
     out
 }
 
-/// Unpacks the result of [`gather`]; `None` for other bytes.
+/// Unpacks the result of [`gather`]; `None` if the bytes are anything else.
 pub(crate) fn unpack(mut input: &[u8]) -> Option<Defined> {
     let input = &mut input;
     let number = |input: &mut &[u8]| u32::try_from(varint::get_u64(input).ok()?).ok();

@@ -1,5 +1,5 @@
-//! Acknowledgement, and the background syncs of the log: the periodic one, and the one ahead of the
-//! next segment.
+//! Acknowledgement of writes, and the background syncs of the log: the periodic sync, and the sync ahead of the next
+//! segment.
 
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -12,27 +12,27 @@ use alluvium_wal::{Position, Wal};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A sync that is late by more than this many intervals makes periodic writers wait for it.
+/// If a sync is late by more than this many intervals, periodic writers wait for it.
 const LATE_INTERVALS: u32 = 3;
 
-/// Syncs the log: for the write that waits for it, and in a thread of its own.
+/// Syncs the log: for a write that waits for the sync, and in a background thread.
 pub(crate) struct Syncer {
     wal: Arc<Wal>,
     health: Arc<Health>,
     poison: Arc<Poison>,
     clock: Arc<dyn Clock>,
-    /// The thread runs.
+    /// True if the background thread runs.
     background: bool,
     sync_interval: Duration,
-    /// The thread syncs when more bytes of the log than this are not synced.
+    /// The thread syncs the log when more bytes than this are not synced.
     ahead_bytes: u64,
     stop: Mutex<bool>,
     stopped: Condvar,
     /// When the last sync ended, in nanoseconds of the environment's clock.
     last_sync: AtomicU64,
-    /// A write under [`Durability::Periodic`] was acknowledged since the last periodic sync began.
+    /// True if a write under [`Durability::Periodic`] was acknowledged after the last periodic sync began.
     wanted: AtomicBool,
-    /// The next segment would wait for the sync of the current one.
+    /// True if so much is not synced that the next segment would wait for the sync of the current one.
     behind: AtomicBool,
 }
 
@@ -54,25 +54,25 @@ impl Syncer {
         }
     }
 
-    /// Wakes the thread for a sync.
+    /// Wakes the background thread for a sync.
     fn hurry(&self) {
         if !self.behind.swap(true, Ordering::AcqRel) {
-            // The thread looks at `behind` under this lock before it waits.
+            // The thread checks `behind` under this lock before it waits.
             drop(self.stop.lock());
             self.stopped.notify_all();
         }
     }
 
-    /// Ends the thread.
+    /// Ends the background thread.
     pub fn stop(&self) {
         *self.stop.lock() = true;
         self.stopped.notify_all();
     }
 
-    /// Waits as long as the durability demands before a write is acknowledged.
+    /// Waits as long as the durability of the write demands before it is acknowledged.
     pub fn acknowledge(&self, end: Position, durability: Durability) -> Result<()> {
         if let Some(cause) = self.health.poisoned() {
-            // The log failed after this batch was written to it: its state on disk is not known.
+            // The log failed after this batch was written to it, so the state of the log on disk is not known.
             return Err(Error::OutcomeUnknown(Box::new(cause.clone())));
         }
         match durability {
@@ -95,9 +95,9 @@ impl Syncer {
         }
     }
 
-    /// Starts a background sync of the log when many of its bytes are not synced, whatever the
-    /// durability of the writes: the leader syncs the rest of a segment before it begins the next
-    /// one, and every writer waits for that.
+    /// Starts a background sync of the log when many of its bytes are not synced, whatever the durability of the
+    /// writes. Otherwise the leader would sync the rest of a segment before it begins the next one, and every writer
+    /// would wait.
     pub fn sync_ahead(&self) {
         if self.background && self.is_behind() {
             self.hurry();
@@ -108,12 +108,12 @@ impl Syncer {
         self.wal.unsynced_bytes() > self.ahead_bytes
     }
 
-    /// Syncs the whole log; a failure poisons.
+    /// Syncs the whole log. A failure poisons the store.
     pub fn sync_all(&self) -> Result<()> {
         self.sync(self.wal.end())
     }
 
-    /// Syncs the log up to `end`; a failure poisons.
+    /// Syncs the log up to `end`. A failure poisons the store.
     pub fn sync(&self, end: Position) -> Result<()> {
         let began = self.clock.now();
         match self.wal.sync_to(end) {
@@ -131,8 +131,8 @@ impl Syncer {
         }
     }
 
-    /// The thread: one sync of the log an interval, while a periodic write waits for it, and one
-    /// whenever too many bytes are not synced.
+    /// The background thread. Syncs the log once per interval if a periodic write waits for that, and whenever too many
+    /// bytes are not synced.
     pub fn run(&self) {
         loop {
             let mut stop = self.stop.lock();
@@ -143,10 +143,9 @@ impl Syncer {
                 return;
             }
             drop(stop);
-            // Read before the end of the log: a writer that sets it later has its record before an
-            // end that is read later.
+            // Read before the end of the log. If a writer sets the flag later, the next round syncs its record.
             let wanted = self.wanted.swap(false, Ordering::AcqRel);
-            // Set while the last sync ran, it may be out of date.
+            // The flag may have been set while the last sync ran, and be out of date.
             let behind = self.behind.swap(false, Ordering::AcqRel) && self.is_behind();
             let end = self.wal.end();
             if !(wanted || behind) || self.wal.synced() >= end {

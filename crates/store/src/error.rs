@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The errors of a store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// A file operation failed or found damage; the message names the file.
+    /// A file operation failed or found damage. The message names the file.
     #[error(transparent)]
     Storage(#[from] alluvium_env::Error),
-    /// There is no database at the path and `create_if_missing` is off.
+    /// There is no database at the path, and `create_if_missing` is off.
     #[error("{} is not an Alluvium database: check the path, or create the database first", .0.display())]
     NotADatabase(PathBuf),
-    /// The directory holds something else.
+    /// The directory is not empty and holds no database.
     #[error("{} is not empty and holds no Alluvium database: choose an empty or new directory", .0.display())]
     ForeignDirectory(PathBuf),
     /// The directory holds a checkpoint, which is not opened as a database.
@@ -22,19 +22,19 @@ pub enum Error {
     /// The directory does not hold a checkpoint.
     #[error("{} is not a checkpoint, since it has no file CHECKPOINT: check the path", .0.display())]
     NotACheckpoint(PathBuf),
-    /// The file is not one of a database.
+    /// The file is not a file of a database.
     #[error(
         "{} is not a file of an Alluvium database or read-only store (these are ALLUVIUM, CHECKPOINT, MANIFEST-…, ….sst, \
          wal-….log, READONLY and index-….idx): check the path", .0.display()
     )]
     NotOfADatabase(PathBuf),
-    /// The directory in which a checkpoint or a database is to be made is not empty.
+    /// The directory for a checkpoint or a new database is not empty.
     #[error("{} exists and is not empty: choose another name, or move it away", .0.display())]
     TargetExists(PathBuf),
-    /// A checkpoint is to be made within a database or another checkpoint.
+    /// The directory for a checkpoint is inside a database or another checkpoint.
     #[error("{} is inside {}, a database or checkpoint: choose a directory outside of it", dir.display(), above.display())]
     InsideDatabase {
-        /// The directory that was to be made.
+        /// The directory for the checkpoint.
         dir: PathBuf,
         /// The database or checkpoint above it.
         above: PathBuf,
@@ -60,10 +60,10 @@ pub enum Error {
     /// This process has the database open.
     #[error("{} is open in this process already: use a clone of that handle, or close it first", .0.display())]
     InUseHere(PathBuf),
-    /// A write through a store that was opened with [`crate::Options::read_only`].
+    /// A write to a store that was opened with [`crate::Options::read_only`].
     #[error("{} was opened for reading only: nothing was written; close it, and open it for writing", .0.display())]
     OpenedForReading(PathBuf),
-    /// With [`crate::Options::read_only`], the log is kept in memory, and the budget is too small.
+    /// The memory budget is too small for the log: with [`crate::Options::read_only`], the log is kept in memory.
     #[error(
         "{} cannot be opened for reading only with this memory budget, because its log has {log_bytes} bytes: a budget \
          of {needed_bytes} bytes is enough, or open it for writing", path.display()
@@ -76,7 +76,7 @@ pub enum Error {
         /// A memory budget that suffices, in bytes.
         needed_bytes: u64,
     },
-    /// The number of partitions is fixed when a database is created.
+    /// The requested number of partitions differs from the number that was fixed when the database was created.
     #[error("{} has {found} partitions, not {requested}: leave the number out, or load into a new database", path.display())]
     PartitionCount {
         /// The database.
@@ -91,7 +91,7 @@ pub enum Error {
     InvalidOption {
         /// The name of the option.
         name: &'static str,
-        /// The values that it may have.
+        /// The permitted values.
         must_be: &'static str,
     },
     /// A batch is larger than the memory budget allows.
@@ -110,12 +110,12 @@ pub enum Error {
     /// The description of a tree has changed since the batch was made.
     #[error("the description of tree {0} changed while the batch was made: make the batch again")]
     SchemaChanged(u32),
-    /// The disk is full, or only [`crate::Options::disk_reserve_bytes`] are left; nothing was
-    /// changed. Writes continue when there is space.
+    /// The disk is full, or has no more space left than [`crate::Options::disk_reserve_bytes`]. Nothing was changed.
+    /// Writes succeed again when there is space.
     #[error("the disk is full: nothing was written; free some space and try again ({0})")]
     NoSpace(Box<Error>),
-    /// The disk is too full even to open the database for writing; nothing was changed. Opened for
-    /// reading only it can be read and copied.
+    /// The disk is too full even for opening the database for writing. Nothing was changed. The database can be opened
+    /// for reading only, to be read and copied.
     #[error(
         "{} cannot be opened for writing, because the disk is full ({cause}): that takes {needed_bytes} bytes and {files} \
          files, and {available_bytes} bytes are free; free that much on this disk, then drop or delete what is not \
@@ -124,24 +124,24 @@ pub enum Error {
     NoSpaceToOpen {
         /// The database.
         path: PathBuf,
-        /// Bytes with which it opens, and trees can be dropped.
+        /// Bytes that suffice to open the database and to drop trees.
         needed_bytes: u64,
-        /// Files that are made for that: where a file system has no inodes left, as many are needed.
+        /// The number of files that opening creates. If the file system has no inodes left, this many are needed.
         files: u64,
         /// Bytes that are free; 0 if the system does not report them.
         available_bytes: u64,
         /// The operation that failed.
         cause: Box<Error>,
     },
-    /// A write to the log or the manifest failed earlier; the store only reads until reopened.
+    /// A write to the log or a manifest failed earlier. Until it is reopened, the store takes no writes.
     #[error("the database takes no writes since an earlier failure ({0}): reopen it to recover")]
     Poisoned(Box<Error>),
-    /// The log failed during this write, which may or may not exist after reopening.
+    /// The log failed during this write. After reopening, the write may or may not exist.
     #[error("the outcome of this write is unknown ({0}): reopen the database, and check whether it was written")]
     OutcomeUnknown(Box<Error>),
-    /// A snapshot lived longer than [`crate::Options::snapshot_max_age`], or was the oldest when
-    /// files kept more for snapshots than [`crate::Options::snapshot_max_debt_bytes`]; it was
-    /// ended, so that it does not keep space on the disk.
+    /// The snapshot was ended, so that it does not keep disk space. It was older than
+    /// [`crate::Options::snapshot_max_age`], or it was the oldest snapshot when files kept more bytes for snapshots
+    /// than [`crate::Options::snapshot_max_debt_bytes`].
     #[error(
         "the snapshot was ended, because it was older than snapshot_max_age or because more than \
          snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"
@@ -156,7 +156,7 @@ pub enum Error {
     /// A background thread panicked with this message.
     #[error("a background thread failed: {0}; reopen the database, and please report this")]
     WorkerFailed(String),
-    /// The bytes of a key or value were not written by its serializer.
+    /// The bytes of a key or value were not written by the given serializer.
     #[error("a stored {what} cannot be decoded: {reason}")]
     Decode {
         /// "key" or "value".
@@ -170,7 +170,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The error for a lock that is not given.
+    /// The error for a lock that another opener holds.
     pub(crate) fn in_use(env: &Env, dir: &Path, lock: &Path) -> Self {
         if env.fs.is_locked_here(lock) { Self::InUseHere(dir.to_owned()) } else { Self::InUse(dir.to_owned()) }
     }
@@ -191,12 +191,12 @@ impl Error {
         }
     }
 
-    /// True if the cause says nothing about the files: see [`alluvium_env::Error::is_circumstance`].
+    /// True if the cause is no evidence about the files: see [`alluvium_env::Error::is_circumstance`].
     pub(crate) fn is_circumstance(&self) -> bool {
         matches!(self, Self::Storage(cause) if cause.is_circumstance())
     }
 
-    /// The same error; that of a full disk as [`Error::NoSpace`].
+    /// Returns the same error, except that an error about a full disk becomes [`Error::NoSpace`].
     pub(crate) fn named_if_full(self) -> Self {
         match self {
             Self::Storage(cause) if cause.is_no_space() => Self::NoSpace(Box::new(Self::Storage(cause))),
@@ -205,7 +205,7 @@ impl Error {
     }
 }
 
-/// [`Error::Stopped`] if `stop` is set.
+/// Returns [`Error::Stopped`] if `stop` is set.
 pub(crate) fn check_stop(stop: &AtomicBool) -> Result<()> {
     if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
 }

@@ -1,9 +1,8 @@
-//! Log messages, through the facade `log`: the program that embeds the store chooses where they are
-//! written. A level that is switched off costs one comparison.
+//! Log messages, through the facade `log`. The program that embeds the store chooses where they are written. A disabled
+//! level costs one comparison.
 //!
-//! Errors and warnings need attention. Information is about rare events (open, recovery, close).
-//! Flushes, compactions and slow operations log figures at the debug level, and warn when they are
-//! very slow.
+//! Errors and warnings need attention. Information is about rare events (open, recovery, close). Flushes, compactions
+//! and slow operations log figures at the debug level, and at the warning level if they were very slow.
 
 use crate::error::Error;
 use crate::report::{CutTail, LostNumbers, OpenReport};
@@ -12,14 +11,14 @@ use std::time::Duration;
 
 /// The target of the messages, for filters. It does not depend on the names of crates.
 const TARGET: &str = "alluvium::store";
-/// The target of the message about a failed open, whose caller gets the same error.
+/// The target of the message about a failed open. The caller of the open gets the same error.
 const REFUSED: &str = "alluvium::open";
-/// An operation that takes longer is logged.
+/// An operation that takes longer than this is logged.
 const SLOW: Duration = Duration::from_millis(200);
-/// An operation that takes longer is logged as a warning.
+/// An operation that takes longer than this is logged as a warning.
 const VERY_SLOW: Duration = Duration::from_secs(5);
 
-/// The store is open.
+/// Logs that the store is open.
 pub(crate) fn opened(path: &Path, partitions: usize, report: &OpenReport) {
     let path = path.display();
     let took_ms = report.took.as_millis();
@@ -47,15 +46,15 @@ fn damage(report: &OpenReport) {
     }
 }
 
-/// Opening was refused for damage. The caller gets the error too, and may filter this message by
-/// its target.
+/// Logs that opening was refused because of damage. The caller gets the same error, and may filter this message by its
+/// target.
 pub(crate) fn not_opened(path: &Path, error: &Error) {
     if error.is_corruption() {
         log::error!(target: REFUSED, "{} was not opened: {error}", path.display());
     }
 }
 
-/// The store is closed.
+/// Logs that the store is closed.
 pub(crate) fn closed(path: &Path, error: Option<&Error>) {
     match error {
         None => log::info!(target: TARGET, "closed {}", path.display()),
@@ -63,24 +62,24 @@ pub(crate) fn closed(path: &Path, error: Option<&Error>) {
     }
 }
 
-/// No more writes are taken.
+/// Logs that the store takes no more writes.
 pub(crate) fn poisoned(cause: &Error) {
     log::error!(target: TARGET, "no more writes are taken until the database is reopened: {cause}");
 }
 
-/// A flush or compaction failed and will be tried again.
+/// Logs that a flush or compaction failed and will be tried again.
 pub(crate) fn background_failed(error: &Error) {
     log::warn!(target: TARGET, "a flush or compaction failed, and will be tried again: {error}");
 }
 
-/// Snapshots were ended by their age or debt.
+/// Logs that snapshots were ended because of their age or debt.
 pub(crate) fn snapshots_ended(number: usize, why: &str) {
     if number > 0 {
         log::warn!(target: TARGET, "{number} snapshots or cursors were ended: {why}");
     }
 }
 
-/// An operation ended after `took`.
+/// Logs that an operation ended after `took`, if it was slow.
 pub(crate) fn took(what: &str, took: Duration) {
     if took > VERY_SLOW {
         log::warn!(target: TARGET, "{what} took {} ms", took.as_millis());

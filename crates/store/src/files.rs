@@ -1,4 +1,4 @@
-//! The directory of a database: the names in it, and the files in it that describe the whole.
+//! The directory of a database: the names of its files, and the files that describe the whole database.
 
 pub(crate) mod listing;
 pub(crate) mod superblock;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use alluvium_env::{DirEntry, Env};
 use std::path::Path;
 
-/// The file whose lock a process takes to open the database.
+/// The file that a process locks to open the database.
 pub(crate) const LOCK_NAME: &str = "LOCK";
 /// The directory of the write-ahead log.
 pub(crate) const LOG_DIR: &str = "wal";
@@ -39,7 +39,7 @@ pub fn is_checkpoint(env: &Env, dir: &Path) -> Result<bool> {
     Ok(env.fs.exists(&dir.join(listing::NAME))?)
 }
 
-/// True if the directory holds a store, whole or damaged: its superblock exists.
+/// True if the directory has a superblock, and thus a store, which may be damaged.
 ///
 /// # Errors
 /// [`Error::Storage`] if the file system does not answer.
@@ -47,8 +47,8 @@ pub fn is_store(env: &Env, dir: &Path) -> Result<bool> {
     Ok(env.fs.exists(&dir.join(superblock::NAME))?)
 }
 
-/// The environment with the directory `dir` held open (see [`alluvium_env::Fs::hold_dir`]); `None`
-/// if no directory has that name.
+/// The environment with the directory `dir` held open (see [`alluvium_env::Fs::hold_dir`]); `None` if there is no
+/// directory of that name.
 pub(crate) fn hold(env: &Env, dir: &Path) -> Result<Option<Env>> {
     match env.hold_dir(dir) {
         Ok(held) => Ok(Some(held)),
@@ -57,7 +57,7 @@ pub(crate) fn hold(env: &Env, dir: &Path) -> Result<Option<Env>> {
     }
 }
 
-/// The entries of the directory of a store. A path that names a file is not a store.
+/// The entries of the directory of a store. Returns [`Error::NotADatabase`] if the path is not a directory.
 pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<DirEntry>> {
     env.fs.list(path).map_err(|error| match error.is_not_a_directory() {
         true => Error::NotADatabase(path.to_owned()),
@@ -65,8 +65,8 @@ pub(crate) fn list(env: &Env, path: &Path) -> Result<Vec<DirEntry>> {
     })
 }
 
-/// Makes the directory `path` and its missing parents, and makes their names durable. Does the
-/// latter for an existing directory too: the process that made it need not have synced its name.
+/// Makes the directory `path` and its missing parents, and makes their names durable. The name of an existing directory
+/// is also made durable, because the process that made the directory need not have synced it.
 pub(crate) fn make_directory(env: &Env, path: &Path) -> Result<()> {
     Ok(alluvium_env::create_dir_durably(&env.fs, path)?)
 }

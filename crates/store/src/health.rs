@@ -5,10 +5,10 @@ use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// The state of the store: open, poisoned (it only reads), or closed.
+/// The state of the store: open, poisoned (only reads are possible), or closed.
 #[derive(Default)]
 pub(crate) struct Health {
-    /// No file is touched after this.
+    /// Set when the store is closed. No file is used afterwards.
     closed: AtomicBool,
     /// The failure that ended writing.
     poisoned: OnceLock<Error>,
@@ -17,15 +17,15 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// The health of a store that is being opened. `read_only` is its directory if it is opened for
+    /// The health of a store that is being opened. `read_only` is the directory of the store if it is opened for
     /// reading only.
     pub fn new(read_only: Option<PathBuf>) -> Self {
         Self { read_only, ..Self::default() }
     }
 
-    /// Errors if the store takes no writes of its users: as [`Health::check_writable`], and if it
-    /// was opened for reading only. Its own notes in the log, which are kept in memory then, are
-    /// written nevertheless.
+    /// Returns an error if the store takes no writes from its users: the errors of [`Health::check_writable`], and an
+    /// error if the store was opened for reading only. Such a store still writes its own notes to the log, which is in
+    /// memory then.
     pub fn check_takes_writes(&self) -> Result<()> {
         match &self.read_only {
             Some(path) => self.check_open().and(Err(Error::OpenedForReading(path.clone()))),
@@ -33,13 +33,13 @@ impl Health {
         }
     }
 
-    /// Errors if the store was closed. A poisoned store still reads.
+    /// Returns an error if the store was closed. A poisoned store still reads.
     #[inline]
     pub fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// Errors if the log takes no writes.
+    /// Returns an error if the log takes no writes.
     pub fn check_writable(&self) -> Result<()> {
         self.check_open()?;
         match self.poisoned() {
@@ -53,18 +53,18 @@ impl Health {
         self.poisoned.get()
     }
 
-    /// Notes the failure that ends writing; false if an earlier one did.
+    /// Sets the failure that ends writing. Returns false if an earlier failure was set.
     pub fn set_poisoned(&self, cause: Error) -> bool {
         self.poisoned.set(cause).is_ok()
     }
 
-    /// Notes that the store is closed.
+    /// Sets that the store is closed.
     pub fn set_closed(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// A read that fails after the store was closed fails for that reason: another process may
-    /// remove files then.
+    /// Converts the result of a read. If the store was closed, an error becomes [`Error::Closed`], because another
+    /// process may remove files then.
     pub fn read<T>(&self, result: alluvium_env::Result<T>) -> Result<T> {
         result.map_err(|error| self.check_open().err().unwrap_or(error.into()))
     }

@@ -1,13 +1,13 @@
-//! Holds on the log: no segment is removed while a checkpoint reads the log, or after opening
-//! accepted damage in the log.
+//! Holds on the log. No segment is removed while a checkpoint reads the log, or after an open accepted damage in the
+//! log.
 //!
-//! Lock order: the lock in here is a leaf. No thread holds it while it removes segments; a thread
-//! that takes a hold waits until running removals have ended.
+//! Lock order: the lock in this module is a leaf. A thread that removes segments does not hold it during the removal. A
+//! thread that takes a hold waits until running removals have ended.
 
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
 
-/// Holds on the log, and removals under way.
+/// Holds on the log, and running removals.
 #[derive(Default)]
 pub(crate) struct Holds {
     state: Mutex<State>,
@@ -23,10 +23,10 @@ struct State {
     removing: usize,
 }
 
-/// Keeps the log until it is dropped.
+/// Keeps all segments of the log until it is dropped.
 pub(crate) struct Hold<'a>(&'a Holds);
 
-/// The right to remove segments, until it is dropped.
+/// The right to remove segments. It ends when this is dropped.
 pub(crate) struct Removing<'a>(&'a Holds);
 
 impl Holds {
@@ -34,7 +34,7 @@ impl Holds {
         Self { damaged: AtomicBool::new(damaged), ..Self::default() }
     }
 
-    /// Keeps every segment that exists when this returns.
+    /// Keeps every segment that exists when this call returns.
     pub fn hold(&self) -> Hold<'_> {
         let mut state = self.state.lock();
         state.holds += 1;
@@ -54,28 +54,28 @@ impl Holds {
         Some(Removing(self))
     }
 
-    /// The number of runs ingested so far. An ingested run is not in the log, so a thread that
-    /// copies files and log compares the count before and after.
+    /// The number of runs ingested so far. An ingested run is not in the log. Therefore a thread that copies files and
+    /// log compares the counts before and after the copy.
     pub fn ingested(&self) -> u64 {
         self.ingested.load(Ordering::SeqCst)
     }
 
-    /// Notes that a run was ingested, before the log mentions it.
+    /// Counts an ingested run. Must be called before the log mentions the run.
     pub fn note_ingest(&self) {
         self.ingested.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// True while the log is damaged, and all of it is kept.
+    /// True while the log is damaged, and no segment is removed.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::SeqCst)
     }
 
-    /// Sets whether the log is damaged; returns whether it was.
+    /// Sets whether the log is damaged. Returns the previous state.
     pub fn set_damaged(&self, damaged: bool) -> bool {
         self.damaged.swap(damaged, Ordering::SeqCst)
     }
 
-    /// True while no segment may be removed, however much is flushed.
+    /// True while no segment may be removed, even if everything is flushed.
     pub fn keep_all(&self) -> bool {
         self.state.lock().holds > 0 || self.is_damaged()
     }

@@ -1,4 +1,4 @@
-//! Ingestion adds a sorted run below newer writes: the entries of an index over documents that are
+//! Ingestion adds a sorted run below newer writes. Its entries are the entries of a new index for documents that are
 //! older than the index.
 
 use crate::error::{Error, Result};
@@ -7,8 +7,7 @@ use crate::store::Store;
 use crate::trees::TreeId;
 use alluvium_codec::entry::{Entry, Kind, Seq};
 
-/// Entries of one tree, gathered in memory to become a sorted run of one partition: see
-/// [`Store::ingest`].
+/// Entries of one tree that are collected in memory to become a sorted run of one partition: see [`Store::ingest`].
 #[derive(Debug)]
 pub struct EntryRun {
     tree: TreeId,
@@ -25,7 +24,7 @@ struct Gathered {
 }
 
 impl EntryRun {
-    /// An empty run.
+    /// Creates an empty run.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -39,7 +38,7 @@ impl EntryRun {
         Self { tree, bytes: Vec::new(), entries: Vec::new() }
     }
 
-    /// Adds an entry with the number of the write that it follows from.
+    /// Adds an entry with the number of the write of its document.
     ///
     /// ```
     /// # use alluvium_store::EntryRun;
@@ -128,7 +127,7 @@ impl EntryRun {
         Entry { key, seq: at.seq, kind: Kind::Put, value: &self.bytes[value_at..value_at + at.value_len as usize] }
     }
 
-    /// The entries in their order, each once.
+    /// The entries in their order, without duplicates.
     fn sorted(&mut self) -> impl Iterator<Item = Entry<'_>> {
         let mut entries = std::mem::take(&mut self.entries);
         let of = |at: &Gathered| &self.bytes[at.start..at.start + at.key_len as usize];
@@ -141,10 +140,9 @@ impl EntryRun {
 }
 
 impl Store {
-    /// Writes the entries to a run of sorted files in one partition. They have the numbers of older
-    /// writes, so they appear in existing snapshots: the caller ensures that no reader of the tree
-    /// uses one. The tree was made by [`Store::change_trees`]: single keys of it are never looked
-    /// up.
+    /// Writes the entries to a run of sorted files in one partition. The entries have the numbers of older writes and
+    /// therefore appear in existing snapshots. The caller ensures that no reader of the tree uses such a snapshot. The
+    /// tree must be created by [`Store::change_trees`]; single keys of it are never looked up.
     ///
     /// ```
     /// # fn main() -> alluvium_store::Result<()> {
@@ -179,18 +177,18 @@ impl Store {
         };
         self.need_space(run.bytes() as u64)?;
         let done = partition.ingest(run.sorted()).map_err(Error::from);
-        // Before the log can mention the run: see `checkpoint::Pinned`.
+        // Must happen before the log can mention the run: see `checkpoint::Pinned`.
         self.holds.note_ingest();
         self.admission.measure_debt();
         self.work.signal();
         self.poison.after_work(done)
     }
 
-    /// Refuses files of `bytes` that would take the reserve that flushes and compactions need. The
-    /// log keeps to the reserve, and these files do not come from the log.
+    /// Refuses files of `bytes` that would use the reserve for flushes and compactions. Writes to the log respect the
+    /// reserve, and these files do not come from the log.
     fn need_space(&self, bytes: u64) -> Result<()> {
         let (env, path, kept) = (&self.env, self.path(), self.options.disk_reserve());
-        // Where the free space is not known, writing finds out.
+        // If the free space is not known, the write itself shows whether there is enough.
         let Ok(free) = env.fs.available_bytes(path) else { return Ok(()) };
         if kept == 0 || free >= bytes.saturating_add(kept) {
             return Ok(());
@@ -203,10 +201,9 @@ impl Store {
         Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make a run of sorted files in", path, full).into())))
     }
 
-    /// Rewrites the files of a tree in one partition without the entries for which `may_drop`
-    /// returns true, given their keys and numbers. It is called for entries in files with numbers
-    /// up to `max_seq`; for some of them not, if compactions rewrite files concurrently. Returns
-    /// the count of the entries that were dropped.
+    /// Rewrites the files of a tree in one partition without the entries for which `may_drop` returns true, given their
+    /// keys and numbers. `may_drop` is called for entries in files with numbers up to `max_seq`. If compactions rewrite
+    /// files at the same time, it is not called for some of these entries. Returns the count of the dropped entries.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, TreeChanges};

@@ -4,19 +4,19 @@ use crate::error::Result;
 use crate::store::Store;
 
 impl Store {
-    /// The invariant that is broken, if one is: the visible number ends a batch, below all batches
-    /// that are not visible; snapshots are at or below it; the log has everything that is not in
-    /// files; and the invariants of views.
+    /// A description of a broken invariant, or `None` if all hold. The invariants: the visible number ends a batch, and
+    /// is below all batches that are not visible; snapshots are at or below the visible number; the log has every
+    /// operation that is not in files; and the invariants of views.
     ///
     /// # Errors
-    /// [`crate::Error::Storage`] if the file system does not answer whether a file exists.
+    /// [`crate::Error::Storage`] if the file system does not report whether a file exists.
     #[doc(hidden)]
     pub fn broken_invariant(&self) -> Result<Option<String>> {
         if let Some(broken) = self.visibility.broken_invariant() {
             return Ok(Some(broken));
         }
         for (number, partition) in self.partitions.iter().enumerate() {
-            // In this order: a later view does not need what the log releases after this.
+            // The log is read before the view: the view then cannot need operations that the log releases later.
             let oldest = self.wal.oldest_seq();
             let view = partition.view();
             if let Some(unflushed) = view.lowest_unflushed()?.filter(|unflushed| *unflushed < oldest) {

@@ -1,10 +1,9 @@
 //! The key/value store: one write-ahead log, P partitions, batches, snapshots, recovery, one
 //! memory budget and one worker pool.
 //!
-//! A [`Store`] holds *trees* of byte keys and byte values. A tree is made by
-//! [`Store::create_tree`]; a key lives in the partition that its hash names. Writes are
-//! [`WriteBatch`]es, atomic across trees and partitions; reads see the latest visible state or a
-//! [`Snapshot`]. [`typed`] puts keys and values of any type on top, through small serializer
+//! A [`Store`] holds *trees* of byte keys and byte values. [`Store::create_tree`] makes a tree. The hash of a key
+//! determines its partition. Writes are [`WriteBatch`]es, atomic across trees and partitions; reads see the latest
+//! visible state or a [`Snapshot`]. The module [`typed`] adds keys and values of any type, through small serializer
 //! traits.
 
 #![deny(missing_docs)]

@@ -1,8 +1,8 @@
 //! The lock table: 64-bit key hashes, shared or exclusive, taken in one global order.
 //!
-//! A batch takes all its locks before it is numbered and keeps them until it is visible. Blind
-//! writes share, checked writes exclude. The order is that of the hashes, so no two batches wait
-//! for each other in a circle. Two keys with the same hash share a lock, which is only slower.
+//! A batch takes all its locks before it is numbered and keeps them until it is visible. Blind writes take shared
+//! locks, checked writes exclusive ones. Locks are taken in the order of the hashes, so that batches cannot deadlock.
+//! Two keys with the same hash share a lock; this costs only time.
 
 use alluvium_env::sync::{Condvar, Mutex};
 use hashbrown::HashMap;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 const PARTS: usize = 64;
 
-/// How a key is locked.
+/// The mode in which a key is locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockMode {
-    /// For writes that read nothing: they may overlap each other.
+    /// For writes that read nothing. Several threads may hold the lock at the same time.
     Shared,
-    /// For writes that depend on a read.
+    /// For writes that depend on a read. One thread holds the lock.
     Exclusive,
 }
 
@@ -46,8 +46,7 @@ impl LockTable {
         &self.parts[(hash >> 58) as usize % PARTS]
     }
 
-    /// Takes all of `wanted`, waiting as needed. A hash that occurs twice is taken once, in the
-    /// stronger mode.
+    /// Takes all locks in `wanted`, waiting as needed. If a hash occurs twice, it is locked once, in the stronger mode.
     pub fn acquire(self: &Arc<Self>, mut wanted: Vec<(u64, LockMode)>) -> LockGuard {
         wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         wanted.dedup_by_key(|w| w.0);
@@ -98,8 +97,8 @@ impl LockTable {
 }
 
 impl LockGuard {
-    /// The number of distinct hashes held. It is lower than the number of requested keys if two of
-    /// them are equal (or, rarely, only their hashes are).
+    /// The number of distinct hashes held. It is lower than the number of requested keys if two keys are equal, or,
+    /// rarely, if two keys have the same hash.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -116,7 +115,7 @@ impl LockGuard {
     }
 }
 
-/// Locks held on some keys. Dropping it releases them.
+/// Locks held on some keys. Dropping this value releases them.
 pub struct LockGuard {
     table: Arc<LockTable>,
     held: Vec<(u64, LockMode)>,

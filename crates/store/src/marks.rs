@@ -1,4 +1,4 @@
-//! Rare paths of this crate, counted for tests.
+//! Counters of rare code paths of this crate, for tests.
 
 alluvium_env::declare_marks! {
     UNFINISHED_CREATION: "the creation of a database was begun again",

@@ -1,7 +1,7 @@
 //! Many sorted values under one key.
 //!
-//! All values of a key are in one partition, in order, so a stream of them reads that partition
-//! alone and holds no more than a block of it in memory.
+//! All values of a key are in one partition, in order. Therefore a stream of values reads only that partition, and
+//! holds at most a block of it in memory.
 
 use crate::error::{Error, Result};
 use crate::keys;
@@ -14,14 +14,14 @@ use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::Seq;
 use std::ops::Bound;
 
-/// The keys and values of a multivalue tree; made by [`Store::multivalue`].
+/// The keys and values of a multivalue tree; created by [`Store::multivalue`].
 #[derive(Clone, Copy)]
 pub struct Multivalue<'a> {
     store: &'a Store,
     tree: TreeId,
 }
 
-/// A selection of the values of a key, in a direction, now or at a snapshot.
+/// A selection of the values of a key: their bounds, the direction, and the snapshot or the latest state.
 #[derive(Debug, Clone)]
 pub struct ValuesOf<'a> {
     key: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> ValuesOf<'a> {
         Self { key, lower: Bound::Unbounded, upper: Bound::Unbounded, reverse: false, snapshot: None }
     }
 
-    /// Restricts it to values at or above this one.
+    /// Restricts the selection to values at or above this one.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -69,7 +69,7 @@ impl<'a> ValuesOf<'a> {
         self
     }
 
-    /// Restricts it to values below this one.
+    /// Restricts the selection to values below this one.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -171,7 +171,7 @@ impl Store {
 }
 
 impl Multivalue<'_> {
-    /// Adds a value to those under `key`. Reads nothing. Adding it again has no effect.
+    /// Adds a value to the values under `key`. Reads nothing. Adding the same value again has no effect.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -192,7 +192,7 @@ impl Multivalue<'_> {
         self.store.write(batch, durability)
     }
 
-    /// Removes a value from those under `key`, whether it exists or not. Reads nothing.
+    /// Removes a value from the values under `key`, whether it exists or not. Reads nothing.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -213,7 +213,7 @@ impl Multivalue<'_> {
         self.store.write(batch, durability)
     }
 
-    /// True if `value` is among those under `key`.
+    /// True if `value` is one of the values under `key`.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -233,8 +233,8 @@ impl Multivalue<'_> {
         Ok(values.next()? == Some(value))
     }
 
-    /// The values under a key, as a stream. Streams are independent of each other, and each reads
-    /// the snapshot at which it was begun.
+    /// The values under a key, as a stream. Streams are independent of each other. Each reads the snapshot that was
+    /// current when it began.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};
@@ -263,7 +263,7 @@ impl Multivalue<'_> {
         Ok(Values { scan, prefix: keys::of_value(selection.key, &[]).len(), estimate })
     }
 
-    /// About how many values are under `key`; see [`Values::estimate`].
+    /// The approximate number of values under `key`; see [`Values::estimate`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -340,9 +340,8 @@ impl Values {
         Ok(self.scan.next()?.map(|(key, _)| key.get(prefix..).unwrap_or(&[])))
     }
 
-    /// About how many values there were when the stream was begun: estimated from the indexes of
-    /// the files, less tombstones and old versions in proportion, and exact to a few blocks in each
-    /// run.
+    /// The approximate number of values when the stream began. It is estimated from the indexes of the files, less
+    /// tombstones and old versions in proportion. It is exact to a few blocks in each run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store, ValuesOf};

@@ -1,4 +1,4 @@
-//! Tools over the files of a store: check, inspection, restore and salvage.
+//! Tools for the files of a store: check, inspection, restore and salvage.
 
 pub(crate) mod check;
 pub(crate) mod inspect;

@@ -10,18 +10,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// When a write is acknowledged. All three go through the write-ahead log.
+/// The moment at which a write is acknowledged. In all three cases the write goes through the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// After its log record is synced to the disk: survives power loss.
+    /// After the log record of the write is synced to the disk. The write survives power loss.
     Sync,
-    /// After its log record is written to the operating system; the log is synced every
-    /// [`Options::sync_interval`]. Survives the death of the process; power loss may take what was
-    /// acknowledged since the start of the last completed sync: an interval and two syncs. When
-    /// that sync ended more than three intervals ago, writes wait for the next one.
+    /// After the log record of the write is written to the operating system; the log is synced every
+    /// [`Options::sync_interval`]. The write survives the death of the process. A power loss may lose writes that were
+    /// acknowledged since the start of the last completed sync: an interval and two syncs. If that sync ended more than
+    /// three intervals ago, writes wait for the next sync.
     Periodic,
-    /// As `Periodic`, but no write waits for a sync: for bulk loads, whose acknowledgement is a
-    /// final [`crate::Store::sync`].
+    /// As `Periodic`, except that no write waits for a sync. For bulk loads, which end with a [`crate::Store::sync`] as
+    /// their acknowledgement.
     Bulk,
 }
 
@@ -30,19 +30,19 @@ pub enum Durability {
 pub struct Options {
     /// Create the database if the directory is empty or absent. Default: true.
     pub create_if_missing: bool,
-    /// Open for reading only: no file is created, written, renamed or removed. The files that an
-    /// opening for writing would write (manifests, the new end of the log, the files of a log that
-    /// is larger than the memtables) are kept in memory, within the budget. Writes are refused with
-    /// [`Error::OpenedForReading`], and no background work runs. Any number of processes may have a
-    /// store open so, and none for writing beside them. Default: false.
+    /// Open for reading only: no file is created, written, renamed or removed. An opening for writing would write some
+    /// files (manifests, the new end of the log, the files of a log that is larger than the memtables); these are kept
+    /// in memory, within the budget. Writes are refused with [`Error::OpenedForReading`], and no background work runs.
+    /// Any number of processes may have a store open for reading at the same time, if none has it open for writing.
+    /// Default: false.
     pub read_only: bool,
-    /// Partitions of a new database, 1 to 256, fixed for its life. `None`: 4 for a new one, the
-    /// existing number for an existing one.
+    /// Partitions of a new database, 1 to 256, fixed when the database is created. `None`: 4 for a new database, and
+    /// the existing number for an existing one.
     pub partitions: Option<u32>,
     /// Bytes for memtables, caches, filters, indexes, dictionaries and flushes together.
     /// At least 8 MiB. Default: 256 MiB.
     pub memory_bytes: usize,
-    /// Threads for flushes and compactions. `None`: one for each core, at least two.
+    /// Threads for flushes and compactions. `None`: one for each core, and at least two.
     pub threads: Option<usize>,
     /// The durability of writes that do not name one. Default: periodic.
     pub durability: Durability,
@@ -55,22 +55,22 @@ pub struct Options {
     pub compression: Compression,
     /// Bytes of a log segment. `None`: derived from the memory budget.
     pub segment_bytes: Option<u64>,
-    /// Bytes of a sorted file that compaction aims at. `None`: derived from the memory budget.
+    /// The size of a sorted file that compaction tries to reach, in bytes. `None`: derived from the memory budget.
     pub file_bytes: Option<u64>,
-    /// Bits of filter for each key; 0 turns filters off. Default: 10.
+    /// Filter bits for each key; 0 disables filters. Default: 10.
     pub filter_bits_per_key: u32,
-    /// How long a snapshot may live before it is ended. Default: one hour.
+    /// The age at which a snapshot is ended. Default: one hour.
     pub snapshot_max_age: Duration,
-    /// Bytes that files may keep only for snapshots: old versions of keys, and trees dropped since.
-    /// Above that the oldest snapshots are ended, until files keep no more than this for the rest.
-    /// `None`: 1 GiB, or a quarter of the bytes in sorted files, if that is more.
+    /// Bytes that files may keep only for snapshots: old versions of keys, and trees that were dropped later. Above
+    /// this limit, the oldest snapshots are ended, until files keep no more than the limit for the others. `None`: 1
+    /// GiB, or a quarter of the bytes in sorted files, if that is more.
     pub snapshot_max_debt_bytes: Option<u64>,
-    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish: no log
-    /// segment is made that would leave less (deletes leave half), and the write that needs one is
-    /// refused with [`Error::NoSpace`]. No space is allocated for it. 0 turns it off. `None`: what
-    /// memtables may hold, and four sorted files ([`Options::file_bytes`]), to which most
-    /// compactions keep; with the defaults 166 MiB. It is at most a twentieth of the volume, unless
-    /// memtables and two sorted files need more; on volumes below 2 GiB these are smaller.
+    /// Bytes of the disk that writes leave free, so that flushes and compactions can finish. No log segment is made
+    /// that would leave less (deletes leave half), and a write that needs one is refused with [`Error::NoSpace`]. No
+    /// space is allocated for the reserve. 0 disables it. `None`: the bytes that memtables may hold, and four sorted
+    /// files ([`Options::file_bytes`]), which are enough for most compactions; with the other defaults, 166 MiB. The
+    /// derived value is at most a twentieth of the volume, unless memtables and two sorted files need more. On volumes
+    /// below 2 GiB, memtables and sorted files are smaller.
     pub disk_reserve_bytes: Option<u64>,
     /// The effect of deltas on values. Without it, keys that have deltas cannot be read. Default:
     /// `None`.
@@ -79,15 +79,15 @@ pub struct Options {
     /// uses no more memory than [`Options::memory_bytes`]. The log is written through the page
     /// cache. Linux only, and not on every file system. Default: false.
     pub direct_io: bool,
-    /// The definitions that values use: sorted files keep them, for salvage. Default: `None`.
+    /// The definitions that values use. Sorted files keep a copy of them, for salvage. Default: `None`.
     pub definitions: Option<Arc<dyn Definitions>>,
-    /// Run flushes and compactions in the background. Off only in tests, which call
-    /// [`crate::Store::run_pending`]. Default: true.
+    /// Run flushes and compactions in the background. Only tests disable this, and call [`crate::Store::run_pending`].
+    /// Default: true.
     pub background: bool,
-    /// Replay a damaged log as far as possible, skipping damaged records, instead of refusing to
-    /// open; the [`crate::OpenReport`] lists the skipped numbers. Default: false.
+    /// Replay a damaged log as far as possible and skip damaged records, instead of refusing to open. The
+    /// [`crate::OpenReport`] lists the skipped numbers. Default: false.
     pub accept_log_damage: bool,
-    /// Sizes that tests make small. Default: derived from the memory budget.
+    /// Sizes that tests reduce. Default: derived from the memory budget.
     pub tuning: Tuning,
 }
 
@@ -119,28 +119,30 @@ impl Default for Options {
     }
 }
 
-/// The partitions of a new database by default.
+/// The default number of partitions of a new database.
 pub(crate) const DEFAULT_PARTITIONS: u32 = 4;
-/// Sorted files that a compaction may have to write before it can remove any.
+/// The number of sorted files that a compaction may have to write before it can remove any file.
 const RESERVED_FILES: u64 = 4;
-/// A derived reserve is at most this part of the volume.
+/// A derived reserve is at most the volume divided by this.
 const VOLUME_PARTS: u64 = 20;
-/// Memtables and log are sized as if the memory budget were at most this part of the volume; with the default budget, volumes
-/// from 2 GiB on have the usual sizes.
+/// Memtables and log have the sizes for a memory budget of at most the volume divided by this. With the default budget,
+/// volumes from 2 GiB on have the usual sizes.
 const MEMORY_VOLUME_PARTS: u64 = 8;
-/// A sorted file has at most this part of the volume.
+/// A sorted file has at most the bytes of the volume divided by this.
 const FILE_VOLUME_PARTS: u64 = 32;
-/// The input of a merge on a small volume has at most this number of sorted files, as by default elsewhere.
+/// On a small volume, the input of a merge has at most this number of sorted files, which is the default number
+/// elsewhere.
 const MERGED_FILES: u64 = 12;
-/// A volume on which memtables and sorted files are fitted has this reserve at least, or half of the volume: the largest batch
-/// is flushed, too.
+/// If memtables and sorted files are made smaller to fit the volume, the reserve is at least this, or half of the
+/// volume, so that the largest batch can be flushed.
 const SMALL_RESERVE: u64 = 20 << 20;
-/// A sync ahead of a segment's end is not worth it for fewer bytes.
+/// A sync ahead of the end of a segment is not started for fewer bytes than this.
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
-/// The largest share of the buffers of flushes and compactions in the memory budget, in bytes.
+/// The greatest part of the memory budget for the buffers of flushes and compactions, in bytes.
 const JOB_BYTES: usize = 24 << 20;
-/// A batch may have this many bytes under any budget: a document of 16 MiB, another one in the record of a write that
-/// returns it, and what is written with them. It is alone in memory then ([`crate::admission`]).
+/// The size that a batch may have under any budget, in bytes. It is enough for a document of 16 MiB, another one in the
+/// record of a write that returns it, and the other data that is written with them. Such a batch is alone in memory
+/// ([`crate::admission`]).
 const BATCH_BYTES_ALWAYS: usize = 35 << 20;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
@@ -177,15 +179,15 @@ impl Options {
         Ok(())
     }
 
-    /// The options for a volume of this many bytes: on a small one memtables, log and sorted files are smaller, and so is the
-    /// reserve that they need.
+    /// Fits the options to a volume of this many bytes. On a small volume memtables, log and sorted files are smaller,
+    /// and so is the reserve that they need.
     pub(crate) fn fitted(mut self, volume_bytes: u64) -> Self {
         self.tuning.volume_bytes.get_or_insert(volume_bytes);
         self
     }
 
     fn volume_bytes(&self) -> u64 {
-        // A store that is only read writes nothing to the volume.
+        // A store that is opened for reading only writes nothing to the volume.
         self.tuning.volume_bytes.filter(|_| !self.read_only).unwrap_or(u64::MAX)
     }
 
@@ -200,7 +202,7 @@ impl Options {
         self.write_memory_bytes() / 5 * 2
     }
 
-    /// The bytes of a log record at which callers that can divide their work begin another batch.
+    /// The bytes of a log record at which callers that can divide their work should begin another batch.
     pub(crate) fn batch_bytes(&self) -> usize {
         (self.memtable_bytes() / 2).min(256 << 20)
     }
@@ -215,7 +217,7 @@ impl Options {
         self.segment_bytes.unwrap_or((self.write_memory_bytes() as u64 / 16).clamp(1 << 20, 64 << 20))
     }
 
-    /// The bytes of a sorted file that compaction aims at.
+    /// The size of a sorted file that compaction tries to reach, in bytes.
     pub(crate) fn sorted_file_bytes(&self) -> u64 {
         let part = (self.volume_bytes() / FILE_VOLUME_PARTS).max(1 << 20);
         self.file_bytes.unwrap_or(alluvium_lsm::Options::default().target_file_bytes.min(part))
@@ -237,8 +239,8 @@ impl Options {
         self.disk_reserve_bytes.unwrap_or(derived)
     }
 
-    /// As [`Options::disk_reserve`], for a store in a directory: a derived value is at most a
-    /// twentieth of the volume, unless memtables and a merge of two files need more. Both are smaller on small volumes.
+    /// As [`Options::disk_reserve`], for a store in a directory. A derived value is at most a twentieth of the volume,
+    /// unless memtables and a merge of two files need more. On small volumes, both parts of the reserve are smaller.
     ///
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
@@ -249,7 +251,8 @@ impl Options {
         match env.fs.capacity_bytes(dir) {
             Ok(capacity) if self.disk_reserve_bytes.is_none() => {
                 let fitted = self.clone().fitted(capacity);
-                // With less, a full disk may accept no deletes, since no flush and no merge finishes.
+                // With a smaller reserve, a full disk might accept no deletes, because no flush and no merge could
+                // finish.
                 let small = self.least_reserve().min(SMALL_RESERVE).min(capacity / 2);
                 let least = fitted.least_reserve().max(small);
                 (capacity / VOLUME_PARTS).min(fitted.disk_reserve()).max(least)
@@ -268,19 +271,19 @@ impl Options {
         (self.log_segment_bytes() / 4).max(LEAST_SYNC_AHEAD)
     }
 
-    /// The log is cut down by flushing when it exceeds this many bytes.
+    /// When the log exceeds this many bytes, memtables are flushed so that segments can be removed.
     pub(crate) fn log_limit_bytes(&self) -> u64 {
         let usual = (self.write_memory_bytes() as u64 / 2).max(2 * self.log_segment_bytes());
         self.tuning.log_limit_bytes.unwrap_or(usual)
     }
 
-    /// The share of flushes and compactions in the memory budget, in bytes.
+    /// The part of the memory budget for flushes and compactions, in bytes.
     pub(crate) fn job_bytes(&self) -> usize {
         (self.memory_bytes / 8).min(JOB_BYTES)
     }
 
-    /// The bytes that a store that is opened for reading only may keep in memory in place of
-    /// writing them: what memtables, flushes and the smallest cache leave.
+    /// The bytes that a store that is opened for reading only may keep in memory instead of writing them: the budget
+    /// less memtables, flushes and the smallest cache.
     pub(crate) fn overlay_bytes(&self) -> u64 {
         let taken = self.memtable_bytes() + self.job_bytes() + self.memory_bytes / 32;
         self.memory_bytes.saturating_sub(taken) as u64
@@ -292,8 +295,8 @@ impl Options {
         lsm.writer.block_bytes = self.block_bytes;
         lsm.writer.filter_bits_per_key = self.filter_bits_per_key;
         lsm.writer.compression = self.compression;
-        // A job buffers this many bytes until it knows whether its output is worth a dictionary, so
-        // a small budget gives smaller files a smaller one; 64 to 1, so that the copy in each file
+        // A job buffers this many bytes until it knows whether a dictionary is worth its space in the output. Therefore
+        // a small budget gives smaller files a smaller dictionary. The ratio is 64 to 1, so that the copy in each file
         // costs some 4%.
         lsm.dictionary_file_bytes = (self.memory_bytes as u64 / 32).clamp(1 << 20, 4 << 20);
         lsm.dictionary_bytes = (lsm.dictionary_file_bytes / 64) as usize;

@@ -1,4 +1,4 @@
-//! The partitions of a store: opening their manifests, and undoing that.
+//! The partitions of a store: opens their manifests, and undoes that.
 
 use crate::error::Result;
 use crate::files::partition_dir;
@@ -42,16 +42,16 @@ pub(crate) fn open(shared: &Arc<Shared>, path: &Path, count: u32, create: bool) 
     Ok(partitions.into())
 }
 
-/// Restores the directories of partitions that were opened before opening failed.
+/// Restores the directories of partitions that were opened before the opening of the store failed.
 pub(crate) fn withdraw(partitions: &[Arc<Partition>]) {
     for partition in partitions {
-        // A file that remains does no harm, and the caller reports another error.
+        // A file that cannot be removed does no harm, and the caller reports another error.
         let _left = partition.withdraw();
     }
 }
 
-/// True if the directory of a partition has a manifest. Every partition of an existing database has
-/// one: without it, the data is lost, and the partition must not be taken for empty.
+/// True if the directory of a partition has a manifest. Every partition of an existing database has a manifest. If it
+/// is missing, the data is lost, and the partition must not be mistaken for an empty one.
 fn has_manifest(env: &Env, dir: &Path) -> Result<bool> {
     if !env.fs.exists(dir)? {
         return Ok(false);

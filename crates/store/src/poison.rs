@@ -1,5 +1,4 @@
-//! The end of writing: after a failure of the log or a manifest the store only reads until it is
-//! reopened.
+//! Poisoning ends writing: after a failure of the log or a manifest the store only reads until it is reopened.
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
@@ -25,7 +24,7 @@ pub(crate) struct Poison {
 }
 
 impl Poison {
-    /// Ends writing; the first cause counts.
+    /// Ends writing. Only the first cause is kept.
     pub fn poison(&self, cause: Error) {
         if self.health.set_poisoned(cause.clone()) {
             marks::STORE_POISONED.hit();
@@ -36,8 +35,8 @@ impl Poison {
         self.work.signal();
     }
 
-    /// Ends writing if the log or a manifest takes no writes any more. Called after each piece of
-    /// work, successful or not: a flush may succeed and the manifest that is begun after it fail.
+    /// Ends writing if the log or a manifest takes no more writes. Called after each piece of work, even if the work
+    /// succeeded: a flush may succeed, and the manifest that is begun after it may fail.
     pub fn poison_if_broken(&self) {
         let manifest = || self.partitions.iter().find_map(|p| p.poisoned());
         if let Some(cause) = self.wal.poisoned().or_else(manifest) {
@@ -54,9 +53,8 @@ impl Poison {
         }
     }
 
-    /// The result of work on files. Work that fails after the store was closed fails for that
-    /// reason. A failure that broke the log or a manifest ends writing, even if the work itself had
-    /// succeeded before the failure.
+    /// Converts the result of work on files. If the store was closed, a failure becomes [`Error::Closed`]. A failure
+    /// that broke the log or a manifest ends writing, even if the work itself had succeeded before the failure.
     pub fn after_work<T>(&self, result: Result<T>) -> Result<T> {
         let closed = result.is_err().then(|| self.health.check_open().err()).flatten();
         if closed.is_none() {

@@ -1,5 +1,5 @@
-//! The implementations of the traits by which partitions ask the store: live snapshots and trees,
-//! the log, the meaning of values.
+//! Implementations of the traits through which partitions query the store: live snapshots and trees, the log, and the
+//! meaning of values.
 
 use crate::definitions::{self, Definitions};
 use crate::fold::Fold;
@@ -44,11 +44,11 @@ impl TreeProperties for Trees {
     }
 }
 
-/// The log, ahead of every flush.
+/// The log, which is synced before every flush.
 pub(crate) struct SyncedLog {
     visibility: Arc<Visibility>,
-    /// Set once recovery has opened the log. A flush *during* recovery writes entries that recovery
-    /// has synced before it handed them out, so it needs no log.
+    /// Set once recovery has opened the log. A flush *during* recovery needs no log: it writes entries that recovery
+    /// synced before it passed them on.
     wal: OnceLock<Arc<Wal>>,
 }
 
@@ -65,21 +65,21 @@ impl SyncedLog {
 
 impl LogBarrier for SyncedLog {
     fn sync_past(&self, _max_seq: Seq) -> Result<()> {
-        // After a poison a memtable may hold half of a batch: it must not become durable.
+        // After the store is poisoned, a memtable may contain half of a batch. This half must not become durable.
         if let Some(cause) = self.visibility.failure() {
             let cause = std::io::Error::other(cause.to_string());
             return Err(Error::io("flush into", Path::new("a poisoned database"), cause));
         }
         match self.wal.get() {
-            // Everything in a sealed memtable was appended before it was applied, so the end of the
-            // log is after it.
+            // All entries of a sealed memtable were appended to the log before they were applied. Therefore the end of
+            // the log is after them.
             Some(wal) => wal.sync_to(wal.end()),
             None => Ok(()),
         }
     }
 }
 
-/// The fold of the layer above, if it has one.
+/// The fold of the layer above, if that layer has one.
 pub(crate) struct OwnerFold(pub Option<Arc<dyn Fold>>);
 
 impl DeltaFold for OwnerFold {
@@ -93,11 +93,11 @@ impl DeltaFold for OwnerFold {
     }
 }
 
-/// The definitions of the layer above, if it has some.
+/// The definitions of the layer above, if that layer has any.
 pub(crate) struct OwnerDefinitions {
     definitions: Option<Arc<dyn Definitions>>,
     trees: Arc<Trees>,
-    /// Set once the store is open; definitions are read by it.
+    /// Set once the store is open. Definitions are read through it.
     reads: OnceLock<Weak<Reads>>,
 }
 

@@ -1,9 +1,9 @@
 //! Opening for reading only.
 //!
-//! The store is opened as always, over a file system that keeps in memory what would be written
-//! ([`OverlayFs`]): the manifests, the new end of the log, the files of a log that is larger than
-//! the memtables. So there is one way to recover, and none of it changes the disk. Then the store
-//! takes no writes, and its threads are not started.
+//! The store is opened as usual, over a file system that keeps all writes in memory ([`OverlayFs`]): the manifests, the
+//! new end of the log, and the files of a log that is larger than the memtables. Therefore there is only one recovery
+//! procedure, and it does not change the disk. After the opening, the store takes no writes, and its threads are not
+//! started.
 
 use crate::files::superblock;
 use crate::files::{self, LOCK_NAME, LOG_DIR};
@@ -12,23 +12,23 @@ use alluvium_env::{Env, OverlayFs};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of the segment that the log ends with: only the notes of checkpoints are written to it.
+/// The size in bytes of the last segment of the log. Only the notes of checkpoints are written to it.
 pub(crate) const SEGMENT_BYTES: u64 = 64 << 10;
 
-/// The directory for reading: the overlay, and the environment over it.
+/// A directory that is opened for reading: the overlay, and the environment over it.
 pub(crate) struct Reading {
     pub env: Env,
     overlay: OverlayFs,
 }
 
 impl Reading {
-    /// Over the environment in which the directory `path` is held open.
+    /// Creates the overlay over the environment in which the directory `path` is held open.
     pub fn new(env: &Env, path: &Path, options: &Options) -> Self {
         let overlay = OverlayFs::new(env.fs.clone(), path, options.overlay_bytes(), is_ours);
         Self { env: Env { fs: Arc::new(overlay.clone()), ..env.clone() }, overlay }
     }
 
-    /// Takes the memory of the overlay out of the budget.
+    /// Charges the memory of the overlay to the budget.
     pub fn charge(&self, budget: &Arc<alluvium_lsm::Budget>) {
         let budget = budget.clone();
         self.overlay.listen(move |used| {

@@ -1,7 +1,6 @@
 //! Reads: of the latest visible state, or at a snapshot.
 //!
-//! A reader pins the view of its partition first and takes its number then: see
-//! [`alluvium_lsm::Partition::view`].
+//! A reader first pins the view of its partition and then takes its number: see [`alluvium_lsm::Partition::view`].
 
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -37,7 +36,7 @@ impl Reads {
         keys::with_internal(tree, key, |internal| f(internal, &self.partitions[partition]))
     }
 
-    /// Reads the latest visible state of a partition under a registered snapshot; again if that was
+    /// Reads the latest visible state of a partition under a registered snapshot. Repeats the read if the snapshot was
     /// ended during the read.
     fn read_registered<T>(
         &self,
@@ -56,17 +55,17 @@ impl Reads {
         }
     }
 
-    /// Errors if the tree cannot be read at the snapshot. Called after views were pinned: the
-    /// snapshot no longer needs what they hold.
+    /// Returns an error if the tree cannot be read at the snapshot. Must be called after views were pinned: from then
+    /// on, the data in these views is kept without the snapshot.
     pub fn check_readable(&self, tree: TreeId, snapshot: &Snapshot) -> Result<()> {
         snapshot.check()?;
-        // A snapshot that ended since keeps no dropped tree any more.
+        // If the snapshot has ended since, it no longer keeps a dropped tree.
         let readable = self.trees.check_readable(tree, snapshot.seq());
         readable.map_err(|gone| snapshot.check().err().unwrap_or(gone))
     }
 
-    /// The latest visible value of a key, in `value`; how many deltas were folded for it, or `None`
-    /// if there is no value.
+    /// Reads the latest visible value of a key into `value`. Returns how many deltas were folded for the value, or
+    /// `None` if there is no value.
     pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<Option<usize>> {
         self.health.check_open()?;
         self.at(tree, key, |internal, partition| {
@@ -79,8 +78,7 @@ impl Reads {
         })
     }
 
-    /// As [`Reads::get`], for a store that is still being opened; also `None` if the value cannot
-    /// be read.
+    /// As [`Reads::get`], for a store that is still being opened. Also returns `None` if the value cannot be read.
     pub fn get_if_readable(&self, tree: TreeId, key: &[u8]) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let found = self.at(tree, key, |internal, partition| {
@@ -90,7 +88,7 @@ impl Reads {
         found.is_ok_and(|found| found).then_some(value)
     }
 
-    /// Reads a key at a snapshot by `read`.
+    /// Reads a key at a snapshot by calling `read`.
     pub fn at_snapshot<T>(
         &self,
         snapshot: &Snapshot,
@@ -103,7 +101,7 @@ impl Reads {
             let view = partition.view();
             self.check_readable(tree, snapshot)?;
             let found = self.health.read(read(&view, internal))?;
-            // Range tombstones in memory are thinned under a reader whose snapshot has ended.
+            // If the snapshot has ended, range tombstones in memory may have been thinned during the read.
             if view.needs_snapshot() {
                 snapshot.check()?;
             }
@@ -111,7 +109,7 @@ impl Reads {
         })
     }
 
-    /// The number of the operation that wrote a key last.
+    /// The number of the last operation on a key.
     pub fn version(&self, tree: TreeId, key: &[u8]) -> Result<Option<Seq>> {
         self.health.check_open()?;
         let find = |view: &View, internal: &[u8], seq: Seq| {

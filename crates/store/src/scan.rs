@@ -11,26 +11,26 @@ use alluvium_codec::entry::Seq;
 use alluvium_lsm::{Partition, PartitionIter};
 use std::ops::Bound;
 
-/// A scan under way. It holds its snapshot, and with it the files it reads, until it is dropped.
+/// A running scan. Until it is dropped, it holds its snapshot, and thus the files that it reads.
 pub struct Scan {
     tree: TreeId,
     iters: Vec<PartitionIter>,
-    /// Indexes into `iters` of those that are on an entry, the next one to return last.
+    /// Indexes of the iterators in `iters` that are on an entry. The last one is the next to be returned.
     order: Vec<usize>,
     reverse: bool,
     started: bool,
     /// The error that ended the scan.
     failed: Option<Error>,
-    /// The start of the scan: the first internal key of the range (forward), or the first one above
-    /// it (reverse).
+    /// The start of the scan. Forward: the first internal key of the range. Reverse: the first internal key above the
+    /// range.
     from: Vec<u8>,
-    /// The end of the scan: the first internal key above the range (forward), or the first one of
-    /// it (reverse).
+    /// The end of the scan. Forward: the first internal key above the range. Reverse: the first internal key of the
+    /// range.
     stop: Vec<u8>,
     snapshot: Snapshot,
 }
 
-/// The first internal key of the range, and the first beyond it.
+/// The first internal key of the range, and the first internal key above it.
 fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
     let with = |key: &[u8], above: bool| {
         let tree = tree.0.to_be_bytes();
@@ -58,14 +58,14 @@ fn internal_range(tree: TreeId, bounds: &Bounds) -> (Vec<u8>, Vec<u8>) {
     (low, high)
 }
 
-/// About how many keys of a range are in a partition.
+/// The approximate number of keys of a range that are in a partition.
 pub(crate) fn estimate(partition: &Partition, tree: TreeId, bounds: &Bounds) -> Result<u64> {
     let (low, high) = internal_range(tree, bounds);
     Ok(partition.view().estimate(&low, &high)?)
 }
 
 impl Scan {
-    /// A scan over all partitions, or over one.
+    /// Creates a scan over all partitions, or over one.
     pub(crate) fn new(
         reads: &Reads,
         tree: TreeId,
@@ -74,7 +74,7 @@ impl Scan {
         only: Option<u32>,
     ) -> Result<Self> {
         let views = partitions::views(&reads.partitions);
-        // Views first, then the check: the snapshot no longer needs what they hold.
+        // The check comes after the views are pinned: from then on, their data is kept without the snapshot.
         reads.check_readable(tree, &snapshot)?;
         let (low, high) = internal_range(tree, &bounds);
         let (lower, upper) = (Bound::Included(low.as_slice()), Bound::Excluded(high.as_slice()));
@@ -109,19 +109,17 @@ impl Scan {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::Storage`] for damage or what the operating system refuses;
-    /// [`crate::Error::SnapshotTooOld`] if the scan was under way for longer than a snapshot may
-    /// live, or kept too much on disk. After an error the scan has released its files, and each
-    /// further call returns the error again: keys may have been skipped.
+    /// [`crate::Error::Storage`] for damage or an error of the operating system; [`crate::Error::SnapshotTooOld`] if
+    /// the scan ran longer than a snapshot may live, or kept too much on disk. After an error the scan has released its
+    /// files, and each further call returns the error again, because keys may have been skipped.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let check = |snapshot: &Snapshot| snapshot.check().inspect_err(|_| marks::READ_TOO_LATE.hit());
-        // Before the move, so that no file is read in vain. And after it: where the snapshot ended
-        // during the move, keys of a dropped tree or under a range tombstone may have been skipped,
-        // or have come back.
+        // Checked before the move, so that no file is read in vain, and again after it. If the snapshot ended during
+        // the move, keys of a dropped tree or under a range tombstone may have been skipped or may have reappeared.
         let moved = check(&self.snapshot).and_then(|()| if self.started { self.advance() } else { self.start() });
         if let Err(error) = check(&self.snapshot).and(moved) {
             self.order.clear();
@@ -133,8 +131,8 @@ impl Scan {
         Ok(Some((iter.key().get(4..).unwrap_or(&[]), iter.value())))
     }
 
-    /// The number of the last operation, deltas included, on the key that was returned last; 0
-    /// before the first key and after the last.
+    /// The number of the last operation on the last returned key, deltas included; 0 before the first key and after the
+    /// last.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -154,8 +152,7 @@ impl Scan {
         self.order.last().map_or(0, |&at| self.iters[at].seq())
     }
 
-    /// The number of the last full write of the key that was returned last: [`Scan::version`]
-    /// without deltas.
+    /// The number of the last full write of the last returned key: [`Scan::version`] without deltas.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -188,9 +185,8 @@ impl Scan {
         &self.snapshot
     }
 
-    /// Restarts within other bounds, in the same direction. They are within those that the scan was
-    /// made with: a scan over several ranges is made once, over all of them. A failed scan stays
-    /// failed.
+    /// Restarts the scan within other bounds, in the same direction. The new bounds must be within the bounds that the
+    /// scan was created with. A scan over several ranges is created once, over all of them. A failed scan stays failed.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -214,7 +210,8 @@ impl Scan {
         self.order.clear();
     }
 
-    /// Releases the blocks and entries that the scan holds, for a time in which it is not read. The next key is looked up again.
+    /// Releases the blocks and entries that the scan holds, for a time without reads. The next call looks up the next
+    /// key again.
     ///
     /// ```
     /// # use alluvium_store::{Bounds, Durability, Options, Store};
@@ -231,7 +228,7 @@ impl Scan {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn pause(&mut self) {
-        // At the end of the range it stays there.
+        // If the scan is at the end of the range, it stays there.
         if let Some(at) = self.order.pop() {
             self.from.clear();
             self.from.extend_from_slice(self.iters[at].key());

@@ -1,4 +1,4 @@
-//! Figures of a running store.
+//! Statistics of a running store.
 
 use crate::error::Result;
 use crate::scan;
@@ -8,7 +8,7 @@ use alluvium_codec::bounds::Bounds;
 use alluvium_lsm::{Charge, Owner, Partition, QueryMemory, Shared};
 use std::time::Duration;
 
-/// Figures of a store. Bytes and counts are since it was opened, except those marked "now".
+/// Statistics of a store. Bytes and counts are totals since the store was opened, except those marked "now".
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
     /// Bytes of all files now.
@@ -25,20 +25,19 @@ pub struct Stats {
     pub memory_budget_bytes: usize,
     /// Bytes of memtables now, active and sealed.
     pub memtable_bytes: usize,
-    /// Bytes of sealed memtables, which wait to be flushed, now.
+    /// Bytes of sealed memtables that wait to be flushed, now.
     pub sealed_memtable_bytes: usize,
-    /// Buffers of running flushes and compactions, and what the layer above has charged
-    /// ([`Store::charge`]), now.
+    /// Bytes of buffers of running flushes and compactions, and of charges by the layer above ([`Store::charge`]), now.
     pub job_bytes: usize,
-    /// The memory that queries hold now; see [`Store::query_memory`].
+    /// Bytes of memory that queries hold now; see [`Store::query_memory`].
     pub query_bytes: usize,
-    /// Changes that a database opened for reading only keeps in memory now, because it writes no files.
+    /// Bytes of changes that a database opened for reading only keeps in memory instead of writing them, now.
     pub unwritten_bytes: usize,
-    /// Compression dictionaries, now; part of `pinned_bytes`.
+    /// Bytes of compression dictionaries, now; part of `pinned_bytes`.
     pub dictionary_bytes: usize,
     /// Bytes of cached blocks now.
     pub cache_bytes: usize,
-    /// Bytes of open files' indexes, and of dictionaries, now.
+    /// Bytes of the indexes of open files, and of dictionaries, now.
     pub pinned_bytes: usize,
     /// Block cache hits.
     pub cache_hits: u64,
@@ -54,23 +53,23 @@ pub struct Stats {
     pub compaction_debt_bytes: u64,
     /// Writes that were slowed.
     pub admission_waits: u64,
-    /// The sum of their waits.
+    /// The total time of these waits.
     pub admission_waited: Duration,
     /// Live snapshots now.
     pub snapshots: usize,
-    /// The current age of the oldest snapshot. Each scan and cursor also holds a snapshot.
+    /// The age of the oldest snapshot, now. Each scan and cursor also holds a snapshot.
     pub oldest_snapshot_age: Option<Duration>,
-    /// The number of the last operation that the oldest snapshot sees now.
+    /// The number of the last operation that the oldest snapshot sees, now.
     pub oldest_snapshot_seq: Option<u64>,
-    /// Obsolete files that exist only because a reader holds them, now.
+    /// Obsolete files that only exist because a reader holds them, now.
     pub files_held: usize,
-    /// About the bytes that sorted files keep only because a snapshot may need them, now.
+    /// The approximate number of bytes that sorted files keep only because a snapshot may need them, now.
     pub snapshot_debt_bytes: u64,
     /// The number of the last visible operation.
     pub visible: u64,
-    /// The last failure of background work, as text, while it lasts.
+    /// The last failure of background work, as text, until the work succeeds again.
     pub background_error: Option<String>,
-    /// Deltas that could not apply, and were skipped when they were folded for good.
+    /// Deltas that could not be applied, and were discarded when they were folded permanently.
     pub deltas_refused: u64,
     /// The figures of each partition.
     pub partitions: Vec<PartitionStats>,
@@ -87,13 +86,13 @@ pub struct PartitionStats {
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
-    /// About the bytes that a reader can see; an overwritten version counts until it is merged.
+    /// The approximate number of bytes that a reader can see. An overwritten version counts until it is merged.
     pub live_bytes: u64,
     /// The bytes of the keys and values in the files.
     pub raw_bytes: u64,
-    /// Entries in them, tombstones and old versions included.
+    /// Entries in the files, tombstones and old versions included.
     pub entries: u64,
-    /// Tombstones in them.
+    /// Tombstones in the files.
     pub tombstones: u64,
     /// Deleted ranges that may still hide keys in the files.
     pub ranges: u64,
@@ -111,22 +110,21 @@ pub struct PartitionStats {
     pub flushes: u64,
     /// Bytes of keys and values that were flushed.
     pub taken_bytes: u64,
-    /// Bytes that these wrote.
+    /// Bytes that the flushes wrote.
     pub flushed_bytes: u64,
     /// Compactions since open, without moves.
     pub compactions: u64,
-    /// Bytes that these wrote.
+    /// Bytes that the compactions wrote.
     pub compacted_bytes: u64,
     /// The backlog of compaction, in bytes.
     pub compaction_debt_bytes: u64,
-    /// Obsolete files that exist only because a reader holds them.
+    /// Obsolete files that only exist because a reader holds them.
     pub files_held: usize,
 }
 
 impl PartitionStats {
-    /// Bytes of the sorted files for each byte that a reader can see; `None` for no such bytes. An
-    /// estimate that is at most the true value: an overwritten version counts as live until it is
-    /// merged.
+    /// Bytes of the sorted files for each byte that a reader can see; `None` if a reader can see none. This is an
+    /// estimate and at most the true value, because an overwritten version counts as live until it is merged.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { bytes: 120, live_bytes: 100, ..alluvium_store::PartitionStats::default() };
@@ -136,9 +134,9 @@ impl PartitionStats {
         ratio(self.bytes, self.live_bytes)
     }
 
-    /// Bytes that flushes and compactions wrote for each byte of keys and values that was flushed,
-    /// since open; `None` before the first flush. Below 1 where compression outweighs rewriting.
-    /// The log does not count.
+    /// Bytes that flushes and compactions wrote for each byte of keys and values that was flushed, since open; `None`
+    /// before the first flush. The value is below 1 if compression saves more than rewriting adds. The log does not
+    /// count.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats {
@@ -153,8 +151,7 @@ impl PartitionStats {
         ratio(self.flushed_bytes + self.compacted_bytes, self.taken_bytes)
     }
 
-    /// The most memtables and sorted runs that a get reads: it skips runs whose range or filter
-    /// excludes the key.
+    /// The most memtables and sorted runs that a get reads. A get skips runs whose range or filter excludes the key.
     ///
     /// ```
     /// let stats = alluvium_store::PartitionStats { runs: 3, sealed_memtables: 1, ..alluvium_store::PartitionStats::default() };
@@ -169,12 +166,12 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Figures of one tree in sorted files. Bytes of memtables do not count.
+/// Statistics of one tree in sorted files. Bytes of memtables do not count.
 #[derive(Debug, Clone, Default)]
 pub struct TreeStats {
-    /// Files that hold this tree alone.
+    /// Files with only this tree.
     pub files: u64,
-    /// Bytes of the files that hold this tree alone.
+    /// Bytes of the files with only this tree.
     pub bytes: u64,
     /// Bytes of the keys and values in these files.
     pub raw_bytes: u64,
@@ -182,12 +179,11 @@ pub struct TreeStats {
     pub entries: u64,
     /// Tombstones in these files.
     pub tombstones: u64,
-    /// Files that hold this tree and others.
+    /// Files with this tree and others.
     pub shared_files: u64,
     /// Bytes of the shared files.
     pub shared_bytes: u64,
-    /// About how many keys the tree has, memtables included: estimated from a few blocks of each
-    /// run.
+    /// The approximate number of keys of the tree, memtables included. It is estimated from a few blocks of each run.
     pub keys: u64,
 }
 
@@ -207,7 +203,7 @@ impl Store {
         self.options.disk_reserve()
     }
 
-    /// Figures of the running store. Costs microseconds, not I/O.
+    /// Statistics of the running store. The call takes microseconds and no I/O.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -241,8 +237,8 @@ impl Store {
         stats
     }
 
-    /// Takes memory of the caller, for a sort for instance, out of the budget until the charge is
-    /// dropped. The block cache makes room.
+    /// Charges memory of the caller, for instance for a sort, to the budget until the charge is dropped. The block
+    /// cache shrinks accordingly.
     ///
     /// ```
     /// # let store = alluvium_store::Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), alluvium_store::Options::default())?;
@@ -271,8 +267,8 @@ impl Store {
         QueryMemory::new(&self.shared.budget)
     }
 
-    /// About how many keys of a tree are within bounds, memtables included: estimated from a few
-    /// blocks of each run.
+    /// The approximate number of keys of a tree within bounds, memtables included. It is estimated from a few blocks of
+    /// each run.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -302,7 +298,7 @@ impl Store {
         }
     }
 
-    /// Figures of one tree. Reads a few blocks of each sorted run.
+    /// Statistics of one tree. Reads a few blocks of each sorted run.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -340,8 +336,8 @@ impl Store {
 }
 
 impl Stats {
-    /// Blocks read from files for each point read; `None` before the first. 0 where all blocks are
-    /// cached, and mostly below 1: filters exclude runs that do not have the key.
+    /// Blocks read from files for each point read; `None` before the first. The value is 0 if all blocks are cached,
+    /// and mostly below 1, because filters exclude runs that do not have the key.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { gets: 200, blocks_read_by_gets: 50, ..alluvium_store::Stats::default() };
@@ -351,8 +347,7 @@ impl Stats {
         (self.gets > 0).then(|| self.blocks_read_by_gets as f64 / self.gets as f64)
     }
 
-    /// The share of the blocks requested by point reads and scans that was cached; `None` before
-    /// the first.
+    /// The fraction of the blocks requested by point reads and scans that were cached; `None` before the first request.
     ///
     /// ```
     /// let stats = alluvium_store::Stats { cache_hits: 3, cache_misses: 1, ..alluvium_store::Stats::default() };

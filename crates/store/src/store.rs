@@ -1,5 +1,4 @@
-//! The store itself: the parts that it is composed of, opening, closing, and the calls of its
-//! users.
+//! The store: its parts, opening, closing, and the calls of its users.
 
 mod maintenance;
 mod open;
@@ -35,9 +34,9 @@ pub use schema::TreeChanges;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open key/value store. `Send + Sync`; share it behind an `Arc` or by reference.
+/// An open key/value store. `Send + Sync`; share it through an `Arc` or by reference.
 ///
-/// Dropping it closes it; [`Store::close`] also returns whether that succeeded.
+/// Dropping the store closes it; [`Store::close`] also returns whether closing succeeded.
 ///
 /// ```
 /// use alluvium_store::{Bounds, Durability, LockMode, Options, Store};
@@ -103,12 +102,12 @@ pub struct Store {
     report: OpenReport,
     /// Held while the set of trees changes, so that ids and descriptions are written in order.
     schema: Mutex<()>,
-    /// The lock of the directory, until the store is closed.
+    /// The lock of the directory, held until the store is closed.
     lock: Mutex<Option<Box<dyn FileLock>>>,
     closing: Mutex<Closing>,
 }
 
-/// The threads to join, and the outcome of closing.
+/// The threads to join when the store is closed, and the outcome of closing.
 #[derive(Default)]
 struct Closing {
     threads: Vec<JoinHandle<()>>,
@@ -129,10 +128,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`],
-    /// [`Error::PartitionCount`], [`Error::InvalidOption`], [`Error::LogTooLarge`] with
-    /// [`Options::read_only`], and [`Error::Storage`] for damage, a newer format, or what the
-    /// operating system refuses.
+    /// [`Error::InUse`], [`Error::NotADatabase`], [`Error::ForeignDirectory`], [`Error::PartitionCount`],
+    /// [`Error::InvalidOption`], [`Error::LogTooLarge`] with [`Options::read_only`], and [`Error::Storage`] for damage,
+    /// a newer format, or an error of the operating system.
     pub fn open(env: Env, path: &Path, options: Options) -> Result<Self> {
         let opened = open::open(env, path, options).and_then(|store| {
             crate::events::opened(path, store.partitions.len(), &store.report);
@@ -142,7 +140,7 @@ impl Store {
         opened.inspect_err(|error| crate::events::not_opened(path, error))
     }
 
-    /// The findings of opening: whether the last close was clean, and what was lost.
+    /// The report of opening: whether the last close was clean, and what was lost.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -170,8 +168,8 @@ impl Store {
         &self.path
     }
 
-    /// The number that the database was given when it was created, at random. A database that is restored from a
-    /// checkpoint has one of its own.
+    /// The random number that the database was given when it was created. A database that is restored from a checkpoint
+    /// gets a new number.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -187,8 +185,8 @@ impl Store {
         self.superblock.database_id
     }
 
-    /// The environment of the store, in which its directory is held open: paths at or below
-    /// [`Store::path`] lead into the directory of the store, whatever has that name now.
+    /// The environment of the store, in which its directory is held open. Paths at or below [`Store::path`] lead into
+    /// the directory of the store, even if another directory has that name now.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -204,8 +202,8 @@ impl Store {
         &self.env
     }
 
-    /// As [`Store::env`], for files that are read while they keep their names and contents: of
-    /// these, and the store's own sorted files, only a bounded number are kept open.
+    /// As [`Store::env`], for files whose names and contents do not change while they are read. Only a bounded number
+    /// of these files and of the sorted files of the store are kept open.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -278,10 +276,9 @@ impl Store {
         keys::partition_of(alluvium_codec::hash64(key), self.superblock.partitions)
     }
 
-    /// Closes the store: ends its threads and the calls on other threads that use its files, syncs
-    /// and seals the log, and unlocks the directory, so that it can be opened again at once. Later
-    /// calls return [`Error::Closed`], on snapshots and scans too, and touch no file; a later
-    /// `close` returns the result of the first.
+    /// Closes the store: ends its threads and the calls on other threads that use its files, syncs and seals the log,
+    /// and unlocks the directory, so that the store can be opened again at once. Later calls, also on snapshots and
+    /// scans, return [`Error::Closed`] and use no file. A later `close` returns the result of the first.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -296,16 +293,15 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Storage`] if the log cannot be sealed; acknowledged writes are safe all the same.
-    /// [`Error::Poisoned`] if an earlier failure has ended writing. The store is closed in any
-    /// case.
+    /// [`Error::Storage`] if the log cannot be sealed; acknowledged writes are safe nevertheless. [`Error::Poisoned`]
+    /// if an earlier failure has ended writing. The store is closed in any case.
     pub fn close(&self) -> Result<()> {
         let mut closing = self.closing.lock();
         let threads = std::mem::take(&mut closing.threads);
         closing.outcome.get_or_insert_with(|| self.close_with(threads)).clone()
     }
 
-    /// Errors if the store was closed.
+    /// Returns an error if the store was closed.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -324,7 +320,7 @@ impl Store {
         self.health.check_open()
     }
 
-    /// Errors if the store no longer takes writes.
+    /// Returns an error if the store no longer takes writes.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -346,18 +342,18 @@ impl Store {
         self.syncer.stop();
         self.admission.wake();
         for thread in threads {
-            // A worker that panicked has poisoned the store already.
+            // A worker that panicked has already poisoned the store.
             let _panicked = thread.join();
         }
         let writable = self.health.check_writable();
         self.health.set_closed();
         self.admission.wake();
         if writable.is_ok() {
-            // Batches that were being written when the store was closed end before the seal.
+            // Batches that were being written when the store was closed are finished before the log is sealed.
             self.commit.barrier();
         }
         self.visibility.close();
-        // Flushes and compactions on the callers' threads still need the log.
+        // Flushes and compactions on the callers' threads need the log until they end.
         self.partitions.iter().for_each(|partition| partition.close());
         let sealed = self.wal.close();
         *self.lock.lock() = None;

@@ -1,9 +1,9 @@
-//! The registry of trees: the live ones, their descriptions, and the dropped ones.
+//! The registry of trees: live trees with their descriptions, and dropped trees.
 //!
-//! On disk it is tree 0 of partition 0: key `t` + id (4 bytes, most significant first) holds the
-//! description of a tree, key `m` + id marks a tree with many values under a key, key `i` + id a
-//! tree of index entries, key `n` holds the next id. Ids are never reused. In memory only the
-//! commit leader changes it, in number order with the batches that it governs.
+//! On disk the registry is tree 0 of partition 0. Key `t` + id (4 bytes, most significant first) holds the description
+//! of a tree. Key `m` + id marks a tree with many values under a key, and key `i` + id a tree of index entries. Key `n`
+//! holds the next id. Ids are never reused. In memory only the commit leader changes the registry, in number order with
+//! the batches that depend on it.
 
 use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
@@ -18,7 +18,7 @@ use std::ops::Bound;
 pub struct TreeId(pub u32);
 
 impl TreeId {
-    /// An id that no tree ever has. It is read as a tree without keys, at every snapshot; writes to it are refused.
+    /// An id that no tree ever has. Reads treat it as a tree without keys, at every snapshot; writes to it are refused.
     pub const EMPTY: Self = Self(u32::MAX);
 }
 
@@ -34,45 +34,45 @@ pub(crate) fn tree_key(id: TreeId) -> Vec<u8> {
     key
 }
 
-/// The tree that a key of the registry describes, if it is such a key.
+/// The tree that a key of the registry describes; `None` if the key describes no tree.
 pub(crate) fn described_tree(key: &[u8]) -> Option<TreeId> {
     let id = key.strip_prefix(b"t")?.first_chunk()?;
     Some(TreeId(u32::from_be_bytes(*id)))
 }
 
-/// The key that marks a tree as one of [`crate::Multivalue`].
+/// The key that marks a tree as a tree of [`crate::Multivalue`].
 pub(crate) fn multivalue_key(id: TreeId) -> Vec<u8> {
     let mut key = b"m".to_vec();
     key.extend_from_slice(&id.0.to_be_bytes());
     key
 }
 
-/// The key that marks a tree as one of index entries.
+/// The key that marks a tree as a tree of index entries.
 pub(crate) fn index_key(id: TreeId) -> Vec<u8> {
     let mut key = b"i".to_vec();
     key.extend_from_slice(&id.0.to_be_bytes());
     key
 }
 
-/// The tree that a key of the registry marks as one of index entries, if it is such a key.
+/// The tree that a key of the registry marks as a tree of index entries; `None` for any other key.
 pub(crate) fn indexed_tree(key: &[u8]) -> Option<TreeId> {
     let id = key.strip_prefix(b"i")?.try_into().ok()?;
     Some(TreeId(u32::from_be_bytes(id)))
 }
 
-/// A change of the set of trees. The batch that writes it carries it.
+/// A change of the set of trees. It is part of the batch that writes it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaChange {
     pub create: Vec<(TreeId, Vec<u8>)>,
-    /// Those among `create` that are multivalue trees.
+    /// The multivalue trees among `create`.
     pub multivalue: Vec<TreeId>,
-    /// Those among `create` that are trees of index entries.
+    /// The trees of index entries among `create`.
     pub indexes: Vec<TreeId>,
     pub describe: Vec<(TreeId, Vec<u8>)>,
     pub drop: Vec<TreeId>,
 }
 
-/// The registry as recovery found it.
+/// The registry at the end of recovery.
 #[derive(Debug, Default)]
 struct Recovered {
     pub live: BTreeMap<TreeId, Vec<u8>>,
@@ -90,12 +90,12 @@ struct Registry {
     live: BTreeMap<TreeId, Vec<u8>>,
     multivalue: BTreeSet<TreeId>,
     indexes: BTreeSet<TreeId>,
-    /// For trees that were described since open: the number of the last such change.
+    /// For trees that were described since open: the number of the last change of their description.
     schemas: HashMap<TreeId, Seq>,
-    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is
-    /// neither here nor live has no readable keys.
+    /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is not in this map and
+    /// not live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
-    /// The same, in the order of the drops.
+    /// The dropped trees in the order of the drops.
     drops: BTreeSet<(Seq, TreeId)>,
     next: u32,
 }
@@ -122,10 +122,10 @@ impl Trees {
         registry.indexes = found.indexes;
     }
 
-    /// Reads the registry from partition 0, at number `last`. New ids begin above every id in it,
-    /// and above `highest`.
+    /// Reads the registry from partition 0, at number `last`. New ids begin above every id in the registry, and above
+    /// `highest`.
     pub fn load(&self, partition: &Partition, last: Seq, highest: u32) -> Result<()> {
-        // No further than the system tree: later trees may have deltas, which cannot be folded yet.
+        // Ends at the system tree: later trees may have deltas, which cannot be folded yet.
         let end = (SYSTEM.0 + 1).to_be_bytes();
         let mut iter = partition.iter(partition.view(), last, Bound::Unbounded, Bound::Excluded(&end));
         let mut found = Recovered { next: 1, ..Recovered::default() };
@@ -157,7 +157,7 @@ impl Trees {
         Ok(())
     }
 
-    /// True for a live tree of index entries.
+    /// True if the tree is a live tree of index entries.
     pub fn is_index(&self, id: TreeId) -> bool {
         self.registry.read().indexes.contains(&id)
     }
@@ -167,7 +167,7 @@ impl Trees {
         self.registry.read().schemas.get(&id).copied().unwrap_or(0)
     }
 
-    /// Errors if the description of a tree has changed since the batch was made.
+    /// Returns an error if the description of a tree has changed since the batch was made.
     pub fn check_schemas(&self, expected: &[(u32, Seq)]) -> Result<()> {
         if expected.is_empty() {
             return Ok(());
@@ -181,12 +181,12 @@ impl Trees {
         Ok(())
     }
 
-    /// True for a multivalue tree that is live.
+    /// True if the tree is a live multivalue tree.
     pub fn is_multivalue(&self, id: TreeId) -> bool {
         self.registry.read().multivalue.contains(&id)
     }
 
-    /// Errors if one of the trees is not live.
+    /// Returns an error if one of the trees is not live.
     pub fn check_live(&self, trees: &[u32]) -> Result<()> {
         let registry = self.registry.read();
         for &tree in trees {
@@ -197,7 +197,7 @@ impl Trees {
         Ok(())
     }
 
-    /// Called by the leader when the change has its number.
+    /// Applies a change to the registry. The leader calls this when the change has its number.
     pub fn change(&self, change: &SchemaChange, seq: Seq) {
         let mut registry = self.registry.write();
         for (id, description) in change.create.iter().chain(&change.describe) {
@@ -225,7 +225,7 @@ impl Trees {
         Ok((first..registry.next).map(TreeId).collect())
     }
 
-    /// The next id, which is written with each creation.
+    /// The next id, which is written to disk with each creation.
     pub fn next(&self) -> u32 {
         self.registry.read().next
     }
@@ -238,21 +238,20 @@ impl Trees {
         self.registry.read().live.get(&id).cloned()
     }
 
-    /// True unless the keys of the tree may be removed: it was dropped, the drop is durable, and
-    /// no snapshot is older.
+    /// False if the keys of the tree may be removed, that is, if the tree was dropped, the drop is durable, and no
+    /// snapshot is older than the drop.
     pub fn keeps_keys(&self, tree: u32) -> bool {
         let id = TreeId(tree);
         if id == SYSTEM {
             return true;
         }
         let registry = self.registry.read();
-        // An id that is not live yet belongs to a tree that is being made.
+        // An id that is not live yet belongs to a tree that is being created.
         registry.live.contains_key(&id) || registry.dropped.contains_key(&id) || id.0 >= registry.next
     }
 
-    /// Errors if the tree was dropped at or before `seq`: its keys may be removed concurrently.
-    /// Called *after* a snapshot was registered at `seq`, so that a later drop waits for the
-    /// snapshot.
+    /// Returns an error if the tree was dropped at or before `seq`, because its keys may be removed concurrently. Must
+    /// be called *after* a snapshot was registered at `seq`, so that a later drop waits for the snapshot.
     pub fn check_readable(&self, tree: TreeId, seq: Seq) -> Result<()> {
         let registry = self.registry.read();
         let readable = tree == SYSTEM
@@ -267,14 +266,14 @@ impl Trees {
         !self.registry.read().drops.is_empty()
     }
 
-    /// Trees whose keys may not be removed yet, and which were dropped at or before `seq`; in the
-    /// order of their drops.
+    /// The trees that were dropped at or before `seq` and whose keys may not be removed yet, in the order of their
+    /// drops.
     pub fn dropped_up_to(&self, seq: Seq) -> Vec<TreeId> {
         let last = (seq, TreeId(u32::MAX));
         self.registry.read().drops.range(..=last).map(|(_, id)| *id).collect()
     }
 
-    /// Trees whose keys may not be removed yet, and which were dropped after `seq`.
+    /// The trees that were dropped after `seq` and whose keys may not be removed yet.
     pub fn dropped_after(&self, seq: Seq) -> Vec<TreeId> {
         let first = (Bound::Excluded((seq, TreeId(u32::MAX))), Bound::Unbounded);
         self.registry.read().drops.range(first).map(|(_, id)| *id).collect()

@@ -1,9 +1,8 @@
-//! Sizes that tests make small.
+//! Sizes that tests reduce.
 
-/// Sizes that are otherwise derived from [`crate::Options::memory_bytes`], or suit millions of
-/// documents. Tests make them small, so that hundreds of operations reach the states that a store
-/// reaches within days. Nothing on disk depends on them; they may differ at each opening, and from
-/// version to version. `None` leaves a size unchanged.
+/// Sizes that are otherwise derived from [`crate::Options::memory_bytes`], or suit millions of documents. Tests reduce
+/// them, so that hundreds of operations reach states that a store otherwise reaches after days. No format on disk
+/// depends on them. They may differ at each opening, and from version to version. `None` leaves a size unchanged.
 ///
 /// ```
 /// use alluvium_store::{Options, Tuning};
@@ -14,41 +13,42 @@
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tuning {
-    /// The capacity of the volume, to which memtables, log and sorted files are fitted if it is small. By default the
-    /// system reports it.
+    /// The capacity of the volume. On a small volume, memtables, log and sorted files are smaller. By default the
+    /// system reports the capacity.
     pub volume_bytes: Option<u64>,
-    /// A memtable with more bytes of keys and values is sealed; so is the largest one when all
-    /// together have twice as many.
+    /// A memtable with more bytes of keys and values is sealed. If all memtables together have twice as many, the
+    /// largest one is sealed.
     pub memtable_bytes: Option<u64>,
-    /// Memtables that pin more bytes of the log are sealed.
+    /// If the log has more bytes than this, the memtable that pins its oldest part is sealed.
     pub log_limit_bytes: Option<u64>,
-    /// A manifest that grows above this is rewritten.
+    /// A manifest with more bytes than this is rewritten.
     pub manifest_bytes: Option<u64>,
-    /// Runs above the base may always have this many bytes.
+    /// The bytes that runs above the base may always have.
     pub upper_floor_bytes: Option<u64>,
-    /// Above this number of runs, runs are merged whatever their size. At least 2.
+    /// If there are more runs than this, runs are merged whatever their size. At least 2.
     pub max_runs: Option<usize>,
-    /// The input bytes that a base merge tries not to exceed.
+    /// The number of input bytes that a base merge tries not to exceed.
     pub max_job_bytes: Option<u64>,
-    /// A tree with fewer bytes than this in one output shares its file with its neighbours.
+    /// A tree with fewer bytes than this in one output shares a file with neighbouring trees.
     pub small_tree_bytes: Option<u64>,
-    /// Up to this number of tombstones above the base are merged into it only with other work.
+    /// Up to this number of tombstones above the base are merged into the base only together with other work.
     pub few_tombstones: Option<u64>,
-    /// A file with this many bytes of one tree gets a dictionary of at most a sixteenth of that.
+    /// A file with this many bytes of one tree gets a dictionary. The dictionary has at most a sixteenth of these
+    /// bytes.
     pub dictionary_file_bytes: Option<u64>,
-    /// Data blocks to a partition of a file's index. At least 2.
+    /// The number of data blocks in a partition of the index of a file. At least 2.
     pub index_partition_blocks: Option<usize>,
-    /// The memory that the range tombstones of a partition may take.
+    /// If the range tombstones of a partition take more memory than this, files are rewritten to remove some of them.
     pub max_range_bytes: Option<u64>,
-    /// A flush that would make them take more memory than this fails.
+    /// A flush fails if the range tombstones of a partition would take more memory than this after it.
     pub full_range_bytes: Option<usize>,
-    /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use.
-    /// Documents that would need more are written without one.
+    /// For the layer above: the number of definitions ([`crate::Definitions`]) that a tree may use. Documents that
+    /// would need more definitions are written without one.
     pub max_definitions: Option<u32>,
     /// The largest batch, in bytes of its log record.
     pub max_batch_bytes: Option<usize>,
-    /// For the layer above: the bytes that it gathers in memory at a time: entries for an index,
-    /// numbers of documents, matching keys, documents that are sorted.
+    /// For the layer above: the bytes that it collects in memory at a time: entries for an index, numbers of documents,
+    /// matching keys, documents that are sorted.
     pub gather_bytes: Option<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! Keys and values of any type, through small serializer traits.
 //!
-//! A [`Serializer`] writes and reads one type and can skip a value without decoding it. A key's
-//! serializer must keep order: comparing the bytes compares the keys. The layers below merge,
-//! move and compact values as bytes, without any serializer.
+//! A [`Serializer`] writes and reads one type and can skip a value without decoding it. The serializer of keys must
+//! keep order: comparing the bytes compares the keys. The layers below merge, move and compact values as bytes, without
+//! any serializer.
 
 use crate::error::{Error, Result};
 use crate::options::Durability;
@@ -20,7 +20,7 @@ pub trait Serializer: Send + Sync {
     /// Appends the encoding of `item`.
     fn serialize(&self, item: &Self::Item, out: &mut Vec<u8>);
 
-    /// Decodes one item from the front of `input`, and advances it.
+    /// Decodes one item from the front of `input`, and advances `input`.
     ///
     /// # Errors
     /// The reason why the bytes are not an item.
@@ -94,7 +94,7 @@ impl Serializer for U64 {
     }
 }
 
-/// Wraps a serializer so that each item follows its length: one value can hold many items, and each
+/// Wraps a serializer so that the length of each item precedes the item. Then one value can hold many items, and each
 /// can be skipped in one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SizePrefixed<S>(pub S);
@@ -119,7 +119,7 @@ impl<S: Serializer> Serializer for SizePrefixed<S> {
     }
 }
 
-/// A tree of a store whose keys and values have types.
+/// A tree of a store with typed keys and values.
 ///
 /// ```
 /// use alluvium_store::typed::{Text, Typed, U64};
@@ -142,7 +142,7 @@ pub struct Typed<K, V> {
 }
 
 impl<K: Serializer, V: Serializer> Typed<K, V> {
-    /// A typed view of `tree`.
+    /// Creates a typed view of `tree`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -173,7 +173,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         Err(Error::Decode { what, reason: format!("{} bytes are left over", bytes.len()) })
     }
 
-    /// Sets a key's value, with the store's durability.
+    /// Sets the value of a key, with the durability of the store.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -244,7 +244,7 @@ impl<K: Serializer, V: Serializer> Typed<K, V> {
         self.store.delete_range(self.tree, &from, &to, self.durability()).map(drop)
     }
 
-    /// Reads a key's value.
+    /// Reads the value of a key.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Background work: flushes before compactions, on one pool of threads sized to the cores, or on
-//! the threads of writers in a store without background threads.
+//! Background work: flushes before compactions. It runs on one pool of threads sized to the cores, or, in a store
+//! without background threads, on the threads of writers.
 //!
-//! All threads but one may compact; one is always free to flush.
+//! All threads except one may compact, so that one is always free to flush.
 
 mod compactions;
 mod failures;
@@ -27,9 +27,9 @@ use snapshot_limits::SnapshotLimits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Segments beyond those that the log's limit explains, before opening flushes to get rid of them.
+/// An open flushes to remove segments if their number exceeds twice the number for the log's limit by more than this.
 const MANY_SEGMENTS: u64 = 32;
-/// The number of threads that a thread passes which is not a worker: it may compact.
+/// The number of threads that a caller that is not a worker passes, so that it may compact.
 const ALONE: usize = 2;
 
 /// The background work of a store.
@@ -46,7 +46,7 @@ pub(crate) struct Upkeep {
     flushes: Flushes,
     compactions: Compactions,
     snapshots: SnapshotLimits,
-    /// Discarding the damaged log has failed and is to be tried again.
+    /// True if discarding the damaged log has failed and is to be tried again.
     discard_wanted: AtomicBool,
 }
 
@@ -76,12 +76,12 @@ impl Upkeep {
         }
     }
 
-    /// The last failure of background work, while it lasts.
+    /// The last failure of background work, until the work succeeds again.
     pub fn last_failure(&self) -> Option<Error> {
         self.failures.last()
     }
 
-    /// About the bytes that files keep only because a snapshot may need them.
+    /// The approximate number of bytes that files keep only because a snapshot may need them.
     pub fn snapshot_debt(&self) -> u64 {
         self.snapshots.debt()
     }
@@ -91,17 +91,17 @@ impl Upkeep {
         self.work.run(|| match self.run_one(threads) {
             Ok(true) => WorkOutcome::Done,
             Ok(false) => WorkOutcome::Nothing,
-            // It is noted where it failed.
+            // The error was recorded where the work failed.
             Err(_) => WorkOutcome::Failed,
         });
     }
 
-    /// Does one piece of background work on the caller's thread; false if there was none.
+    /// Does one piece of background work on the caller's thread. Returns false if there was none.
     pub fn run_one_here(&self) -> Result<bool> {
         self.poison.after_work(self.run_one(ALONE))
     }
 
-    /// Does one piece of background work; false if there was none.
+    /// Does one piece of background work. Returns false if there was none.
     fn run_one(&self, threads: usize) -> Result<bool> {
         if self.health.check_writable().is_err() {
             return Ok(false);
@@ -111,7 +111,7 @@ impl Upkeep {
             Ok(true) => return Ok(true),
             Ok(false) => None,
             Err(error) if self.health.check_writable().is_err() => return Err(error),
-            // The compaction below may make room, on the disk or among range tombstones.
+            // The compaction below may free disk space, or reduce the range tombstones.
             Err(error) => Some(error),
         };
         if let Some(error) = &blocked {
@@ -125,11 +125,11 @@ impl Upkeep {
         blocked.filter(|_| !done).map_or(Ok(done), Err)
     }
 
-    /// In a store without background threads, a writer does the pending work when nothing more
-    /// fits, in memory or on the disk.
+    /// In a store without background threads, does the pending work on the thread of a writer, when memory or the disk
+    /// has no more room.
     pub fn work_off(&self) -> Result<()> {
         if let Err(error) = self.relieve_now() {
-            // The batch may fit into the current segment.
+            // The batch may still fit into the current segment.
             self.failures.failed(BackgroundWork::Flush, error);
         }
         while self.commit.admission.measure_debt() >= 1.0 {
@@ -146,8 +146,8 @@ impl Upkeep {
         Ok(())
     }
 
-    /// Removes unnecessary segments of a log that had `segments` of them when it was opened; every
-    /// open adds one. Before the threads are started.
+    /// Removes unnecessary segments of a log that had `segments` segments when it was opened, because every open adds
+    /// one. Must be called before the threads are started.
     pub fn trim_log(&self, segments: usize) -> Result<()> {
         let usual = self.options.log_limit_bytes() / self.options.log_segment_bytes();
         if segments as u64 > 2 * usual + MANY_SEGMENTS {
@@ -157,22 +157,21 @@ impl Upkeep {
         self.log.release()
     }
 
-    /// Flushes everything that has a number now, and discards the damaged log if that failed
-    /// before.
+    /// Flushes all operations that have a number now. Also discards the damaged log if an earlier attempt failed.
     pub fn flush(&self) -> Result<()> {
         self.health.check_writable()?;
         let flushed = self.flush_all().inspect(|()| {
             if self.discard_wanted.load(Ordering::SeqCst) {
-                // The flush itself is done. If this fails it is wanted still.
+                // The flush itself has succeeded. If discarding fails, `discard_wanted` stays set.
                 let _later = self.discard(|| self.flush_all());
             }
         });
         self.poison.after_work(flushed)
     }
 
-    /// Flushes everything that has a number now. Later writes are not waited for.
+    /// Flushes all operations that have a number now. Does not wait for later writes.
     fn flush_all(&self) -> Result<()> {
-        // Work that failed before is tried again.
+        // Work that failed earlier is tried again.
         self.failures.note(None);
         let next = self.commit.seal_all()?;
         self.work.signal();
@@ -196,33 +195,32 @@ impl Upkeep {
         })
     }
 
-    /// Discards the damaged log, with `flush` at the end.
+    /// Discards the damaged log, and calls `flush` at the end.
     fn discard(&self, flush: impl FnOnce() -> Result<()>) -> Result<()> {
         self.discard_wanted.store(false, Ordering::SeqCst);
         let holds = &self.commit.holds;
         if !holds.set_damaged(false) {
             return Ok(());
         }
-        // The segment that was begun when the store was opened lists the numbers that were skipped.
-        // With a note in it, it is replaced by another.
+        // The segment that was begun when the store was opened lists the skipped numbers. Once this segment contains a
+        // note, another segment replaces it.
         self.log.note_flushed(0).and_then(|()| flush()).inspect_err(|_| {
-            // Then no segment is removed; a later flush tries again, and so do the threads.
+            // No segment is removed then. A later flush tries again, and so do the threads.
             holds.set_damaged(true);
             self.discard_wanted.store(true, Ordering::SeqCst);
         })
     }
 
-    /// Discards the damaged log if that failed before: seals the memtables, whose flush does the
-    /// rest.
+    /// Discards the damaged log if an earlier attempt failed: seals the memtables, whose flush completes the work.
     fn retry_discard(&self) {
         if self.discard_wanted.load(Ordering::SeqCst) {
-            // If it fails it is wanted still.
+            // If this fails, `discard_wanted` stays set.
             let _later = self.discard(|| self.commit.seal_all().map(drop));
         }
     }
 
-    /// Errors if waiting for a flush is in vain, as [`Upkeep::check_progress`] for all work. A
-    /// failing compaction does not prevent a flush, unless it would have made room for it.
+    /// Returns an error if waiting for a flush is in vain; [`Upkeep::check_progress`] does the same for all work. A
+    /// failing compaction does not prevent a flush, unless it would have made room for the flush.
     fn check_flushes(&self) -> Result<()> {
         self.health.check_writable()?;
         if self.failures.last().is_none() {
@@ -246,11 +244,11 @@ impl Upkeep {
         if failed { self.run_one(ALONE).map(drop) } else { Ok(()) }
     }
 
-    /// Flushes, and waits until no compaction is due; false if `stop` was set before that.
+    /// Flushes, and waits until no compaction is due. Returns false if `stop` was set earlier.
     pub fn settle(&self, stop: &AtomicBool) -> Result<bool> {
         if let Err(error) = self.flush() {
             self.health.check_writable()?;
-            // What compaction removes may be what prevents the flush.
+            // The flush may fail because of data that a compaction can remove.
             let reduce = || self.poison.after_work(self.compactions.reduce(ALONE)).map_err(|_| error.clone());
             while !stop.load(Ordering::Relaxed) && reduce()? {}
             self.flush()?;
@@ -271,7 +269,7 @@ impl Upkeep {
                 return Ok(true);
             }
             self.poison.after_work(self.check_progress())?;
-            // Workers that have nothing to do would start again at each signal, and never be idle.
+            // Workers without work would wake at each signal, and never be idle.
             if due {
                 self.work.signal();
             }
@@ -279,13 +277,12 @@ impl Upkeep {
         }
     }
 
-    /// Settles, and merges every partition into one sorted run; false if `stop` was set before
-    /// that.
+    /// Settles, then merges every partition into one sorted run. Returns false if `stop` was set earlier.
     pub fn compact(&self, stop: &AtomicBool) -> Result<bool> {
         if !self.settle(stop)? {
             return Ok(false);
         }
-        // So that the space of trees dropped just before is given back too.
+        // Also frees the space of trees that were dropped just before.
         self.poison.after_work(self.compactions.purge_dropped())?;
         for partition in &*self.partitions {
             let compacted = partition.compact_all_unless(&|| stop.load(Ordering::Relaxed));

@@ -1,8 +1,8 @@
-//! Visibility: the *visible* number, the batches that are numbered and not visible yet, and the
-//! snapshots at or below it.
+//! Visibility: the *visible* number, the numbered batches that are not visible yet, and the snapshots at or below the
+//! visible number.
 //!
-//! One lock covers all three, so a flush or compaction that drops old versions reads the list of
-//! snapshots and the visible number in one atomic step. Lock order: this lock is a leaf.
+//! One lock covers all three. Therefore a flush or compaction that drops old versions reads the list of snapshots and
+//! the visible number in one atomic step. Lock order: this lock is a leaf.
 
 use crate::error::{Error, Result};
 use crate::marks;
@@ -29,7 +29,7 @@ struct State {
     visible: Seq,
     /// Numbered batches that are not visible yet, in number order.
     pending: VecDeque<Pending>,
-    /// The ticket of the front of `pending`.
+    /// The ticket of the first batch in `pending`.
     first_ticket: u64,
     snapshots: BTreeMap<(Seq, u64), Registered>,
     next_snapshot: u64,
@@ -46,7 +46,7 @@ struct Registered {
     ended: Arc<AtomicBool>,
 }
 
-/// The place of a numbered batch in the order of visibility.
+/// The position of a numbered batch in the order of visibility.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ticket(u64);
 
@@ -69,26 +69,26 @@ impl Visibility {
         })
     }
 
-    /// The end of the last batch that is visible together with all before it.
+    /// The last number of the last batch that is visible. All batches before it are visible too.
     #[inline]
     pub fn visible(&self) -> Seq {
         self.visible.load(Ordering::Acquire)
     }
 
-    /// Sets the number found by recovery, before the store is used.
+    /// Sets the number that recovery has found, before the store is used.
     pub fn recovered(&self, visible: Seq) {
         self.state.lock().visible = visible;
         self.visible.store(visible, Ordering::Release);
     }
 
-    /// Enters a batch that ends at `last`. Called by the commit leader, in number order.
+    /// Enters a batch whose last number is `last`. The commit leader calls this in number order.
     pub fn enter(&self, last: Seq) -> Ticket {
         let mut state = self.state.lock();
         state.pending.push_back(Pending { last, applied: false });
         Ticket(state.first_ticket + state.pending.len() as u64 - 1)
     }
 
-    /// Notes that the batch is in the memtables, and waits until it is visible.
+    /// Records that the batch is in the memtables, and waits until it is visible.
     pub fn applied(&self, ticket: Ticket) -> Result<()> {
         let mut state = self.state.lock();
         let at = (ticket.0 - state.first_ticket) as usize;
@@ -126,7 +126,7 @@ impl Visibility {
         Ok(())
     }
 
-    /// Wakes every waiter: some batch will never be applied.
+    /// Wakes every waiter, because some batch will never be applied.
     pub fn fail(&self, cause: &Error) {
         self.state.lock().failed.get_or_insert_with(|| cause.clone());
         self.moved.notify_all();
@@ -137,7 +137,7 @@ impl Visibility {
         self.state.lock().failed.clone()
     }
 
-    /// Takes the visible number and registers a snapshot there, in one step.
+    /// Takes the visible number and registers a snapshot at it, in one step.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
         let mut state = self.state.lock();
         let (seq, id) = (state.visible, state.next_snapshot);
@@ -148,7 +148,7 @@ impl Visibility {
         Snapshot(Arc::new(SnapshotInner { seq, id, ended, visibility: self.clone() }))
     }
 
-    /// The numbers that reads may use: live snapshots, and *visible* itself, ascending.
+    /// The numbers at which reads may happen, ascending: the numbers of live snapshots, and the visible number.
     pub fn live(&self) -> Vec<Seq> {
         let state = self.state.lock();
         let mut live: Vec<Seq> = state.snapshots.keys().map(|(seq, _)| *seq).collect();
@@ -157,7 +157,7 @@ impl Visibility {
         live
     }
 
-    /// The oldest snapshot: its number and age.
+    /// The number and the age of the oldest snapshot.
     pub fn oldest(&self) -> Option<(Seq, Duration)> {
         let state = self.state.lock();
         let ((seq, _), registered) = state.snapshots.iter().next()?;
@@ -169,7 +169,7 @@ impl Visibility {
         self.state.lock().snapshots.keys().next().map(|(seq, _)| *seq)
     }
 
-    /// The invariant that is broken, if one is. For tests.
+    /// A description of a broken invariant, or `None`. For tests.
     pub fn broken_invariant(&self) -> Option<String> {
         let state = self.state.lock();
         let (visible, copy) = (state.visible, self.visible());
@@ -194,18 +194,18 @@ impl Visibility {
         self.state.lock().snapshots.len()
     }
 
-    /// Ends the snapshots above the age limit; returns their number.
+    /// Ends the snapshots above the age limit. Returns their number.
     pub fn end_old(&self) -> usize {
         let now = self.clock.now();
         self.end(|_, registered| now.saturating_sub(registered.taken) > self.max_age)
     }
 
-    /// Ends the snapshots at and below a sequence number; returns how many.
+    /// Ends the snapshots at or below a sequence number. Returns how many were ended.
     pub fn end_up_to(&self, last: Seq) -> usize {
         self.end(|seq, _| seq <= last)
     }
 
-    /// Ends all snapshots, and those taken later: the store is closed.
+    /// Ends all snapshots because the store is closed. Snapshots that are taken later are ended at once.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.end(|_, _| true);
@@ -227,9 +227,9 @@ impl Visibility {
 
 /// A consistent state of the whole store, for reads. It never changes.
 ///
-/// Cheap to clone; ends when the last clone is dropped, when it is older than
-/// [`crate::Options::snapshot_max_age`], or when it is the oldest and files keep more for snapshots
-/// than [`crate::Options::snapshot_max_debt_bytes`] (then reads return [`Error::SnapshotTooOld`]).
+/// Cheap to clone. A snapshot ends when its last clone is dropped. It also ends when it is older than
+/// [`crate::Options::snapshot_max_age`], or when it is the oldest and files keep more bytes for snapshots than
+/// [`crate::Options::snapshot_max_debt_bytes`]; then reads return [`Error::SnapshotTooOld`].
 #[derive(Clone)]
 pub struct Snapshot(Arc<SnapshotInner>);
 
@@ -258,9 +258,8 @@ impl Snapshot {
         self.0.seq
     }
 
-    /// Errors if the snapshot was ended, or the store closed. Readers check *after* they have
-    /// pinned their files: files that were pinned while the snapshot was live have everything that
-    /// it needs.
+    /// Returns an error if the snapshot was ended, or the store closed. Readers must check *after* they have pinned
+    /// their files: files that were pinned while the snapshot was live have all the data that it needs.
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.ended.load(Ordering::Acquire) {
             let closed = self.0.visibility.closed.load(Ordering::Acquire);

@@ -1,21 +1,20 @@
-//! The signals between the threads that make background work and the worker threads that do it.
+//! Signals between the threads that create background work and the worker threads that do it.
 
 use alluvium_env::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// A worker looks for work at least this often: snapshots grow old, and space becomes free, without
-/// a signal.
+/// A worker checks for work at least this often, because snapshots grow old, and space becomes free, without a signal.
 const TICK: Duration = Duration::from_millis(500);
-/// A thread that waits for workers looks at the store at least this often.
+/// A thread that waits for workers checks the store at least this often.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Wakes workers, and the threads that wait for them.
 #[derive(Default)]
 pub(crate) struct WorkSignal {
     state: Mutex<WorkState>,
-    /// There may be work.
+    /// Notified when there may be work.
     work: Condvar,
-    /// A worker has ended a piece of work.
+    /// Notified when a worker has ended a piece of work.
     idle: Condvar,
 }
 
@@ -27,19 +26,19 @@ struct WorkState {
     stop: bool,
 }
 
-/// The end of a piece of work.
+/// The outcome of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkOutcome {
     /// Something was done; there may be more.
     Done,
     /// There was nothing to do.
     Nothing,
-    /// It failed, and is tried again at the next tick.
+    /// The work failed, and is tried again at the next tick.
     Failed,
 }
 
 impl WorkSignal {
-    /// Notes that there may be work.
+    /// Signals that there may be work.
     pub fn signal(&self) {
         self.state.lock().signals += 1;
         self.work.notify_all();
@@ -62,19 +61,19 @@ impl WorkSignal {
         self.idle.wait_for(&mut state, LOOK_AGAIN);
     }
 
-    /// How many signals there were.
+    /// The number of signals so far.
     #[cfg(test)]
     pub fn signals(&self) -> u64 {
         self.state.lock().signals
     }
 
-    /// Workers that are doing something.
+    /// The number of workers that are doing something.
     pub fn busy(&self) -> usize {
         self.state.lock().busy
     }
 
-    /// The loop of a worker thread: calls `work` until the pool is stopped, and waits for a signal
-    /// or a tick when there is nothing to do.
+    /// The loop of a worker thread. Calls `work` until the pool is stopped; when there is nothing to do, waits for a
+    /// signal or a tick.
     pub fn run(&self, work: impl Fn() -> WorkOutcome) {
         loop {
             let seen = {

@@ -1,4 +1,4 @@
-//! Events are passed to the facade `log`: opening, recovery, flushes, merges and failures, each at its level.
+//! The store sends events to the facade `log`: opening, recovery, flushes, merges and failures, each at its level.
 
 use alluvium_env::Env;
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -8,7 +8,7 @@ use alluvium_store::{Durability, Options, Store};
 use log::Level;
 use std::sync::Arc;
 
-/// Keeps the messages. The facade has one for the process, so this is a program of its own.
+/// Keeps the messages. The facade has one logger per process, so this test is its own program.
 struct Kept(Mutex<Vec<(Level, String)>>);
 
 static KEPT: Kept = Kept(Mutex::new(Vec::new()));
@@ -25,7 +25,7 @@ impl log::Log for Kept {
     fn flush(&self) {}
 }
 
-/// True if one of the events since the last call has this level and these words.
+/// Checks that, for each expected pair, an event since the last call has this level and these words.
 #[track_caller]
 fn heard(expected: &[(Level, &str)]) {
     let events = std::mem::take(&mut *KEPT.0.lock());
@@ -62,7 +62,7 @@ fn a_log_hears_of_what_happens() {
     let mut batch = store.batch();
     batch.put(tree, b"key", b"value");
     store.write(batch, Durability::Sync).unwrap();
-    // After a power cut the log is recovered; a missing log is damage.
+    // After a power cut the log is recovered. A missing log is reported as damage.
     let crashed = Arc::new(disk.crash_clone(7, CrashStyle::AllLost));
     drop(store);
     KEPT.0.lock().clear();

@@ -1,6 +1,5 @@
-//! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of
-//! memtables, the installation of versions, snapshots, deletes of ranges. Run with `--features
-//! shuttle`.
+//! Writers, readers, flushes and compactions under many schedules: the commit queue, the switch of memtables, the
+//! installation of versions, snapshots, deletes of ranges. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::fault::{Fault, FaultFs};
@@ -50,7 +49,7 @@ fn open() -> Opened {
     Opened { store, tree, mem, faults }
 }
 
-/// Two keys in different partitions.
+/// Two keys that are in different partitions.
 fn two_keys(store: &Store) -> [Vec<u8>; 2] {
     let in_partition = |wanted: u32| {
         let mut keys = (0..=u8::MAX).map(|n| vec![n]);
@@ -99,9 +98,8 @@ fn check(name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     alluvium_env::schedules::check(&format!("-p alluvium-store --test schedules {name}"), usual, scenario);
 }
 
-/// A reader that pauses between its two steps finds the key also where a flush has dropped all
-/// older versions in between. Nearly all that happens here are reads, so that one of them is met in
-/// between.
+/// A reader pauses between its two steps, and a flush drops all older versions in between. The reader must still find
+/// the key. Nearly all steps here are reads, so that one of them is interrupted between its steps.
 #[test]
 fn a_read_that_a_flush_overtakes_finds_the_newest() {
     check("a_read_that_a_flush_overtakes_finds_the_newest", 600, || {
@@ -121,8 +119,8 @@ fn a_read_that_a_flush_overtakes_finds_the_newest() {
     });
 }
 
-/// Files appear and are removed while one key is written again and again: a read without a snapshot
-/// finds it, and never an older value than one it has found, or than was acknowledged before.
+/// Files are created and removed while one key is written again and again. A read without a snapshot finds the key. It
+/// never finds a value that is older than an earlier result or an earlier acknowledged write.
 #[test]
 fn a_read_across_a_switch_of_versions_finds_the_newest() {
     check("a_read_across_a_switch_of_versions_finds_the_newest", 300, || {
@@ -246,7 +244,7 @@ fn every_batch_of_the_queue_is_in_the_log_and_in_a_memtable() {
     });
 }
 
-/// The log fails once. Writers in that group and later ones get an error, and none waits for ever. Readers see all
+/// The log fails once. Writers in that group and later ones get an error, and none waits forever. Readers see all
 /// acknowledged writes, now and after the next opening.
 #[test]
 fn a_failed_log_is_reported_to_every_write_in_the_queue() {
@@ -321,12 +319,12 @@ fn a_drop_lets_nothing_through() {
     });
 }
 
-/// The key that the batch of a count alone puts.
+/// The key that only the batch with this count puts.
 fn own_key(count: u64) -> Vec<u8> {
     vec![200, count as u8]
 }
 
-/// A batch that deletes all keys, as one range, and puts them and one more again.
+/// Writes a batch that deletes all keys as one range, and puts them and one more key again.
 fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     let mut batch = store.batch();
     batch.delete_range(tree, &[], &[255]);
@@ -334,9 +332,9 @@ fn renew(store: &Store, tree: TreeId, keys: &[Vec<u8>], count: u64) {
     store.write(batch, Durability::Bulk).unwrap();
 }
 
-/// A reader that pauses between its steps while range tombstones are thinned: the one that it needs
-/// is dropped with the second one that is added in between, unless the reader has registered a
-/// snapshot. Nearly all that happens here are reads, so that one of them is met in between.
+/// A reader pauses between its steps while range tombstones are thinned. When the second newer tombstone is added, the
+/// tombstone that the reader needs is dropped, unless the reader has registered a snapshot. Nearly all steps here are
+/// reads, so that one of them is interrupted between its steps.
 #[test]
 fn a_read_that_deletes_of_ranges_overtake_finds_nothing_again() {
     check("a_read_that_deletes_of_ranges_overtake_finds_nothing_again", 600, || {
@@ -381,9 +379,9 @@ fn a_range_that_is_deleted_while_its_memtable_is_sealed_hides_its_keys() {
     });
 }
 
-/// Each batch deletes all that the ones before have put, by a range, and range tombstones in memory
-/// are thinned for the next: a read without a snapshot finds nothing again that was deleted before,
-/// and a snapshot shows one batch, whole, and never changes.
+/// Each batch deletes, by a range, all keys of the earlier batches, and range tombstones in memory are thinned for the
+/// next batch. A read without a snapshot never finds a deleted key again. A snapshot shows exactly one batch, complete,
+/// and never changes.
 #[test]
 fn deletes_of_ranges_hide_the_same_at_every_moment() {
     const LAST: u64 = 6;

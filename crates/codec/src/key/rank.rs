@@ -1,5 +1,5 @@
-//! The first byte of each value's key: the position of its type in the order. The numbers are those
-//! of MongoDB's sources, moved above 0 where necessary.
+//! The first byte of each value's key: the position of its type in the order. The numbers are taken from MongoDB's
+//! source code, increased where necessary so that all are above 0.
 
 /// Before every other value.
 pub const MIN_KEY: u8 = 1;

@@ -3,12 +3,11 @@
 use super::{GROUPS, MAX_DEPTH, TOO_DEEP, rank};
 use crate::error::{DecodeError, Result};
 
-/// Takes one key from the front of `input`. With `inverted` all its bits are inverted, as in a
-/// descending index.
+/// Takes one key from the front of `input`. With `inverted`, all bits of the key are inverted, as in a descending
+/// index.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes do not begin with a key. Checks no more than the end of the key
-/// requires.
+/// [`DecodeError`] if the bytes do not begin with a key. Checks only as much as finding the end of the key requires.
 pub fn skip(input: &mut &[u8], inverted: bool) -> Result<()> {
     let mut keys = Keys { input, flip: if inverted { 0xff } else { 0 } };
     let rank = keys.byte()?;
@@ -75,8 +74,7 @@ impl Keys<'_, '_> {
     }
 
     fn number(&mut self) -> Result<()> {
-        // The double's sign is the number's: the greatest double not above a negative number is
-        // negative.
+        // The double has the sign of the number: the greatest double not above a negative number is negative.
         let negative = self.byte()? & 0x80 == 0;
         self.pass(1)?;
         for _ in 0..GROUPS {

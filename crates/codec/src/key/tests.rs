@@ -16,7 +16,7 @@ fn byte_strings_keep_their_order_also_as_prefixes() {
             put_bytes(&mut ka, a);
             put_bytes(&mut kb, b);
             assert_eq!(ka.cmp(&kb), a.cmp(b), "{a:?} {b:?}");
-            // What follows a string does not change its order.
+            // The bytes after a string do not change its order.
             ka.push(0xff);
             kb.push(0);
             if a != b {

@@ -19,7 +19,7 @@ fn cover(plain: &Plain, key: u8, at: Seq) -> Seq {
     covers.map(|(_, _, seq)| *seq).max().unwrap_or(0)
 }
 
-/// Fragments are ordered and disjoint, and the sums are right.
+/// Checks that fragments are ordered and disjoint, and that the sums are right.
 fn check(set: &RangeSet) {
     for f in set.fragments() {
         assert!(f.start() < f.end() && !f.seqs().is_empty() && f.seqs().windows(2).all(|s| s[0] > s[1]), "{f:?}");
@@ -95,7 +95,7 @@ fn ranges_that_grow_with_each_delete_take_one_number_each() {
         check(&set);
         assert_eq!(set.len(), 1, "{set:?}");
     }
-    // A snapshot at 100 distinguishes the older from the newer.
+    // A snapshot at 100 distinguishes the oldest number from the newer ones.
     let mut set = RangeSet::one(b"", &100u64.to_be_bytes(), 100);
     for seq in 101..500u64 {
         set = set.join(&RangeSet::one(b"", &seq.to_be_bytes(), seq), &[100, seq]);
@@ -111,12 +111,12 @@ fn an_empty_range_is_none() {
 
 #[test]
 fn a_join_ends_at_its_limit() {
-    // Each range is within the previous one, so the set of all has one number for every two ranges.
+    // Each range is within the previous one, so the whole set has one number for every two ranges.
     let nested = |from: u16, to: u16| {
         let one = |n: u16| RangeSet::one(&n.to_be_bytes(), &(u16::MAX - n).to_be_bytes(), u64::from(n) + 1);
         (from..to).map(one).fold(RangeSet::default(), |set, one| set.join(&one, &[]))
     };
-    // The interpreter takes hours for what grows with the third power.
+    // The time grows with the third power of the depth; Miri would take hours.
     let depth: u16 = if cfg!(miri) { 20 } else { 200 };
     let set = nested(0, depth);
     let squared = usize::from(depth) * usize::from(depth);
@@ -125,7 +125,7 @@ fn a_join_ends_at_its_limit() {
     let joined = set.join(&one, &[]);
     assert_eq!(set.join_within(&one, &[], joined.bytes()), Some(joined.clone()));
     assert_eq!(set.join_within(&one, &[], joined.bytes() - 1), None);
-    // Forgetting the middle of a range makes two of it.
+    // Forgetting the middle of a range splits it in two.
     let whole = RangeSet::one(b"a", b"z", 5);
     let left = whole.forget(&RangeSet::one(b"c", b"d", 9));
     assert_eq!(whole.forget_within(&RangeSet::one(b"c", b"d", 9), left.bytes()), Some(left.clone()));

@@ -45,7 +45,7 @@ fn chunks_never_move_and_grow_with_the_whole() {
     let mut arena = Arena::default();
     arena.push(entry(b"k", b"v", 1), NONE);
     assert!(arena.capacity() < 80 << 10);
-    // An interpreter takes an hour for what a processor does at once.
+    // Miri takes an hour for a number of pushes that a processor does at once.
     let entries = if cfg!(miri) { 12_000 } else { 100_000 };
     for seq in 0..entries {
         arena.push(entry(b"key", &[1; 100], seq), NONE);

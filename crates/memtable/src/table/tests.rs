@@ -50,7 +50,7 @@ fn of_two_entries_with_one_key_and_number_the_last_stays() {
         table.apply([put(b"k", 1, b"a"), put(b"k", 3, b"b"), put(b"k", 2, b"c")].into_iter());
         let mut before = table.iter();
         let mut between = Vec::new();
-        // Twice: what takes a place is replaced, too.
+        // Two rounds: in the second, the entries that replaced others are themselves replaced.
         for values in [[b"x"; 3], [b"d", b"e", b"f"]] {
             let [one, three, two] = values;
             table.apply([put(b"k", 1, one), put(b"k", 3, three), put(b"k", 2, two)].into_iter());
@@ -64,7 +64,7 @@ fn of_two_entries_with_one_key_and_number_the_last_stays() {
         for (seq, value) in &now {
             assert_eq!(get(&table, b"k", *seq), Some((*seq, value.clone())));
         }
-        // An iterator from before shows what took the place of what it had, once.
+        // An iterator created before a replacement shows the replacing entry once.
         for iter in between.iter_mut().chain([&mut before, &mut table.iter()]) {
             assert_eq!(iter_all(iter), now);
             iter.seek_last().unwrap();
@@ -85,8 +85,8 @@ fn entries_between_two_keys_are_counted() {
     for frozen in [false, true] {
         let table = Arc::new(Memtable::new(1));
         let mut seq = 0;
-        // In two parts, so that there are several sorted runs; each key three times, and the middle
-        // ones a fourth time.
+        // In two parts, so that there are several sorted runs. Each key is added three times, and the keys in the
+        // middle a fourth time.
         for round in 0..4 {
             let of_round = keys.iter().rev().filter(|key| round < 3 || key.starts_with(b"b"));
             let entries: Vec<Entry<'_>> = of_round
@@ -116,7 +116,7 @@ fn keys_are_spread_over_a_range() {
     for frozen in [false, true] {
         let table = Arc::new(Memtable::new(1));
         let key = |n: u32| n.to_be_bytes().to_vec();
-        // In two runs.
+        // The keys are in two runs.
         for part in 0..2 {
             let keys: Vec<_> = (0..1000).filter(|n| n % 2 == part).map(key).collect();
             table

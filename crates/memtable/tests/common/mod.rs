@@ -29,7 +29,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Keys over few bytes, of several trees, with long common prefixes now and then.
+/// Keys with few different bytes, of several trees. Some have a long common prefix.
 pub fn random_key(rng: &mut fastrand::Rng) -> Vec<u8> {
     let mut key = vec![0, 0, 0, rng.u8(1..4)];
     if rng.u8(..) < 80 {
@@ -51,7 +51,7 @@ pub fn model_get(model: &Model, key: &[u8], seq: Seq) -> Option<(Seq, Kind, Vec<
     (found.0 == key).then(|| (found.1.0, *kind, value.clone()))
 }
 
-/// Moves `iter` at random `moves` times and compares each position with the model.
+/// Makes `moves` random moves of `iter` and compares each position with the model.
 pub fn wander(iter: &mut MemtableIter, model: &Model, rng: &mut fastrand::Rng, moves: usize) {
     let entries: Vec<_> = model.iter().collect();
     let mut at: Option<usize> = None;
@@ -102,7 +102,7 @@ fn check(iter: &MemtableIter, expected: Option<Expected<'_>>) {
     }
 }
 
-/// Everything that `iter` gives, forwards, and the same backwards.
+/// Collects all entries of `iter` forwards, and checks that the same entries are returned backwards.
 pub fn collect(iter: &mut MemtableIter) -> Model {
     let mut all = Vec::new();
     iter.seek_first().unwrap();

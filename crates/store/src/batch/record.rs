@@ -1,5 +1,4 @@
-//! Log records, read back from their bytes: batches, and notes of the numbers up to which
-//! partitions are flushed.
+//! Decoding of log records: batches, and notes of the numbers up to which partitions are flushed.
 
 use super::{ENTRY, TAG_BATCH, TAG_FLUSHED};
 use alluvium_codec::entry::{Entry, Kind, Seq};
@@ -10,11 +9,11 @@ use alluvium_codec::{DecodeError, varint};
 pub(super) struct Decoded<'a> {
     pub partition: u32,
     pub entry: Entry<'a>,
-    /// An index entry, which has the number of the operation before it.
+    /// True for an index entry. It has the number of the operation before it.
     pub is_entry: bool,
 }
 
-/// Takes one operation off the front of `input`. `seq` is the number that it has.
+/// Takes one operation off the front of `input`. `seq` is the number of the operation.
 pub(super) fn decode_op<'a>(input: &mut &'a [u8], seq: Seq) -> alluvium_codec::Result<Decoded<'a>> {
     let (&kind, rest) = input.split_first().ok_or(DecodeError::Truncated)?;
     *input = rest;
@@ -45,14 +44,14 @@ pub(crate) enum LogRecord<'a> {
     Batch(Vec<(u32, Entry<'a>)>),
     /// The number up to which each partition is flushed.
     Flushed {
-        /// Only numbers below this were removed from the log.
+        /// Numbers from this one on were not removed from the log.
         needed: Seq,
-        /// Partitions, and the number up to which each is flushed and its manifest synced.
+        /// Partitions, each with the number up to which it is flushed. Its manifest is synced up to that number.
         flushed: Vec<(u32, Seq)>,
     },
 }
 
-/// Decodes a log record, whose range of numbers fits its operations; a note takes one.
+/// Decodes a log record, and checks that it has one number for each operation. A note takes one number.
 pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_codec::Result<LogRecord<'a>> {
     let (found, next) = decode_from(record.payload, record.first_seq)?;
     match next == record.last_seq + 1 {
@@ -61,8 +60,7 @@ pub(crate) fn decode_record<'a>(record: &alluvium_wal::Record<'a>) -> alluvium_c
     }
 }
 
-/// Decodes a log record whose first operation has the number `first`; returns the first number of
-/// the next record too.
+/// Decodes a log record whose first operation has the number `first`. Also returns the first number of the next record.
 pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<(LogRecord<'_>, Seq)> {
     let (&tag, mut input) = payload.split_first().ok_or(DecodeError::Truncated)?;
     match tag {
@@ -81,7 +79,7 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
             Ok((LogRecord::Batch(ops), next))
         }
         TAG_FLUSHED => {
-            // Where nothing is needed it is one above the last number.
+            // If no number is needed, this is the last number plus one.
             let needed = get_number(&mut input, "a sequence number")?;
             let mut flushed = Vec::new();
             while !input.is_empty() {
@@ -96,8 +94,7 @@ pub(super) fn decode_from(payload: &[u8], first: Seq) -> alluvium_codec::Result<
     }
 }
 
-/// The record that notes the number up to which each partition is flushed, and the number from
-/// which the log is needed.
+/// Encodes the record that notes up to which number each partition is flushed, and from which number the log is needed.
 pub(crate) fn encode_flushed(needed: Seq, flushed: impl Iterator<Item = (u32, Seq)>) -> Vec<u8> {
     let mut bytes = vec![TAG_FLUSHED];
     varint::put_u64(&mut bytes, needed);

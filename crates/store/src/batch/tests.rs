@@ -90,7 +90,7 @@ fn every_hash_has_a_partition_in_range() {
 
 #[test]
 fn polygenelubricants_has_a_partition() {
-    // The seed's hash of this word is the least integer, whose absolute value is negative.
+    // In Java, the hash of this word is the least integer, and the absolute value of that is negative.
     let hash = alluvium_codec::hash64(b"polygenelubricants");
     assert!(partition_of(hash, 3) < 3);
 }
@@ -128,7 +128,7 @@ fn index_entries_have_place_and_number_of_their_document() {
     let left = read(&batch);
     assert_eq!((batch.len(), left.len()), (2, 6));
     assert!(left.iter().all(|(_, seq, _, key)| key.ends_with(if *seq == 100 { b"a" } else { b"c" })));
-    // An entry that comes first, or in another partition than what it follows, belongs to nothing.
+    // An index entry without an operation before it in the same partition is refused.
     let place = batch.ops[0].partition as u8;
     let entry = [ENTRY | 1, place, 5, 0, 0, 0, 8, b'x', 0];
     assert!(decode(&[&[TAG_BATCH][..], &entry].concat(), 1).is_err());

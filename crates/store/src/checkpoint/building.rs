@@ -1,7 +1,7 @@
-//! A directory that gets its name when it is whole.
+//! A directory that gets its final name when its content is complete.
 //!
-//! `DIR` is made as `DIR.incomplete` beside it, under a lock, and renamed at the end. A process
-//! that dies before that leaves `DIR.incomplete`; the next attempt for the same `DIR` clears it.
+//! `DIR` is made as `DIR.incomplete` next to it, under a lock, and renamed at the end. If the process dies before the
+//! rename, `DIR.incomplete` remains. The next attempt for the same `DIR` clears it.
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::{self, LOCK_NAME, LOG_DIR, listing, superblock};
@@ -24,14 +24,13 @@ pub(crate) enum Placement {
     Copied,
 }
 
-/// A directory in the making.
+/// A directory that is being made.
 pub(crate) struct Building {
-    /// The environment in which the directory is held open: to be used for all that is written to
-    /// it.
+    /// The environment in which the directory is held open. All writes to the directory must use it.
     pub env: Env,
     /// The final name.
     target: PathBuf,
-    /// The name until it is whole.
+    /// The name until the content is complete.
     pub dir: PathBuf,
     /// Bytes of the disk that copies leave free.
     reserve: u64,
@@ -41,7 +40,7 @@ pub(crate) struct Building {
 }
 
 impl Building {
-    /// Begins to make `target`, which must not exist, or be an empty directory.
+    /// Begins to make `target`, which must not exist or must be an empty directory.
     pub fn begin(env: &Env, target: &Path, reserve: u64, stop: Arc<AtomicBool>) -> Result<Self> {
         refuse_inside(env, target)?;
         check_target(env, target)?;
@@ -55,7 +54,7 @@ impl Building {
         files::make_directory(env, &dir)?;
         let env = &env.hold_dir(&dir)?;
         let lock = env.fs.try_lock(&dir.join(LOCK_NAME))?.ok_or_else(|| Error::InUse(dir.clone()))?;
-        // Another process may have finished in between.
+        // Another process may have finished the same target before this lock was taken.
         check_target(env, target)?;
         check_ours(env, &dir)?;
         for entry in env.fs.list(&dir)?.iter().filter(|entry| entry.name != LOCK_NAME) {
@@ -64,24 +63,24 @@ impl Building {
         Ok(Self { env: env.clone(), target: target.to_owned(), dir, reserve, stop, _lock: lock })
     }
 
-    /// Keeps the reserve only if the database at `path` is on the same disk: filling another disk
-    /// does not stop it.
+    /// Drops the reserve if the database at `path` is on another disk: then filling this disk does not stop the
+    /// database.
     pub fn reserve_beside(&mut self, path: &Path) {
-        // Where that is not known, the reserve is kept.
+        // If this cannot be determined, the reserve is kept.
         if let Ok(false) = self.env.fs.is_same_disk(path, &self.dir) {
             self.reserve = 0;
         }
     }
 
-    /// Makes a directory in it.
+    /// Makes a subdirectory.
     pub fn directory(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
         self.env.fs.create_dir_all(&dir)?;
         Ok(dir)
     }
 
-    /// Places the file `from` at `to`: by a link, if that is allowed and possible, else by a copy,
-    /// whose bytes are durable. The name is durable when its directory is synced.
+    /// Places the file `from` at `to`: by a link if that is allowed and possible, otherwise by a copy whose bytes are
+    /// durable. The name is durable when its directory is synced.
     pub fn place(&self, from: &Path, to: &Path, link: bool) -> Result<Placement> {
         if link {
             match self.env.fs.hard_link(from, to) {
@@ -111,10 +110,10 @@ impl Building {
         Ok(copy.sync()?)
     }
 
-    /// Refuses to write `bytes` if that leaves less than the reserve: a full disk would stop the
-    /// database that is on it.
+    /// Refuses to write `bytes` if less than the reserve would be left: a full disk would stop the database that is on
+    /// it.
     pub fn need(&self, bytes: u64) -> Result<()> {
-        // Where the free space is not known, writing finds out.
+        // If the free space is not known, the write itself shows whether there is enough.
         let Ok(free) = self.env.fs.available_bytes(&self.dir) else { return Ok(()) };
         if free >= bytes.saturating_add(self.reserve) {
             return Ok(());
@@ -128,7 +127,7 @@ impl Building {
         Err(Error::NoSpace(Box::new(alluvium_env::Error::io("make", &self.target, full).into())))
     }
 
-    /// Writes a small file that gets its name when it is durable.
+    /// Writes a small file under a temporary name, and renames it when it is durable.
     pub fn write_file(&self, temporary: &str, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.dir.join(temporary);
         let file = self.env.fs.open(&path, OpenMode::CreateNew)?;
@@ -138,14 +137,14 @@ impl Building {
         Ok(self.env.fs.sync_dir(&self.dir)?)
     }
 
-    /// Renames the directory to its final name. Everything in it is durable.
+    /// Renames the directory to its final name. All of its content must be durable.
     pub fn finish(self) -> Result<()> {
         self.env.fs.sync_dir(&self.dir)?;
         self.env.fs.rename(&self.dir, &self.target)?;
         Ok(self.env.fs.sync_dir(parent_of(&self.target))?)
     }
 
-    /// Renames the database in it to the final name, and removes the rest.
+    /// Renames the database inside the directory to the final name, and removes the rest.
     fn finish_inner(self) -> Result<()> {
         self.env.fs.rename(&self.dir.join(INNER), &self.target)?;
         self.env.fs.sync_dir(parent_of(&self.target))?;
@@ -153,9 +152,9 @@ impl Building {
         Ok(())
     }
 
-    /// Removes the directory. Files that cannot be removed now are removed by the next attempt.
+    /// Removes the directory. The next attempt removes files that cannot be removed now.
     pub fn abandon(self) {
-        // The lock is removed last: until then no other process begins there.
+        // The lock is removed last: until then no other process uses the directory.
         for entry in self.env.fs.list(&self.dir).unwrap_or_default() {
             if entry.name != LOCK_NAME {
                 let _left = files::remove_all(&self.env, &self.dir.join(&entry.name), entry.is_dir);
@@ -165,16 +164,16 @@ impl Building {
     }
 }
 
-/// The name of a database inside the directory, which takes its place at the end.
+/// The name of a database inside the directory. At the end it is renamed to the target.
 const INNER: &str = "database";
 
-/// Makes the directory `target`, which must not exist or be empty, by `make`. `make` gets a
-/// temporary directory beside the target to write to, and an environment for it; the directory is
-/// renamed when `make` has returned. The files that `make` writes must be durable.
+/// Makes the directory `target`, which must not exist or must be empty. `make` writes to a temporary directory next to
+/// the target, through the environment that it is given; the directory is renamed when `make` has returned. The files
+/// that `make` writes must be durable.
 ///
 /// # Errors
-/// [`Error::TargetExists`], [`Error::InUse`] if another process makes it, [`Error::Storage`], and
-/// the errors of `make`; then there is no `target`.
+/// [`Error::TargetExists`], [`Error::InUse`] if another process makes the same target, [`Error::Storage`], and the
+/// errors of `make`; after an error there is no `target`.
 pub fn make_whole<T, E: From<Error>>(
     env: &Env,
     target: &Path,
@@ -193,8 +192,7 @@ pub fn make_whole<T, E: From<Error>>(
     }
 }
 
-/// Refuses a directory inside a database: it would be removed with the database, or taken for a
-/// part of it.
+/// Refuses a directory inside a database. It would be removed with the database, or be mistaken for a part of it.
 fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
     for above in dir.ancestors().skip(1) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
@@ -205,7 +203,7 @@ fn refuse_inside(env: &Env, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a name that is taken.
+/// Refuses a target that exists and is not an empty directory.
 fn check_target(env: &Env, target: &Path) -> Result<()> {
     if !env.fs.exists(target)? {
         return Ok(());
@@ -216,7 +214,7 @@ fn check_target(env: &Env, target: &Path) -> Result<()> {
     }
 }
 
-/// Refuses to clear a directory with files that no earlier attempt made.
+/// Refuses to clear a directory with files that an earlier attempt cannot have made.
 fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     let superblocks = [superblock::NAME, superblock::TEMPORARY, superblock::NEXT];
     let names = [&[INNER, LOCK_NAME, LOG_DIR, listing::NAME, listing::TEMPORARY][..], &superblocks].concat();
@@ -227,8 +225,8 @@ fn check_ours(env: &Env, dir: &Path) -> Result<()> {
     }
 }
 
-/// True if a file cannot be linked there: another file system, one without links, or too many
-/// links.
+/// True if a link is not possible: the target is on another file system, the file system has no links, or the file has
+/// too many.
 fn cannot_link(error: &alluvium_env::Error) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     let kinds = [CrossesDevices, PermissionDenied, TooManyLinks, Unsupported];

@@ -1,4 +1,4 @@
-//! A copy of a part of the log, as the log of another database, with the same numbers.
+//! A copy of a part of the log, as the log of another database. The numbers stay the same.
 
 use crate::batch::{TAG_FLUSHED, encode_flushed};
 use alluvium_codec::entry::Seq;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Records are written in groups of about this many bytes.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// A record of a group: its numbers, and its end in the bytes of the group.
+/// A record of a group: its numbers, and the end of the record in the bytes of the group.
 #[derive(Clone, Copy)]
 struct Gathered {
     first_seq: Seq,
@@ -17,7 +17,7 @@ struct Gathered {
     end: usize,
 }
 
-/// A log that is made of the records of another.
+/// A log that is written from the records of another log.
 pub(crate) struct LogCopy<'a> {
     env: &'a Env,
     dir: PathBuf,
@@ -26,13 +26,13 @@ pub(crate) struct LogCopy<'a> {
     /// The records of the group that is being gathered in `bytes`.
     group: Vec<Gathered>,
     bytes: Vec<u8>,
-    /// The note that is kept; others are about flushes that the copy does not have.
+    /// The number of the note that is kept. The other notes are about flushes that the copy does not have.
     note: Option<Seq>,
 }
 
 impl<'a> LogCopy<'a> {
-    /// A log in `dir`, an empty directory. Of the notes in the records, the one with the number
-    /// `note` is kept; `None` keeps all.
+    /// Creates a log in `dir`, an empty directory. Of the notes in the records, only the note with the number `note` is
+    /// kept; `None` keeps all notes.
     pub fn new(env: &'a Env, dir: &Path, database_id: u64, segment_bytes: u64, note: Option<Seq>) -> Self {
         let options =
             alluvium_wal::Options { segment_bytes, must_exist: false, ..alluvium_wal::Options::new(database_id) };
@@ -77,8 +77,8 @@ impl<'a> LogCopy<'a> {
         if let Some(log) = self.log {
             log.close()?;
         }
-        // A log truncates its closed segments and does not sync their lengths, which the next open
-        // does not need. The lengths here are listed, so they are synced.
+        // A log truncates its closed segments and does not sync their lengths, because an open does not need them. The
+        // listing names the lengths of these segments, so they are synced.
         for entry in self.env.fs.list(&self.dir)?.iter().filter(|entry| !entry.is_dir) {
             self.env.fs.open(&self.dir.join(&entry.name), OpenMode::ReadWrite)?.sync()?;
         }

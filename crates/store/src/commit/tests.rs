@@ -24,7 +24,8 @@ fn open() -> (Store, Arc<FaultFs>, TreeId) {
     (store, faults, tree)
 }
 
-/// The keys that there are; and whether readers look for range tombstones in memory.
+/// The existing keys, the number of the last visible operation, and whether readers search for range tombstones in
+/// memory.
 fn state(store: &Store, tree: TreeId) -> (Vec<Vec<u8>>, u64, bool) {
     let mut scan = store.scan(tree, Bounds::all(), None).expect("a scan");
     let mut keys = Vec::new();
@@ -60,7 +61,7 @@ fn a_refused_batch_with_deleted_ranges_changes_nothing() {
     assert!(faults.fired() > 0);
     assert_eq!(state(&store, tree), before);
     faults.clear();
-    // The next one is welcome.
+    // After the fault is cleared, the next delete succeeds.
     store.delete_range(tree, &[0], &[9], Durability::Sync).expect("a write");
     let after = state(&store, tree);
     assert!(after.0.len() == 11 && after.2);

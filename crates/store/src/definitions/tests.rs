@@ -8,7 +8,7 @@ fn what_is_packed_is_unpacked_and_anything_else_is_refused() {
     let packed = pack(&defined);
     assert_eq!(unpack(&packed), Some(defined));
     assert_eq!(unpack(&[]), Some(Defined::new()));
-    // After the last tree's head and in front of it, the bytes end where a tree does.
+    // The bytes may end where a tree ends: at the start, before the two bytes of the last tree, and after them.
     let whole = [0, packed.len() - 2, packed.len()];
     for cut in 0..packed.len() {
         assert_eq!(unpack(&packed[..cut]).is_some(), whole.contains(&cut), "cut at {cut}");

@@ -1,5 +1,5 @@
-//! The file `CHECKPOINT`: the origin of a checkpoint, and its files with sizes and checksums. It is
-//! text, so that any tool can read it; `docs/format/checkpoint.md` describes it.
+//! The file `CHECKPOINT`: the origin of a checkpoint, and its files with sizes and checksums. The file is text, so that
+//! any tool can read it; `docs/format/checkpoint.md` describes it.
 
 use crate::error::{Error, Result, check_stop};
 use alluvium_codec::checksum64;
@@ -32,30 +32,30 @@ pub enum FileChecksum {
 /// One file of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFile {
-    /// Its path in the directory of the checkpoint, with `/` between the parts.
+    /// The path of the file in the directory of the checkpoint, with `/` between the parts.
     pub path: String,
-    /// Its length in bytes.
+    /// The length of the file in bytes.
     pub bytes: u64,
-    /// The checksum of its content.
+    /// The checksum of the file.
     pub checksum: FileChecksum,
-    /// The base checkpoint has it too, so it need not be transferred again.
+    /// True if the base checkpoint also has the file, so that it need not be transferred again.
     pub in_base: bool,
 }
 
 /// The content of the file `CHECKPOINT`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// The checkpoint's own id; its manifests and its log carry it.
+    /// The id of the checkpoint. Its manifests and its log have the same id.
     pub id: u64,
     /// The id of the original database.
     pub database_id: u64,
-    /// The number of the last operation in it.
+    /// The number of the last operation in the checkpoint.
     pub seq: Seq,
     /// Partitions of the database.
     pub partitions: u32,
     /// The id of the base checkpoint.
     pub base: Option<u64>,
-    /// All files but this one and the lock, in the order of their paths.
+    /// All files except this file and the lock, in the order of their paths.
     pub files: Vec<ListedFile>,
 }
 
@@ -83,7 +83,7 @@ impl Listing {
         Self::read_file(env, &path)
     }
 
-    /// Reads the file, whatever its name.
+    /// Reads a listing from a file with any name.
     pub(crate) fn read_file(env: &Env, path: &Path) -> Result<Self> {
         let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?;
@@ -149,12 +149,12 @@ impl Listing {
         if count.and_then(|count| count.parse().ok()) != Some(listing.files.len()) {
             return Err(damaged(body, "the number of files does not match"));
         }
-        // No checksum covers the last line itself, so it is compared with what this build writes,
+        // No checksum covers the last line. Therefore the line is compared with the line that this build would write,
         // blanks included.
         if text[body..] != format!("end {} {:016x}\n", listing.files.len(), sum.unwrap_or_default()) {
             return Err(damaged(body, "the last line is malformed"));
         }
-        // The sum of all lengths must fit a number.
+        // The sum of all lengths must fit the largest number.
         let sum = listing.files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.bytes));
         if sum.is_none_or(|sum| sum > MAX_NUMBER) {
             return Err(damaged(0, "the files would be larger than any disk"));
@@ -198,7 +198,7 @@ impl Listing {
         words.next().is_none().then_some(())
     }
 
-    /// The bytes of all files.
+    /// The total length of all files in bytes.
     ///
     /// ```
     /// # use alluvium_store::{CheckpointOptions, Listing, Options, Store};
@@ -231,7 +231,7 @@ pub(crate) fn content_checksum(env: &Env, path: &Path, stop: &AtomicBool) -> Res
     Ok((len, hasher.finish()))
 }
 
-/// Sixteen lowercase hexadecimal digits, without a sign.
+/// Parses sixteen lowercase hexadecimal digits without a sign.
 fn hex(text: &str) -> Option<u64> {
     let written = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     u64::from_str_radix(text, 16).ok().filter(|_| written)

@@ -1,8 +1,8 @@
 //! The file `ALLUVIUM`: the identity of a database, written once when it is created.
 //!
-//! A checked frame (`docs/format/store.md`): magic, format version, database id, partitions.
-//! Written and synced as `ALLUVIUM.tmp` before anything else is made, and renamed when the rest is
-//! durable, so that a directory with this file is a whole (if empty) database.
+//! A checked frame (`docs/format/store.md`): magic, format version, database id, partitions. It is written and synced
+//! as `ALLUVIUM.tmp` before any other file is made, and renamed when all other files are durable. Therefore a directory
+//! with this file is a complete (possibly empty) database.
 
 use crate::error::{Error, Result};
 use alluvium_env::{Env, OpenMode};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) const NAME: &str = "ALLUVIUM";
 /// The name of the superblock while a database is being created.
 pub(crate) const TEMPORARY: &str = "ALLUVIUM.tmp";
-/// The name of a superblock that is about to replace another.
+/// The name of a superblock that will replace another.
 pub(crate) const NEXT: &str = "ALLUVIUM.next";
 const MAGIC: &[u8; 8] = b"alluvium";
 /// The format version that this build writes, and the highest that it reads.
@@ -21,7 +21,7 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 /// The content of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Superblock {
-    /// A random number that ties the log to the database.
+    /// A random number. The log has the same number, so that the log of another database is recognised.
     pub database_id: u64,
     /// The number of partitions, which is fixed.
     pub partitions: u32,
@@ -32,8 +32,8 @@ impl Superblock {
         let mut payload = Vec::new();
         payload.extend_from_slice(&self.database_id.to_le_bytes());
         payload.extend_from_slice(&self.partitions.to_le_bytes());
-        // The magic and the version precede the frame, so that a newer format is recognised even if
-        // its frame differs.
+        // The magic and the version precede the frame, so that a newer format is recognised even if it has another
+        // frame.
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         alluvium_codec::frame::put(&mut bytes, &payload, u64::from(FORMAT_VERSION), 12).map_err(|_| Error::Closed)?;
@@ -47,7 +47,7 @@ impl Superblock {
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
-            // A flipped bit in the version would read as a newer format: the frame shows the
+            // A flipped bit in the version would look like a newer format. The checksum of the frame shows the
             // difference.
             let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
             if sane
@@ -78,7 +78,7 @@ impl Superblock {
         Self::read_file(env, &path).map(Some)
     }
 
-    /// Reads the file, whatever its name.
+    /// Reads a superblock from a file with any name.
     pub fn read_file(env: &Env, path: &Path) -> Result<Self> {
         let file = env.fs.open(path, OpenMode::Read)?;
         let len = file.len()?.min(1 << 16) as usize;
@@ -87,12 +87,12 @@ impl Superblock {
         Self::decode(&bytes, path)
     }
 
-    /// Begins a creation: writes the file, durable, under its temporary name.
+    /// Begins a creation: writes the file durably, under its temporary name.
     ///
-    /// A file that an unfinished creation has left is replaced by a rename. It is not removed
-    /// first: its removal may reach the disk before the removals of the other old parts, which
-    /// would then look like a database that has lost its superblock. Nor is it overwritten: if the
-    /// sync of the directory had failed, its name may be lost though it is visible.
+    /// If an unfinished creation has left a file, it is replaced by a rename. It is not removed first, because the
+    /// removal may reach the disk before the removals of the other old parts, and these would then look like a database
+    /// that has lost its superblock. It is not overwritten either: if the sync of the directory had failed, the name
+    /// may be lost although it is visible.
     pub fn begin(self, env: &Env, dir: &Path) -> Result<()> {
         let temporary = dir.join(TEMPORARY);
         if env.fs.exists(&temporary)? {
@@ -114,9 +114,8 @@ impl Superblock {
         Ok(file.sync()?)
     }
 
-    /// Repeats the end of a creation whose last step may have failed: the name of the file, though
-    /// visible, may be lost then even if the next sync of the directory succeeds. A copy replaces
-    /// the file.
+    /// Repeats the last step of a creation, because that step may have failed. The name of the file may then be lost,
+    /// although it is visible, even if the next sync of the directory succeeds. Therefore a copy replaces the file.
     pub fn finish_again(self, env: &Env, dir: &Path) -> Result<()> {
         self.write(env, &dir.join(NEXT))?;
         env.fs.rename(&dir.join(NEXT), &dir.join(NAME))?;

@@ -1,18 +1,18 @@
-//! Batches that lock overlapping keys, under all orders of their steps: no thread waits for ever,
-//! an exclusive holder is alone, and no lock remains. Run with `--features loom`.
+//! Batches lock overlapping keys, under all orders of their steps. The test checks that no thread waits forever, that
+//! an exclusive holder is alone, and that no lock remains. Run with `--features loom`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
 use alluvium_env::sync::atomic::{AtomicU32, Ordering};
 use alluvium_env::thread::spawn;
 
-/// Keys in two parts of the table; the last is in the first's.
+/// Keys in two parts of the table. The first and the last are in the same part.
 const KEYS: [u64; 3] = [1, 5 << 58, 2];
 
-/// An exclusive holder, among shared ones.
+/// Added to the count of holders by an exclusive holder.
 const ALONE: u32 = 1000;
 
-/// Runs batches that take these locks, each in a thread of its own.
+/// Runs batches that take these locks, each batch in its own thread.
 fn run(batches: &'static [&'static [(usize, LockMode)]]) {
     alluvium_env::orders::check(move || {
         let (table, inside) = (LockTable::new(), Arc::<[AtomicU32; 3]>::default());

@@ -1,17 +1,17 @@
-//! Batches that lock overlapping keys, under many schedules: no thread waits for ever, an exclusive
-//! holder is alone, shared holders are not, and no lock remains. Run with `--features shuttle`.
+//! Batches lock overlapping keys, under many schedules. The test checks that no thread waits forever, that an exclusive
+//! holder is alone, that shared holders are not, and that no lock remains. Run with `--features shuttle`.
 
 use super::LockMode::{Exclusive, Shared};
 use super::*;
 use alluvium_env::sync::atomic::{AtomicU32, Ordering};
 use alluvium_env::thread::spawn;
 
-/// Keys in three parts of the table; the first two are in one.
+/// Keys in three parts of the table. The first two are in the same part.
 const KEYS: [u64; 4] = [1, 2, 5 << 58, 9 << 58];
-/// An exclusive holder, among shared ones.
+/// Added to the count of holders by an exclusive holder.
 const ALONE: u32 = 1000;
 
-/// The locks that each thread takes, one batch after the other: in all orders, some of them twice.
+/// The locks that each thread takes, one batch after the other. They occur in all orders, and some occur twice.
 const WANTED: [&[&[(usize, LockMode)]]; 4] = [
     &[&[(0, Exclusive), (2, Exclusive)], &[(1, Shared)]],
     &[&[(2, Exclusive), (0, Exclusive), (0, Shared)], &[(1, Exclusive)]],

@@ -1,4 +1,4 @@
-//! Checking a checkpoint against its listing.
+//! Checks a checkpoint against its listing.
 
 use crate::error::{Error, Result, check_stop};
 use crate::files::listing::{FileChecksum, ListedFile, Listing, content_checksum};
@@ -15,20 +15,20 @@ use std::sync::atomic::AtomicBool;
 pub struct CheckedCheckpoint {
     /// The listing of the checkpoint.
     pub listing: Listing,
-    /// The damage found; empty if the checkpoint is whole.
+    /// The damage found; empty if the checkpoint is undamaged.
     pub damage: Vec<Error>,
 }
 
-/// Checks every file of the checkpoint in `dir` against its listing and against its manifests. With
-/// `blocks`, every block of the sorted files is read too; else only their footers. Writes nothing.
+/// Checks every file of the checkpoint in `dir` against the listing and against the manifests of the checkpoint. With
+/// `blocks`, also reads every block of the sorted files; otherwise only their footers. Writes nothing.
 ///
 /// # Errors
-/// [`Error::NotACheckpoint`], a damaged listing, and an error that prevents the check.
+/// [`Error::NotACheckpoint`], the error of a damaged listing, and any error that prevents the check.
 pub fn check_checkpoint(env: &Env, dir: &Path, blocks: bool) -> Result<CheckedCheckpoint> {
     check_checkpoint_unless(env, dir, blocks, &AtomicBool::new(false))
 }
 
-/// As [`check_checkpoint`], until `stop` is set: then it ends within about a second.
+/// As [`check_checkpoint`], but ends within about a second after `stop` is set.
 ///
 /// # Errors
 /// As [`check_checkpoint`]; [`Error::Stopped`] if it was stopped.
@@ -37,7 +37,7 @@ pub fn check_checkpoint_unless(env: &Env, dir: &Path, blocks: bool, stop: &Atomi
     check_held(env, dir, blocks, stop)
 }
 
-/// As [`check_checkpoint_unless`], of a directory that is held open.
+/// As [`check_checkpoint_unless`], for a directory that is already held open.
 pub(super) fn check_held(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool) -> Result<CheckedCheckpoint> {
     let listing = Listing::read(env, dir)?;
     let mut checking = Checking { env, dir, listing: &listing, blocks, stop, damage: Vec::new() };
@@ -51,7 +51,7 @@ pub(super) fn check_held(env: &Env, dir: &Path, blocks: bool, stop: &AtomicBool)
     Ok(CheckedCheckpoint { listing, damage })
 }
 
-/// The versions of all partitions of a checkpoint, from its manifests.
+/// The versions of all partitions of a checkpoint, read from its manifests.
 pub(super) fn read_versions(env: &Env, dir: &Path, listing: &Listing) -> Result<Vec<VersionEdit>> {
     let read = |index: u32| {
         let partition = dir.join(partition_dir(index));
@@ -76,8 +76,7 @@ impl Checking<'_> {
         self.damage.push(alluvium_env::Error::corrupt(path, offset, what).into());
     }
 
-    /// Takes the value, or reports the error as damage. An error that is not evidence about the
-    /// files is returned.
+    /// Returns the value, or adds the error to the damage. Returns an error that is no evidence about the files.
     fn found<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(found) => Ok(Some(found)),
@@ -89,7 +88,7 @@ impl Checking<'_> {
         }
     }
 
-    /// Checks that there are no files that the listing does not name.
+    /// Checks that every file is in the listing.
     fn names(&mut self) -> Result<()> {
         let listed: BTreeSet<&str> = self.listing.files.iter().map(|file| file.path.as_str()).collect();
         let mut dirs = vec![LOG_DIR.to_owned()];
@@ -110,7 +109,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Checks the lengths, and the checksums of whole contents.
+    /// Checks the lengths of all files, and the checksums of files whose whole content has one.
     fn contents(&mut self) -> Result<()> {
         let listing = self.listing;
         for file in &listing.files {
@@ -134,7 +133,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Checks that the manifest names the listed files, and that these are whole.
+    /// Checks that the manifest names the listed files, and that these are undamaged.
     fn partition(&mut self, index: u32) -> Result<()> {
         let dir = self.dir.join(partition_dir(index));
         let prefix = format!("{}/", partition_dir(index));
@@ -176,7 +175,7 @@ impl Checking<'_> {
 
     fn sorted_file(&self, path: &Path, meta: &alluvium_sst::FileMeta) -> alluvium_env::Result<()> {
         let (cache, dictionaries) = (Arc::new(alluvium_sst::NoCache), alluvium_sst::DictionaryRegistry::new());
-        // A missing file is reported already.
+        // `contents` has already reported a missing file.
         if !self.env.fs.exists(path)? {
             return Ok(());
         }

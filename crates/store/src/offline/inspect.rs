@@ -1,5 +1,4 @@
-//! Inspection: the content of a single file of a database, without its lock and without changing
-//! anything.
+//! Inspection: the content of a single file of a database. It takes no lock and changes nothing.
 
 mod log;
 mod sorted;
@@ -11,7 +10,7 @@ use alluvium_env::{Env, OpenMode};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How to inspect.
+/// Options of an inspection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InspectOptions {
     /// Visit every entry of a sorted file and every operation in the log.
@@ -39,7 +38,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The name of the kind, for people.
+    /// The name of the kind, for users.
     ///
     /// ```
     /// let env = alluvium_env::Env::in_memory(1);
@@ -67,9 +66,9 @@ impl FileKind {
 pub enum FactValue {
     /// A number.
     Number(u64),
-    /// An id or a checksum, which people read in hexadecimal.
+    /// An id or a checksum, which is shown in hexadecimal.
     Id(u64),
-    /// Words.
+    /// Text.
     Text(String),
     /// The key of an entry, without its tree.
     Key(Vec<u8>),
@@ -77,7 +76,7 @@ pub enum FactValue {
     Bytes(Vec<u8>),
     /// Several numbers.
     Numbers(Vec<u64>),
-    /// The value of an entry as JSON, put there by a layer that understands it.
+    /// The value of an entry as JSON. A layer that understands the value sets it.
     Json(String),
 }
 
@@ -89,7 +88,7 @@ pub type Fact = (&'static str, FactValue);
 pub enum Item {
     /// A property of the whole file.
     Fact(Fact),
-    /// One of several parts of a kind, such as a block.
+    /// One of several parts of the same kind, such as a block.
     Row(&'static str, Vec<Fact>),
     /// The definitions that the values of a tree use, by number. They come before the first entry,
     /// and only with [`InspectOptions::entries`].
@@ -98,7 +97,7 @@ pub enum Item {
     Damage(u64, String),
 }
 
-/// Receives the items.
+/// Receives the visited items.
 type Visit<'a> = dyn FnMut(Item) -> Result<()> + 'a;
 
 fn number(name: &'static str, value: u64) -> Fact {
@@ -113,8 +112,7 @@ fn text(name: &'static str, value: impl Into<String>) -> Fact {
     (name, FactValue::Text(value.into()))
 }
 
-/// The kind of a file by its name, or by its first or last bytes; `None` if it is not a file of a
-/// database.
+/// The kind of a file, from its name or from its first or last bytes; `None` if it is not a file of a database.
 fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if alluvium_lsm::image::sst_number(&name).is_some() {
@@ -150,8 +148,8 @@ fn file_kind(env: &Env, path: &Path) -> Result<Option<FileKind>> {
     })
 }
 
-/// Reads a file of a database and visits its content, damaged places included. Needs no lock, and
-/// writes nothing: while a database is open, the end of the log or of a manifest may be incomplete.
+/// Reads a file of a database and visits its content, including damaged places. Takes no lock and writes nothing.
+/// Therefore the end of the log or of a manifest may be incomplete while the database is open.
 ///
 /// # Errors
 /// [`Error::NotOfADatabase`] for another file; [`Error::Storage`] for a newer format or a failed
@@ -179,7 +177,7 @@ pub fn inspect(
     Ok(kind)
 }
 
-/// Visits damage; other errors are returned.
+/// Visits damage. Returns all other errors.
 fn visit_damage(error: Error, visit: &mut Visit<'_>) -> Result<()> {
     match error {
         Error::Storage(alluvium_env::Error::Corrupt { offset, what, .. }) => visit(Item::Damage(offset, what)),

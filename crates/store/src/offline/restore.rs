@@ -1,8 +1,8 @@
 //! Restoring a database from a checkpoint.
 //!
-//! The result is a new database: its superblock, manifests and log have a new id, so it can be used
-//! beside the original database, and no incremental checkpoint confuses the two. Its sequence
-//! numbers continue after that of the checkpoint.
+//! The result is a new database. Its superblock, manifests and log have a new id. Therefore it can be used in addition
+//! to the original database, and no incremental checkpoint confuses the two. Its sequence numbers continue after the
+//! last number of the checkpoint.
 
 use super::check::{check_held, read_versions};
 use crate::checkpoint::building::{Building, Placement};
@@ -19,20 +19,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The length of a segment of the new log, at most, in bytes.
+/// The greatest length of a segment of the new log, in bytes.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 /// How to restore a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct RestoreOptions {
-    /// Copy the sorted files. By default they are linked where that is possible.
+    /// Copy the sorted files. By default they are linked if possible.
     pub copy: bool,
-    /// Check lengths, footers, manifests and log before, and not every block of the sorted files.
+    /// Before the restore, check only lengths, footers, manifests and log, and not every block of the sorted files.
     pub quick: bool,
     /// Bytes of the disk that copies leave free. Default: 0.
     pub reserve_bytes: u64,
-    /// When it is set to true, the restore ends with [`Error::Stopped`] within about a second, and
-    /// leaves nothing.
+    /// When this is set to true, the restore ends with [`Error::Stopped`] within about a second, and leaves no files.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -43,9 +42,9 @@ pub struct RestoreReport {
     pub checkpoint: u64,
     /// The id of the new database.
     pub database_id: u64,
-    /// The number of the last operation in it.
+    /// The number of the last operation in the database.
     pub seq: Seq,
-    /// Sorted files.
+    /// The number of sorted files.
     pub files: u64,
     /// Bytes of the sorted files.
     pub bytes: u64,
@@ -55,14 +54,13 @@ pub struct RestoreReport {
     pub took: Duration,
 }
 
-/// Checks the checkpoint in `from` and makes a database of it in `to`, which must not exist or be
-/// empty. The checkpoint is not changed. The directory gets the name `to` when all of it is
-/// durable.
+/// Checks the checkpoint in `from` and makes a database from it in `to`, which must not exist or must be empty. The
+/// checkpoint is not changed. The directory is renamed to `to` when all of its content is durable.
 ///
 /// # Errors
-/// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`],
-/// [`Error::InUse`] if another process restores to the same name, [`Error::NoSpace`],
-/// [`Error::Stopped`], and [`Error::Storage`]. Then there is no `to`.
+/// [`Error::NotACheckpoint`], the first damage found in the checkpoint, [`Error::TargetExists`], [`Error::InUse`] if
+/// another process restores to the same directory, [`Error::NoSpace`], [`Error::Stopped`], and [`Error::Storage`].
+/// After an error there is no `to`.
 pub fn restore_checkpoint(env: &Env, from: &Path, to: &Path, options: RestoreOptions) -> Result<RestoreReport> {
     let started = env.clock.now();
     let env = &files::hold(env, from)?.ok_or_else(|| Error::NotACheckpoint(from.to_owned()))?;
@@ -116,8 +114,8 @@ impl Restoring<'_> {
                 report.files += 1;
                 report.bytes += file.meta.bytes;
             }
-            // This makes the links durable too: it syncs the directory when the manifest has its
-            // name.
+            // Writing the manifest also makes the links durable: it syncs the directory after the rename of the
+            // manifest.
             alluvium_lsm::image::write_manifest(env, &to, superblock.database_id, index, &version)?;
         }
         self.log(superblock.database_id)?;

@@ -1,10 +1,9 @@
-//! Salvage: reading the whole parts of a damaged store, without changing it.
+//! Salvage: reading the undamaged parts of a damaged store, without changing the store.
 //!
-//! Every version of a key that can still be read is in a sorted file or in the log, and has its
-//! number, so the newest is known without runs and levels. Data that cannot be read is a *loss*: a
-//! range of keys up to a number in a sorted file, or a range of numbers of the log. A key is
-//! *doubtful* if a loss may have held a newer version, such as a tombstone, without which a deleted
-//! key would come back.
+//! Every version of a key that can still be read is in a sorted file or in the log, and has its number. Therefore the
+//! newest version is known without runs and levels. Data that cannot be read is a *loss*: a range of keys up to a
+//! number in a sorted file, or a range of numbers of the log. A key is *doubtful* if a loss may have contained a newer
+//! version, such as a tombstone: without the tombstone, a deleted key would reappear.
 
 mod compare;
 mod entry;
@@ -27,12 +26,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A part of a sorted file that cannot be read, or a whole one.
+/// A sorted file that cannot be read, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// The damaged file.
     pub path: PathBuf,
-    /// The offset of the loss in it.
+    /// The offset of the loss in the file.
     pub offset: u64,
     /// The length in bytes; 0 if it is not known.
     pub bytes: u64,
@@ -40,8 +39,7 @@ pub struct Loss {
     pub what: String,
     /// The partition.
     pub partition: u32,
-    /// True if entries may be lost, between the keys below; else only data about entries is, such
-    /// as an index.
+    /// True if entries between the keys below may be lost. False if only data about entries is lost, such as an index.
     pub entries: bool,
     /// The lowest internal key that may be lost; empty if unknown.
     pub from: Vec<u8>,
@@ -60,9 +58,9 @@ pub struct Version {
     pub kind: Kind,
     /// The value, or the delta.
     pub value: Vec<u8>,
-    /// The version is in the log, and the log has no gap, so no newer version is lost.
+    /// True if the version is in the log, and the log has no gap. Then no newer version is lost.
     latest: bool,
-    /// It is in a file that may have been replaced.
+    /// True if the version is in a file that other files may have replaced.
     replaced: bool,
 }
 
@@ -75,37 +73,37 @@ pub struct SalvagedKey<'a> {
     pub key: &'a [u8],
     /// The versions, newest first; at least one.
     pub versions: &'a [Version],
-    /// A newer version may be lost.
+    /// True if a newer version may be lost.
     pub doubtful: bool,
 }
 
-/// The whole parts of a damaged store.
+/// The undamaged parts of a damaged store.
 pub struct Salvage {
     pub(super) env: Env,
     dir: PathBuf,
     stop: Arc<AtomicBool>,
     partitions: Vec<files::SalvagedPartition>,
-    /// See [`files::FoundFiles`].
+    /// True if some partition has no list of its files: see [`files::FoundFiles`].
     unlisted: bool,
     /// The losses in sorted files.
     pub losses: Vec<Loss>,
-    /// The numbers that the log has lost.
+    /// The numbers of the operations that are lost from the log.
     pub lost_numbers: Vec<LostNumbers>,
-    /// Other damage, a sentence each.
+    /// Descriptions of other damage, one sentence each.
     pub notes: Vec<String>,
-    /// Incomplete ends of files that were being written when the process ended, a sentence each.
-    /// Nothing that was durable is lost by them.
+    /// Descriptions of incomplete ends of files, one sentence each. These files were being written when the process
+    /// ended. No durable data is lost by them.
     pub torn: Vec<String>,
     /// The number of sorted files that were read.
     pub files: u64,
-    /// The number of whole data blocks in them.
+    /// The number of undamaged data blocks in these files.
     pub blocks: u64,
     _lock: Option<Box<dyn FileLock>>,
 }
 
 impl Salvage {
-    /// Reads the store in `dir`: every block of every sorted file, the manifests and the log. Takes
-    /// its lock, and writes nothing.
+    /// Reads the store in `dir`: every block of every sorted file, the manifests and the log. Takes the lock of the
+    /// store, and writes nothing.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -128,8 +126,8 @@ impl Salvage {
         Self::read_unless(env, dir, &Arc::default())
     }
 
-    /// As [`Salvage::read`], until `stop` is set, which is checked between files. It stops
-    /// [`Salvage::scan`] too.
+    /// As [`Salvage::read`], until `stop` is set; `stop` is checked between files. Setting `stop` also stops
+    /// [`Salvage::scan`].
     ///
     /// ```
     /// # use alluvium_store::{Error, Options, Salvage, Store};
@@ -224,7 +222,7 @@ impl Salvage {
         self.partitions.len() as u32
     }
 
-    /// The trees with keys, whole or partly lost.
+    /// The trees that have keys, including keys that are lost.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -243,8 +241,8 @@ impl Salvage {
         self.partitions.iter().flat_map(|partition| partition.trees()).collect()
     }
 
-    /// The definitions that values of a tree use, by number, from the sorted files that hold the
-    /// values. They do not depend on the tree of definitions, which may be lost.
+    /// The definitions that values of a tree use, by number, from the sorted files with these values. They do not
+    /// depend on the tree of definitions, which may be lost.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -264,8 +262,8 @@ impl Salvage {
         defined.flatten().map(|(number, definition)| (*number, definition.as_slice())).collect()
     }
 
-    /// True if entries of this tree may be lost in sorted files, including files whose absence is
-    /// not noticed because no manifest lists them.
+    /// True if entries of this tree may be lost in sorted files. A missing file counts too, even if no manifest lists
+    /// it and its absence cannot be noticed.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -290,8 +288,8 @@ impl Salvage {
         self.unlisted || self.losses.iter().any(within)
     }
 
-    /// Calls `visit` with the remaining versions of each key of a tree, partition by partition, in
-    /// the order of keys within each.
+    /// Calls `visit` with the remaining versions of each key of a tree. Partitions are visited one after the other, and
+    /// keys in their order within each partition.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Salvage, Store};
@@ -329,8 +327,7 @@ impl Salvage {
     }
 }
 
-/// True if a loss may have held a version that is newer than the newest full write among the
-/// versions.
+/// True if a loss may have contained a version that is newer than the newest full write among `versions`.
 fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
     let full = versions.iter().find(|version| version.kind != Kind::Delta);
     if full.is_some_and(|full| full.latest) {
@@ -344,21 +341,21 @@ fn is_doubtful(losses: &[&Loss], key: &[u8], versions: &[Version]) -> bool {
         || losses.iter().any(|loss| holds(loss))
 }
 
-/// Takes the lock of readers of a store. Nothing is written to the directory.
+/// Takes the lock of readers of a store. Writes nothing to the directory.
 fn lock(env: &Env, dir: &Path) -> Result<Option<Box<dyn FileLock>>> {
     let path = dir.join(LOCK_NAME);
     let exists = env.fs.exists(&path)?;
-    // A reader need not have permission to write there.
+    // A reader may have no permission to write in the directory.
     match env.fs.try_lock_to_read(&path) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(Error::in_use(env, dir, &path)),
-        // A damaged database may have lost the file, on a file system that locks no directories.
+        // The lock file may be missing from a damaged database, and some file systems cannot lock directories.
         Err(_) if !exists => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The number of partitions, from their directories: one above the highest.
+/// The number of partitions, computed from their directories: the highest number plus one.
 fn partition_dirs(env: &Env, dir: &Path) -> Result<u32> {
     let entries = directory::list(env, dir)?;
     let dirs = entries.iter().filter(|entry| entry.is_dir);

@@ -1,4 +1,4 @@
-//! Checking a whole store: every block, every reference, every count.
+//! Checks a whole store: every block, every reference, every count.
 
 use crate::batch::{LogRecord, decode_record};
 use crate::error::{Error, Result};
@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Store {
-    /// Checks every file. In sorted files: every block, the order of entries, filters, counts, and
-    /// the description in the manifest; that every key is in the partition that its hash names, and
-    /// in a tree that was made. The manifests, the superblock and the log are read again. Returns
-    /// the damage found, one error for each damaged place.
+    /// Checks every file. For sorted files, checks every block, the order of entries, filters, counts, and the
+    /// description in the manifest. Also checks that every key is in the partition for its hash, and in a tree that was
+    /// created. Reads the manifests, the superblock and the log again. Returns the damage found, one error for each
+    /// damaged place.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -32,8 +32,7 @@ impl Store {
         self.verify_unless(&AtomicBool::new(false))
     }
 
-    /// As [`Store::verify`], until `stop` is set: then it returns the damage found so far, within
-    /// about a second.
+    /// As [`Store::verify`], until `stop` is set. Then returns the damage found so far, within about a second.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
@@ -52,7 +51,7 @@ impl Store {
         self.verify_until(&|| stop.load(Ordering::Relaxed))
     }
 
-    /// As [`Store::verify_unless`], until `stop` returns true, which is called between blocks.
+    /// As [`Store::verify_unless`], until `stop` returns true. `stop` is called between blocks.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -74,7 +73,7 @@ impl Store {
         for (index, partition) in (0..).zip(&*self.partitions) {
             let found = partition.verify_with(&mut |key, kind| self.misplaced(index, key, kind), stop);
             damage.extend(found.damage.into_iter().map(Error::Storage));
-            // Another process may remove files after the store is closed.
+            // Another process may remove files after this store is closed.
             self.health.check_open()?;
         }
         if !stop()
@@ -83,7 +82,7 @@ impl Store {
             damage.push(error);
         }
         self.health.check_open()?;
-        // What cannot be read for such a reason was not checked, and may be whole.
+        // A place that could not be read for such a reason was not checked, and may be undamaged.
         match damage.iter().position(Error::is_circumstance) {
             Some(at) => Err(damage.swap_remove(at)),
             None => Ok(damage),
@@ -99,7 +98,7 @@ impl Store {
         }
     }
 
-    /// Describes the error if an entry is in a wrong partition or tree.
+    /// Describes the error if an entry is in the wrong partition or tree.
     fn misplaced(&self, partition: u32, key: &[u8], kind: Kind) -> Option<String> {
         let Some((tree, rest)) = key.split_first_chunk() else { return Some("a key without its tree".to_owned()) };
         let tree = TreeId(u32::from_be_bytes(*tree));
@@ -107,8 +106,8 @@ impl Store {
             return Some(format!("a key of tree {}, which was never made", tree.0));
         }
         if self.trees.is_index(tree) {
-            // Entries are in the partition of their document, which only the layer above can read
-            // from their keys.
+            // An index entry is in the partition of its document. Only the layer above can read the document's key from
+            // the entry.
             return None;
         }
         let hash = match keys::of_multivalue(rest).filter(|_| self.trees.is_multivalue(tree)) {
@@ -116,17 +115,17 @@ impl Store {
             None => alluvium_codec::hash64(rest),
         };
         let place = if tree == SYSTEM { 0 } else { partition_of(hash, self.superblock.partitions) };
-        // A range has keys of every partition, and is in each. Of a dropped tree it is no longer
+        // A deleted range may have keys in every partition, and is in each of them. For a dropped tree, it is no longer
         // known whether it was a multivalue tree.
         let known = kind != Kind::RangeDelete && (tree == SYSTEM || self.trees.description(tree).is_some());
         (known && place != partition).then(|| format!("a key of tree {} that belongs to partition {place}", tree.0))
     }
 
-    /// Reads the log, up to the visible number.
+    /// Reads the log up to the visible number.
     fn verify_log(&self, damage: &mut Vec<Error>) -> Result<()> {
         let _hold = self.holds.hold();
         if self.holds.is_damaged() || self.wal.poisoned().is_some() {
-            // Its damage was accepted, or its end is not known.
+            // The damage of the log was accepted, or the end of the log is not known.
             return Ok(());
         }
         let (from, to) = (self.wal.oldest_seq(), self.visibility.visible());

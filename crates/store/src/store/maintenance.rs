@@ -1,11 +1,11 @@
-//! Flushing, settling and compacting on demand.
+//! Flushes, compactions and other work that a user requests.
 
 use super::Store;
 use crate::error::Result;
 use std::sync::atomic::AtomicBool;
 
 impl Store {
-    /// Makes every earlier write durable. The acknowledgement of a bulk load.
+    /// Makes every earlier write durable. This is the acknowledgement of a bulk load.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -50,10 +50,9 @@ impl Store {
         self.upkeep.flush()
     }
 
-    /// Discards the log that was damaged when the store was opened with
-    /// [`crate::Options::accept_log_damage`], so that the next open is not refused. Until then all
-    /// of the log is kept as evidence of the loss: call this when the consequences are written.
-    /// Without damage it does nothing.
+    /// Discards the log that was damaged when the store was opened with [`crate::Options::accept_log_damage`], so that
+    /// the next open is not refused. Until this call, the whole log is kept as evidence of the loss. Call it after the
+    /// consequences of the loss are written. Without damage it does nothing.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -65,12 +64,12 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::flush`]; then a later flush discards the log.
+    /// As [`Store::flush`]; after an error, a later flush discards the log.
     pub fn discard_damage(&self) -> Result<()> {
         self.upkeep.discard_damage()
     }
 
-    /// Flushes, and waits until no compaction is due: the state in which figures are taken.
+    /// Flushes, and waits until no compaction is due. Statistics are comparable in this state.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -106,8 +105,8 @@ impl Store {
         self.compact_unless(&AtomicBool::new(false)).map(drop)
     }
 
-    /// As [`Store::compact`], until `stop` is set: then it returns false within about a second.
-    /// Runs that were merged before that stay merged, and nothing else has changed.
+    /// As [`Store::compact`], until `stop` is set. Then returns false within about a second. Runs that were merged
+    /// before that stay merged; nothing else has changed.
     ///
     /// ```
     /// # use std::sync::atomic::AtomicBool;
@@ -127,8 +126,8 @@ impl Store {
         self.upkeep.compact(stop)
     }
 
-    /// Does pending background work on this thread until there is none. For stores opened with
-    /// `background: false`.
+    /// Does pending background work on this thread until there is none left. For stores opened with `background:
+    /// false`.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -148,7 +147,7 @@ impl Store {
         Ok(())
     }
 
-    /// Does one piece of pending background work on this thread; false if there was none.
+    /// Does one piece of pending background work on this thread. Returns false if there was none.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -1,9 +1,8 @@
-//! Opening: the lock, the superblock, the manifests of the partitions, the replay of the log, the
-//! trees.
+//! Opening a store: the lock, the superblock, the manifests of the partitions, the replay of the log, and the trees.
 //!
-//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`, so an
-//! unfinished creation is recognised and begun again, and a database that lost its superblock is
-//! never taken for an empty directory.
+//! Creating a database begins with `ALLUVIUM.tmp` and ends with its rename to `ALLUVIUM`. Therefore an unfinished
+//! creation is recognised and restarted, and a database that lost its superblock is never mistaken for an empty
+//! directory.
 
 mod need;
 mod replay;
@@ -41,10 +40,10 @@ use replay::{Replay, Replayed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Opens or creates the store, without its threads.
+/// Opens or creates the store, without starting its threads.
 pub(super) fn open(env: Env, path: &Path, options: Options) -> Result<Store> {
     match open_once(env.clone(), path, options.clone()) {
-        // If no room can be made, for whatever reason, the first error is the one to return.
+        // If no space can be freed, the first error is returned.
         Err(Error::NoSpaceToOpen { .. }) if room::make(&env, path, &options).unwrap_or(false) => {
             open_once(env, path, options)
         }
@@ -59,7 +58,7 @@ fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
         options.background = false;
     }
     let started = env.clock.now();
-    // From here on every path of the store leads into this directory, whatever becomes of its name.
+    // From here on every path of the store leads into this directory, even if the directory is renamed or replaced.
     let Locked { env, lock, reading } = lock_directory(&env, path, &options)?;
     let (superblock, created) = read_or_begin(&env, path, &options)?;
     options.partitions = Some(superblock.partitions);
@@ -95,7 +94,7 @@ fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     });
     let read = read.map_err(explain);
     let Replayed { log, mut report, last, damaged, .. } = read.inspect_err(|_| partitions::withdraw(&partitions))?;
-    // Everything that is missing was accepted as lost, so a file that seems left over is left over.
+    // All missing data was accepted as lost. Therefore a file that seems left over is not needed.
     partitions.iter().try_for_each(|p| p.remove_left_overs().map(|()| p.limit_ranges()))?;
     remove_sorts(&env, path)?;
     if !created && log.is_as_made() {
@@ -119,13 +118,13 @@ fn open_once(env: Env, path: &Path, mut options: Options) -> Result<Store> {
     definitions.set_reads(&store.reads);
     store.admission.measure_debt();
     if !store.options.read_only {
-        // If it fails, the database is whole, and the next open takes longer.
+        // If trimming fails, the database is intact, and the next open takes longer.
         let _untrimmed = store.upkeep.trim_log(segments);
     }
     Ok(store)
 }
 
-/// The state that opening has recovered from disk.
+/// The state that was recovered from disk.
 struct Recovered {
     env: Env,
     path: PathBuf,
@@ -137,13 +136,13 @@ struct Recovered {
     visibility: Arc<Visibility>,
     trees: Arc<Trees>,
     report: OpenReport,
-    /// The last number found in log and files.
+    /// The last number found in the log and the files.
     last: Seq,
     lock: Box<dyn FileLock>,
 }
 
 impl Recovered {
-    /// Composes the store of its parts. `damaged`: the log had damage, which was accepted.
+    /// Builds the store from its parts. `damaged` is true if the log had damage, which was accepted.
     fn compose(self, damaged: bool) -> Store {
         let Self { env, path, options, superblock, partitions, shared, wal, visibility, trees, report, last, lock } =
             self;
@@ -216,7 +215,7 @@ impl Recovered {
     }
 }
 
-/// The number of segments of the log. A database has at least one.
+/// The number of segments of the log. A database has at least one segment.
 fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
     let dir = path.join(LOG_DIR);
     let segments = if env.fs.exists(&dir)? { env.fs.list(&dir)?.len() } else { 0 };
@@ -228,8 +227,8 @@ fn log_segments(env: &Env, path: &Path, may_be_missing: bool) -> Result<usize> {
 }
 
 impl Store {
-    /// Starts the workers and the syncing thread. If one cannot be started, closing ends those that
-    /// run.
+    /// Starts the workers and the syncing thread. If a thread cannot be started, closing the store ends the running
+    /// ones.
     pub(super) fn start_threads(&self) -> Result<()> {
         if !self.options.background {
             return Ok(());
@@ -243,8 +242,7 @@ impl Store {
         self.start_thread("alluvium-sync", move || syncer.run())
     }
 
-    /// Starts a background thread. If it panics, the store is poisoned, so that no other thread
-    /// waits for it.
+    /// Starts a background thread. A panic of the thread poisons the store, so that no other thread waits for it.
     fn start_thread(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
         let poison = self.poison.clone();
         let guarded = move || {
@@ -266,11 +264,11 @@ impl Store {
 struct Locked {
     env: Env,
     lock: Box<dyn FileLock>,
-    /// The store is opened for reading only.
+    /// Set if the store is opened for reading only.
     reading: Option<Reading>,
 }
 
-/// Checks or makes the directory, holds it open, and takes its lock.
+/// Checks or makes the directory, holds it open, and locks it.
 fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Locked> {
     let exists = env.fs.exists(path)?;
     if !exists {
@@ -289,15 +287,14 @@ fn lock_directory(env: &Env, path: &Path, options: &Options) -> Result<Locked> {
     let lock_path = path.join(LOCK_NAME);
     let lock = env.fs.try_lock(&lock_path)?.ok_or_else(|| Error::in_use(env, path, &lock_path))?;
     if options.direct_io {
-        // A file system without direct I/O fails here, not at the first flush. A reader need not
-        // have a lock file.
+        // A file system without direct I/O is refused here, not at the first flush. A reader may have no lock file.
         let probe = if options.read_only { superblock::NAME } else { LOCK_NAME };
         env.fs.open_direct(&path.join(probe), OpenMode::Read)?;
     }
     Ok(Locked { env: env.clone(), lock, reading })
 }
 
-/// Refuses a directory that is neither a database, nor empty, nor an unfinished creation.
+/// Refuses a directory that is not a database, not empty, and not an unfinished creation.
 fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     let entries = files::list(env, path)?;
     let has = |name: &str| entries.iter().any(|e| e.name == name);
@@ -317,8 +314,8 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     if !options.create_if_missing {
         return Err(Error::NotADatabase(path.to_owned()));
     }
-    // A creation makes its temporary superblock before all else: without that, a directory with
-    // such a name is not ours, and must not be removed.
+    // A creation makes its temporary superblock first. Without this file, a directory with such a name was not made by
+    // a creation, and must not be removed.
     let begun = has(superblock::TEMPORARY);
     let made_first = [LOCK_NAME, superblock::NEXT];
     let ours = |name: &str| made_first.contains(&name) || begun && (is_ours(name) || name == superblock::TEMPORARY);
@@ -328,7 +325,7 @@ fn check_contents(env: &Env, path: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// True for the names that creating a database makes.
+/// True for the names of directories that the creation of a database makes.
 fn is_ours(name: &str) -> bool {
     files::partition_of_dir(name).is_some() || name == LOG_DIR
 }
@@ -352,9 +349,9 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
     Ok((superblock, true))
 }
 
-/// Removes the files of sorts that were running when the process ended. A sort of this process,
-/// over a database that was closed, removes its files itself. Directories with other names stay; of
-/// a symbolic link only the link is removed.
+/// Removes the files of sorts that were running when the process ended. A sort of this process, over a database that
+/// was closed, removes its files itself. Directories with other names are kept. If a name is a symbolic link, only the
+/// link is removed.
 fn remove_sorts(env: &Env, path: &Path) -> Result<()> {
     for entry in env.fs.list(path)?.iter().filter(|entry| entry.is_dir && files::is_sort_dir(&entry.name)) {
         let folder = path.join(&entry.name);

@@ -1,4 +1,4 @@
-//! Reading: the latest visible state, or a snapshot.
+//! Reading the latest visible state, or a snapshot.
 
 use super::Store;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use alluvium_codec::bounds::Bounds;
 use alluvium_codec::entry::Seq;
 
 impl Store {
-    /// Reads the latest visible value of a key into `value`; false if there is none.
+    /// Reads the latest visible value of a key into `value`. Returns false if there is no value.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -23,13 +23,13 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Storage`] for damage or what the operating system refuses.
+    /// [`Error::Storage`] for damage or an error of the operating system.
     pub fn get(&self, tree: TreeId, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(tree, key, value)?.is_some())
     }
 
-    /// As [`Store::get`], but returns how many deltas were folded for the value, or `None` if there
-    /// is no value. By this a writer of the key can choose between another delta and a whole value.
+    /// As [`Store::get`], but returns how many deltas were folded for the value, or `None` if there is no value. A
+    /// writer of the key can use this count to choose between another delta and a whole value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -52,7 +52,7 @@ impl Store {
         self.reads.get(tree, key, value)
     }
 
-    /// Reads a key's value at a snapshot into `value`; false if there is none.
+    /// Reads the value of a key at a snapshot into `value`. Returns false if there is no value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -75,8 +75,8 @@ impl Store {
         self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get(internal, snapshot.seq(), value))
     }
 
-    /// Reads a key's value at a snapshot into `value`, and returns the number of the last operation
-    /// on it, deltas included. `None` if there is no value.
+    /// Reads the value of a key at a snapshot into `value`. Returns the number of the last operation on the key, deltas
+    /// included, or `None` if there is no value.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -132,7 +132,7 @@ impl Store {
         }
     }
 
-    /// True for a tree that exists, or that was dropped and may still be read at a snapshot.
+    /// True if a tree exists, or was dropped and may still be read at a snapshot.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -154,8 +154,8 @@ impl Store {
         self.trees.keeps_keys(tree.0)
     }
 
-    /// The number of the last operation on a key; `None` if the store has no trace of the key.
-    /// Tombstones and deltas count, and so does the delete of a range that contains the key.
+    /// The number of the last operation on a key; `None` if the store has no trace of the key. Tombstones, deltas, and
+    /// deletes of ranges that contain the key also count.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -195,9 +195,8 @@ impl Store {
         self.version_below(snapshot, tree, key, None)
     }
 
-    /// As [`Store::version_at`], for a key that had a full write with the number `expected`, as the
-    /// caller has read at the snapshot: where filters show that there is nothing newer, no data
-    /// block is read.
+    /// As [`Store::version_at`], for a key that, as the caller has read at the snapshot, had a full write with the
+    /// number `expected`. If filters show that there is no newer version, no data block is read.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -316,7 +315,7 @@ impl Store {
         Scan::new(&self.reads, tree, bounds, snapshot.clone(), Some(partition))
     }
 
-    /// The numbers that reads may use: those of live snapshots, and *visible*, ascending.
+    /// The numbers at which reads may happen, ascending: the numbers of live snapshots, and the visible number.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};

@@ -20,7 +20,7 @@ pub struct TreeChanges {
 }
 
 impl Store {
-    /// Makes trees, one for each description. Their ids were never used before.
+    /// Creates trees, one for each description. Their ids were never used before.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -39,7 +39,7 @@ impl Store {
         self.create_trees_with(count, |_| descriptions.iter().map(|d| d.to_vec()).collect())
     }
 
-    /// Makes `count` trees in one batch; `describe` gets their ids, so that a description can name
+    /// Creates `count` trees in one batch. `describe` gets their ids, so that a description can contain the id of
     /// another tree.
     ///
     /// ```
@@ -67,7 +67,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// Makes a tree that holds many sorted values under each key; see [`Store::multivalue`].
+    /// Creates a tree that holds many sorted values under each key; see [`Store::multivalue`].
     ///
     /// ```
     /// # use alluvium_store::{Durability, Options, Store};
@@ -90,8 +90,8 @@ impl Store {
         Ok(ids[0])
     }
 
-    /// Makes `indexes` trees of index entries, describes and drops other trees, all in one batch.
-    /// `plan` gets the ids of the new trees, which are returned.
+    /// Creates `indexes` trees of index entries, and describes and drops other trees, all in one batch. `plan` gets the
+    /// ids of the new trees, which are also returned.
     ///
     /// ```
     /// # fn main() -> alluvium_store::Result<()> {
@@ -160,7 +160,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped.
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one of the trees was dropped.
     pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
         let _schema = self.schema.lock();
         self.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
@@ -168,8 +168,8 @@ impl Store {
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
 
-    /// Drops trees with all their keys. Readers that begin after that do not see them; the space is freed in the
-    /// background.
+    /// Drops trees with all their keys. Readers that begin after this call do not see the trees; the space is freed in
+    /// the background.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -183,7 +183,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`Store::write`]; [`Error::NoSuchTree`] if one was dropped already.
+    /// As [`Store::write`]; [`Error::NoSuchTree`] if one of the trees was dropped already.
     pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
         let _schema = self.schema.lock();
         self.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
@@ -232,7 +232,7 @@ impl Store {
         Ok(trees)
     }
 
-    /// A tree's description; `None` if it was dropped.
+    /// The description of a tree; `None` if the tree was dropped.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -12,7 +12,7 @@ use crate::trees::TreeId;
 use alluvium_codec::entry::Seq;
 
 impl Store {
-    /// Writes a batch whose operations read nothing: takes shared locks on its keys.
+    /// Writes a batch whose operations do not depend on reads. Takes shared locks on its keys.
     ///
     /// Returns the number of the last operation. When this returns, every read sees the batch.
     ///
@@ -32,8 +32,8 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`],
-    /// [`crate::Error::Poisoned`]: nothing was written. [`crate::Error::OutcomeUnknown`]: the log
-    /// failed during the write.
+    /// [`crate::Error::Poisoned`]; after these, nothing was written. [`crate::Error::OutcomeUnknown`] if the log failed
+    /// during the write.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
@@ -68,9 +68,9 @@ impl Store {
         self.write(batch, durability)
     }
 
-    /// Admits a write of about `bytes`: waits as long as the debt of background work demands, and
-    /// reserves the memory. For callers of [`Store::write_locked`], which keep the reservation
-    /// until then. A thread that holds locks must not call this.
+    /// Admits a write of about `bytes`: waits as long as the debt of background work demands, and reserves the memory.
+    /// For callers of [`Store::write_locked`], which keep the reservation until the write has ended. A thread that
+    /// holds locks must not call this.
     ///
     /// ```
     /// # use alluvium_store::{Durability, LockMode, Options, Store};
@@ -134,7 +134,7 @@ impl Store {
         self.commit.commit(Work::Batch(batch, None), durability)
     }
 
-    /// Locks keys of a tree, waiting as needed. All keys of one write in one call.
+    /// Locks keys of a tree, waiting as needed. All keys of a write must be locked in one call.
     ///
     /// ```
     /// # use alluvium_store::{LockMode, Options, Store};
@@ -170,7 +170,7 @@ impl Store {
         self.locks.acquire(wanted.collect())
     }
 
-    /// The bytes of a batch beyond which work that can be divided is better written in several.
+    /// The size of a batch in bytes above which divisible work should be written in several batches.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};
@@ -184,8 +184,8 @@ impl Store {
         self.options.batch_bytes()
     }
 
-    /// The largest batch that the memory budget allows, in bytes: 18 MiB or more, so that any document of MongoDB's
-    /// greatest size fits.
+    /// The largest batch that the memory budget allows, in bytes. It is 18 MiB or more, so that any document of
+    /// MongoDB's greatest size fits.
     ///
     /// ```
     /// # use alluvium_store::{Options, Store};

@@ -1,4 +1,4 @@
-//! Merging runs, and removing what dropped trees have left.
+//! Merges runs, and removes the data of dropped trees.
 
 use super::failures::Failures;
 use crate::admission::Admission;
@@ -14,7 +14,7 @@ use crate::work::WorkSignal;
 use alluvium_env::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Merges runs, and removes what dropped trees have left.
+/// Merges runs, and removes the data of dropped trees.
 pub(crate) struct Compactions {
     partitions: Partitions,
     trees: Arc<Trees>,
@@ -24,7 +24,7 @@ pub(crate) struct Compactions {
     admission: Arc<Admission>,
     work: Arc<WorkSignal>,
     failures: Arc<Failures>,
-    /// Threads that compact.
+    /// The number of threads that are compacting.
     running: AtomicUsize,
 }
 
@@ -43,10 +43,10 @@ impl Compactions {
         }
     }
 
-    /// Removes what dropped trees have left, and compacts, unless all but one of `threads` do;
-    /// false if there was nothing to do.
+    /// Removes the data of dropped trees, and compacts unless all of `threads` except one are compacting already.
+    /// Returns false if there was nothing to do.
     pub fn reduce(&self, threads: usize) -> Result<bool> {
-        // The files that readers held when the tree was dropped.
+        // Removes files that readers still held when the tree was dropped.
         self.partitions.iter().for_each(|partition| partition.remove_released_files());
         self.purge_dropped()?;
         let most = threads.saturating_sub(1).max(1);
@@ -74,7 +74,7 @@ impl Compactions {
         self.syncer.sync_all()?;
         self.trees.forget(&dropped);
         let dropped: Vec<u32> = dropped.iter().map(|tree| tree.0).collect();
-        // All partitions are notified before anything can fail: later compactions find the rest.
+        // All partitions are notified before any step can fail. Later compactions then remove the rest.
         let any_files: Vec<bool> = self.partitions.iter().map(|partition| partition.note_dead(&dropped)).collect();
         for (partition, any_files) in self.partitions.iter().zip(any_files) {
             if any_files {
@@ -86,8 +86,8 @@ impl Compactions {
         Ok(())
     }
 
-    /// Runs the most urgent compaction, if any is due. One that fails does not prevent those of
-    /// other partitions.
+    /// Runs the most urgent compaction, if any is due. A failed compaction does not prevent the compactions of other
+    /// partitions.
     fn compact_one(&self) -> Result<bool> {
         let mut order: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Compactions {
         self.partitions.iter().any(|partition| partition.compaction_due())
     }
 
-    /// Called by a long compaction between blocks. It never waits for a flush: one thread is kept
+    /// Called by a long compaction between blocks. The compaction need not yield to a flush, because one thread is kept
     /// free of compactions.
     fn should_yield(&self) -> bool {
         self.work.is_stopping() || self.health.check_writable().is_err()

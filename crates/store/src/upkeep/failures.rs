@@ -7,7 +7,7 @@ use crate::poison::Poison;
 use alluvium_env::sync::Mutex;
 use std::sync::Arc;
 
-/// The last failure of background work that did not poison.
+/// The last failure of background work that did not poison the store.
 pub(crate) struct Failures {
     poison: Arc<Poison>,
     health: Arc<Health>,
@@ -26,10 +26,9 @@ impl Failures {
         self.last.lock().clone()
     }
 
-    /// Keeps the first failure of background work, or clears it after a success.
+    /// Records a failure of background work, or clears it after a success.
     pub fn note(&self, error: Option<Error>) {
-        // The work is tried again at every tick, and may fail as often: the first failure alone is
-        // logged.
+        // The work is tried again at every tick, and may fail each time. Only the first failure is logged.
         let first = error.clone().filter(|_| self.last.lock().is_none());
         *self.last.lock() = error;
         if let Some(error) = first {
@@ -42,9 +41,9 @@ impl Failures {
         self.poison.poison_if_broken();
     }
 
-    /// Handles a failed flush or compaction. A failure of the log or a manifest ends writing, and so
-    /// does the end of the directory. The rest (a full disk, a damaged input) is tried again at the next tick; the statistics show it,
-    /// and writers that wait for memory return it.
+    /// Handles a failed flush or compaction. Writing ends if the log or a manifest failed, or if the directory was
+    /// removed. After other failures (a full disk, a damaged input), the work is tried again at the next tick; the
+    /// statistics show the failure, and writers that wait for memory return it.
     pub fn failed(&self, work: BackgroundWork, error: Error) {
         self.poison_if_broken();
         self.poison.poison_if_displaced(&error);

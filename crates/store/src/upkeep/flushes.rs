@@ -14,8 +14,7 @@ use alluvium_env::sync::atomic::{AtomicBool, Ordering};
 use alluvium_wal::Wal;
 use std::sync::Arc;
 
-/// If disk space is short, a log of a single segment with at most this number of bytes is not worth
-/// a flush.
+/// If disk space is short, a log of a single segment with at most this many bytes is too small to be worth a flush.
 const SMALL_LOG: u64 = 128 << 10;
 
 /// Writes sealed memtables to sorted files.
@@ -28,7 +27,7 @@ pub(crate) struct Flushes {
     commit: Arc<Commit>,
     log: Arc<LogRelease>,
     failures: Arc<Failures>,
-    /// For each partition: a thread flushes it.
+    /// For each partition: true while a thread flushes it.
     flushing: Vec<AtomicBool>,
 }
 
@@ -47,8 +46,8 @@ impl Flushes {
         }
     }
 
-    /// Flushes the sealed memtable that pins the oldest part of the log, among those that no other
-    /// thread flushes. False if there is none.
+    /// Among the sealed memtables that no other thread is flushing, flushes the one that pins the oldest part of the
+    /// log. Returns false if there is none.
     pub fn flush_one(&self) -> Result<bool> {
         let mut candidates: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {
@@ -87,7 +86,7 @@ impl Flushes {
         Ok(true)
     }
 
-    /// True if a memtable with numbers below `next` is sealed and not flushed.
+    /// True if a memtable with numbers below `next` is sealed and not flushed yet.
     pub fn are_due_below(&self, next: Seq) -> bool {
         let sealed_before = |view: &alluvium_lsm::View| {
             view.immutable_count() > 0 && view.oldest_unflushed().is_some_and(|first| first < next)
@@ -95,9 +94,9 @@ impl Flushes {
         self.partitions.iter().any(|partition| sealed_before(&partition.view()))
     }
 
-    /// Called after a segment was refused because the disk is full. Flushes everything for which
-    /// the log is still needed, and then removes the log's segments, so that writes continue if
-    /// this frees enough. False if there was nothing to do, or other threads are doing it.
+    /// Called after a segment was refused because the disk is full. Flushes all operations for which the log is still
+    /// needed, and then removes the segments of the log, so that writes continue if this frees enough. Returns false if
+    /// there was nothing to do, or if other threads are doing it.
     pub fn relieve_log(&self) -> Result<bool> {
         let worth = |log: &Wal| log.can_release_below(u64::MAX) || log.bytes_on_disk() > SMALL_LOG;
         if !self.wal.is_short() || !worth(&self.wal) {
@@ -116,7 +115,7 @@ impl Flushes {
         Ok(false)
     }
 
-    /// Does one piece of work that makes room in memory or in the log; false if there was none.
+    /// Does one piece of work that makes room in memory or in the log. Returns false if there was none.
     pub fn make_room(&self) -> Result<bool> {
         Ok(self.flush_one()? || self.relieve_log()?)
     }

@@ -1,4 +1,4 @@
-//! Removing the segments of the log that nothing needs.
+//! Removes the segments of the log that are no longer needed.
 
 use crate::batch::encode_flushed;
 use crate::commit::{Commit, Work};
@@ -32,10 +32,10 @@ impl LogRelease {
         }
     }
 
-    /// Removes the segments that no partition needs, after noting in the remaining log the number
-    /// up to which *every* partition is flushed, and the removed segments: a manifest that later
-    /// loses such a flush, whose data may have been in a removed segment, is found by the note, and
-    /// so is a segment that is missing without having been removed.
+    /// Removes the segments that no partition needs. First writes a note to the remaining log: the number up to which
+    /// *every* partition is flushed, and the removed segments. A manifest may later lose such a flush, whose data may
+    /// have been in a removed segment; the note shows this. The note also shows if a segment is missing that was not
+    /// removed.
     pub fn release(&self) -> Result<()> {
         let Some(_removing) = self.holds.removing() else {
             marks::LOG_HELD.hit();
@@ -49,32 +49,32 @@ impl LogRelease {
         Ok(())
     }
 
-    /// Removes the segments that nothing needs, including the one that is being written.
+    /// Removes the unneeded segments, including the one that is being written.
     pub fn release_all(&self) -> Result<()> {
         if self.is_all_flushed() {
-            // A new segment, with the notes, makes all earlier ones unnecessary.
+            // A new segment with the notes makes all earlier segments unnecessary.
             self.wal.start_segment()?;
         }
         self.release()
     }
 
-    /// Writes a note of the numbers up to which partitions are flushed; numbers below `needed` are
-    /// removed from the log.
+    /// Writes a note of the numbers up to which partitions are flushed. Numbers below `needed` are removed from the
+    /// log.
     pub fn note_flushed(&self, needed: Seq) -> Result<()> {
         let flushed = self.partitions.iter().enumerate().map(|(at, p)| (at as u32, p.flushed_seq()));
         self.commit.commit(Work::Note(encode_flushed(needed, flushed)), Durability::Sync)?;
         Ok(())
     }
 
-    /// True if everything visible is in sorted files.
+    /// True if all visible operations are in sorted files.
     pub fn is_all_flushed(&self) -> bool {
         self.oldest_needed() > self.visibility.visible()
     }
 
     /// The lowest number that may not be in sorted files yet.
     fn oldest_needed(&self) -> Seq {
-        // First the visible number: what is above it may be on its way into a memtable that
-        // still looks empty. What is at or below it is in a memtable or flushed.
+        // The visible number is read first. An operation above it may still be on the way into a memtable that looks
+        // empty. An operation at or below it is in a memtable or flushed.
         let visible = self.visibility.visible();
         let pins = self.partitions.iter().filter_map(|p| p.view().oldest_unflushed());
         pins.min().unwrap_or(Seq::MAX).min(visible + 1)

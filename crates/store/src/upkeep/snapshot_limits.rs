@@ -7,8 +7,7 @@ use crate::visibility::Visibility;
 use alluvium_codec::entry::Seq;
 use std::sync::Arc;
 
-/// The least number of bytes that files may keep for snapshots by default, even in a small
-/// database.
+/// The default limit of the bytes that files may keep for snapshots is at least this, even in a small database.
 const LEAST_SNAPSHOT_DEBT: u64 = 1 << 30;
 
 /// Ends the snapshots that exceed a limit.
@@ -21,7 +20,7 @@ pub(crate) struct SnapshotLimits {
 }
 
 impl SnapshotLimits {
-    /// Ends the snapshots that are too old, and the oldest ones while files keep too much for them.
+    /// Ends the snapshots that are too old. Also ends the oldest ones while files keep too many bytes for snapshots.
     pub fn enforce(&self) {
         let old = self.visibility.end_old();
         if old > 0 {
@@ -38,12 +37,12 @@ impl SnapshotLimits {
         }
     }
 
-    /// About the bytes that files keep only because a snapshot may need them.
+    /// The approximate number of bytes that files keep only because a snapshot may need them.
     pub fn debt(&self) -> u64 {
         self.visibility.oldest_seq().map_or(0, |oldest| self.debt_above(oldest))
     }
 
-    /// The same, if this were the oldest snapshot. Cheap: the partitions keep the figures.
+    /// The same number if the oldest snapshot were at `oldest`. Cheap, because the partitions maintain the figures.
     fn debt_above(&self, oldest: Seq) -> u64 {
         let mut bytes: u64 = self.partitions.iter().map(|p| p.kept_bytes(oldest)).sum();
         for tree in self.trees.dropped_after(oldest) {

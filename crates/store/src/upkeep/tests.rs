@@ -10,7 +10,7 @@ fn a_thread_that_waits_for_a_flush_does_not_get_the_error_of_a_compaction() {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..Options::default() };
     let store = Store::open(env.clone(), Path::new("db"), options).unwrap();
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
-    // More runs than there may be, all of them damaged before they are first read.
+    // More runs than the limit. All of them are damaged before they are first read.
     for round in 0..14u32 {
         let mut batch = store.batch();
         (0..50u32).for_each(|n| batch.put(tree, &n.to_be_bytes(), &round.to_le_bytes()));
@@ -24,7 +24,7 @@ fn a_thread_that_waits_for_a_flush_does_not_get_the_error_of_a_compaction() {
         file.read_exact_at(&mut byte, 20).unwrap();
         file.write_at(&[byte[0] ^ 1], 20).unwrap();
     }
-    // Some work has failed, so a waiting thread checks whether there is progress.
+    // Some work has failed, so a waiting thread checks whether progress is possible.
     let failed = || store.upkeep.failures.note(Some(Error::WorkerFailed("merging".to_owned())));
     failed();
     assert!(store.upkeep.check_flushes().is_ok(), "flushes go on");
@@ -53,7 +53,7 @@ fn a_thread_that_waits_for_busy_workers_does_not_keep_them_busy() {
         }
         let before = work.signals();
         let waiting = scope.spawn(|| store.wait_for_compaction());
-        // Several times as long as the waiting thread waits before it looks again.
+        // The wait is several times as long as the interval at which the waiting thread checks again.
         (0..10).for_each(|_| work.wait_for_worker());
         let signals = work.signals() - before;
         is_over.store(true, Ordering::SeqCst);
@@ -61,6 +61,6 @@ fn a_thread_that_waits_for_busy_workers_does_not_keep_them_busy() {
         store.close().unwrap();
         signals
     });
-    // Sealing signals the flush.
+    // The seal of the memtable sends one signal, for the flush.
     assert!(signals <= 1, "{signals} signals");
 }

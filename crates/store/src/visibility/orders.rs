@@ -1,5 +1,5 @@
-//! Every visible operation is applied, under all orders that the memory model allows. Run with
-//! `--features loom`.
+//! Tests that every visible operation is applied, under all orders that the memory model allows. Run with `--features
+//! loom`.
 
 use super::*;
 use alluvium_codec::entry::{Entry, Kind};
@@ -44,7 +44,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
     alluvium_env::orders::check(|| {
         let visibility = new();
         let snapshot = visibility.snapshot();
-        // Represents what only the snapshot kept: 1 when it was dropped.
+        // Represents a version that only the snapshot kept; 1 when it was dropped.
         let dropped = Arc::new(AtomicU64::new(0));
         let (ending, dropping) = (visibility.clone(), dropped.clone());
         let thread = spawn("compaction", move || {
@@ -52,7 +52,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
             assert_eq!(ending.live(), [10]);
             dropping.store(1, Ordering::Release);
         });
-        // Readers ask after they have looked (`Snapshot::check`).
+        // Readers call `Snapshot::check` after they have read.
         let gone = dropped.load(Ordering::Acquire) == 1;
         assert!(!gone || matches!(snapshot.check(), Err(Error::SnapshotTooOld)), "a read of a dropped version");
         thread.join().unwrap();
@@ -65,7 +65,7 @@ fn a_snapshot_that_was_ended_reads_nothing_that_was_dropped() {
 fn a_failure_wakes_every_waiter() {
     alluvium_env::orders::check(|| {
         let visibility = new();
-        // The first is never applied.
+        // The first batch is never applied.
         let tickets = [11, 12].map(|last| visibility.enter(last));
         let (waiting, failing) = (visibility.clone(), visibility.clone());
         let waiter = spawn("batch", move || waiting.applied(tickets[1]));

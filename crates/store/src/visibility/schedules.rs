@@ -1,20 +1,20 @@
-//! Batches that are not visible yet, snapshots, and threads that drop versions, under many
-//! schedules. Run with `--features shuttle`.
+//! Tests batches that are not visible yet, snapshots, and threads that drop versions, under many schedules. Run with
+//! `--features shuttle`.
 
 use super::*;
 use alluvium_env::ManualClock;
 use alluvium_env::sync::atomic::AtomicU64 as Counter;
 use alluvium_env::thread::spawn;
 
-/// The ends of the batches, which have several operations each.
+/// The last numbers of the batches. Each batch has one or more operations.
 const ENDS: [Seq; 4] = [12, 13, 17, 20];
 
 fn new() -> Arc<Visibility> {
     Visibility::new(10, Arc::new(ManualClock::new()), Duration::from_secs(60))
 }
 
-/// The numbers that a compaction that begins now must keep: later ones were seen here, or are
-/// newer.
+/// Checks the numbers that a compaction that begins now must keep, and that the visible number has not decreased since
+/// the last call.
 fn look(visibility: &Visibility, before: &mut Seq) {
     let live = visibility.live();
     assert!(live.is_sorted_by(|a, b| a < b), "{live:?}");
@@ -67,7 +67,8 @@ fn a_thread_that_drops_versions_knows_every_snapshot() {
         2000,
         || {
             let visibility = new();
-            // What was dropped last: all versions but the newest at or below each of these numbers.
+            // The result of the last drop: all versions were dropped except the newest at or below each of these
+            // numbers.
             let kept: Arc<Mutex<Vec<Seq>>> = Arc::new(Mutex::new(visibility.live()));
             let tickets = ENDS.map(|end| visibility.enter(end));
             let mut threads = Vec::new();
@@ -95,8 +96,8 @@ fn a_thread_that_drops_versions_knows_every_snapshot() {
             threads.push(spawn("compaction", move || {
                 let mut before = 0;
                 for _ in 0..3 {
-                    // The list and what follows from it are one step here; in a partition, files of the
-                    // old list stay with the views that readers have pinned.
+                    // Here the list and the drop are one step. In a partition, files of the old list remain in the
+                    // views that readers have pinned.
                     let mut kept = into.lock();
                     look(&dropping, &mut before);
                     *kept = dropping.live();
@@ -112,7 +113,7 @@ fn a_thread_that_drops_versions_knows_every_snapshot() {
 fn a_failure_wakes_every_writer() {
     alluvium_env::schedules::check("-p alluvium-store --lib a_failure_wakes_every_writer", 2000, || {
         let visibility = new();
-        // The second is never applied.
+        // The second batch is never applied.
         let tickets = ENDS.map(|end| visibility.enter(end));
         let threads = [0, 2, 3].map(|at| {
             let (visibility, ticket) = (visibility.clone(), tickets[at]);

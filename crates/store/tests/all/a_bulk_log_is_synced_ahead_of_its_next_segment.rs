@@ -1,5 +1,5 @@
-//! Bulk writes wait for no sync, and the log is synced in the background all the same when much of
-//! it is not, so that the end of a segment leaves little to wait for.
+//! Bulk writes do not wait for a sync. The log is synced in the background when much of it is not synced, so that
+//! little is left to sync at the end of a segment.
 
 use alluvium_env::fault::{FaultFs, OpKind};
 use alluvium_env::mem::{CrashStyle, MemFs};
@@ -34,7 +34,7 @@ fn a_bulk_log_is_synced_ahead_of_its_next_segment() {
         store.write(batch, Durability::Bulk).unwrap();
     };
     (0..7).for_each(put);
-    // Little is left as it is.
+    // Few unsynced bytes do not cause a sync.
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(faults.count(OpKind::Sync), syncs);
     (7..10).for_each(put);
@@ -44,7 +44,7 @@ fn a_bulk_log_is_synced_ahead_of_its_next_segment() {
         assert!(clock.now() - started < Duration::from_secs(20), "it is never synced");
         std::thread::yield_now();
     }
-    // The counted sync may not have ended, so wait for it.
+    // The counted sync may still be running. This call waits for it.
     store.sync().unwrap();
     let (_, store) = open(&Arc::new(disk.crash_clone(1, CrashStyle::AllLost)));
     assert!(store.get(tree, &5u32.to_be_bytes(), &mut Vec::new()).unwrap());

@@ -1,5 +1,5 @@
-//! A checkpoint on another disk needs room for what it copies, and leaves that disk nothing for the
-//! database; on the database's own disk the reserve is kept.
+//! A checkpoint on another disk needs space for the copied files there, and no reserve for the database. On the disk of
+//! the database, the reserve is kept.
 
 use crate::common::{Ruled, Rules};
 use alluvium_env::Env;
@@ -25,7 +25,7 @@ fn with_free(free: u64) -> Store {
 
 #[test]
 fn a_checkpoint_asks_the_disk_it_is_made_on() {
-    // The log has reserved far more than it holds, and the reserve of the database is more still.
+    // The log has reserved far more than it contains, and the reserve of the database is even larger.
     let store = with_free(1 << 20);
     assert!(store.disk_reserve_bytes() > 8 << 20);
     let report = store.checkpoint(Path::new("backups/monday"), &CheckpointOptions::default()).unwrap();

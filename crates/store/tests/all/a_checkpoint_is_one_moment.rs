@@ -1,5 +1,5 @@
-//! A checkpoint that is made while others write holds every operation up to one number and none
-//! beyond, over all partitions, memtables, files and the log, and no file that it needs is removed.
+//! A checkpoint that is made during writes has every operation up to one number and none above, in all partitions,
+//! memtables, files and the log. No file that the checkpoint needs is removed.
 
 use alluvium_env::{Env, thread};
 use alluvium_store::{Bounds, CheckpointOptions, Durability, Options, RestoreOptions, Store, TreeId};
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
-/// The number of batches that are written between two checkpoints, so that a checkpoint also meets writes on a slow
-/// machine.
+/// The number of batches that are written between two checkpoints. It is large enough that checkpoints and writes
+/// overlap on a slow machine.
 const BATCHES: u64 = 250;
 
 fn options() -> Options {
@@ -63,7 +63,7 @@ fn while_others_write() {
                     let mut batch = store.batch();
                     for k in 0..KEYS {
                         batch.put(tree, &key(writer, k), &n.to_be_bytes());
-                        // Many overwritten keys, so that files are created and removed.
+                        // Many keys are overwritten, so that files are created and removed.
                         batch.put(tree, &key(writer + 100, n * KEYS + k), &[7; 100]);
                         batch.delete(tree, &key(writer + 100, n.saturating_sub(50) * KEYS + k));
                     }
@@ -95,7 +95,7 @@ fn while_others_write() {
             let of = |k: u64| found.get(&key(writer, k)).map_or(0, |v| u64::from_be_bytes(v[..].try_into().unwrap()));
             let n = of(0);
             assert!((0..KEYS).all(|k| of(k) == n), "writer {writer} is cut in two in round {round}");
-            // A batch that is acknowledged after `after` was read may be in progress at the number.
+            // A batch that was acknowledged after `after` was read may be included.
             assert!(before[writer as usize] <= n && n <= after[writer as usize] + 1, "round {round}: {n}");
             let live = found.range(key(writer + 100, 0)..key(writer + 101, 0)).count() as u64;
             assert_eq!(live, n.min(50) * KEYS, "round {round}, at {n}");
@@ -134,7 +134,7 @@ fn the_log_goes_on_being_let_go_afterwards() {
     let before = store.stats().log_bytes;
     store.flush().unwrap();
     assert!(store.stats().log_bytes < before / 2, "{} of {before}", store.stats().log_bytes);
-    // And a checkpoint of a database that has removed the beginning of its log.
+    // Makes a checkpoint of a database that has removed the beginning of its log.
     store.checkpoint(Path::new("two"), &CheckpointOptions::default()).unwrap();
     let (found, _) = restored(&env, Path::new("two"), tree);
     assert_eq!(found, contents(&store, tree));

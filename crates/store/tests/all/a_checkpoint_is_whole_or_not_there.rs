@@ -62,7 +62,8 @@ fn open(env: &Env) -> Store {
     store
 }
 
-/// The content of the checkpoint with that name, if it exists. It must be complete then.
+/// The content of the checkpoint with that name, or `None` if it does not exist. An existing checkpoint must be
+/// complete.
 fn checkpoint_at(env: &Env, dir: &str) -> Option<Content> {
     if !env.fs.exists(Path::new(dir)).unwrap() {
         return None;
@@ -74,7 +75,7 @@ fn checkpoint_at(env: &Env, dir: &str) -> Option<Content> {
     database_at(env, &to)
 }
 
-/// The content of the database with that name, if it exists.
+/// The content of the database with that name, or `None` if it does not exist.
 fn database_at(env: &Env, dir: &str) -> Option<Content> {
     if !env.fs.exists(Path::new(dir)).unwrap() {
         return None;
@@ -87,8 +88,8 @@ fn database_at(env: &Env, dir: &str) -> Option<Content> {
     Some(found)
 }
 
-/// Calls `check` with the disk of a power cut before each change that `act` makes. Returns how
-/// many.
+/// Calls `check` with the disk after a power cut, for a cut before each change that `act` makes. Returns the number of
+/// cuts.
 fn cut_everywhere(disk: &Disk, act: impl FnOnce(), check: impl Fn(&Env, &str)) -> usize {
     let cuts = Arc::new(Mutex::new(Vec::new()));
     let (mem, seen) = (disk.mem.clone(), cuts.clone());
@@ -119,7 +120,7 @@ fn power_cuts_during_a_checkpoint() {
     let cuts = cut_everywhere(&disk, act, |env, what| {
         let found = checkpoint_at(env, "safe/ck");
         assert!(found.is_none_or(|found| found == expected), "{what}");
-        // The store is unchanged, and the remains of an attempt do not disturb the next one.
+        // The store is unchanged, and the remains of the attempt do not prevent the next one.
         let store = Store::open(env.clone(), Path::new("db"), options()).unwrap();
         assert_eq!(contents(&store), expected, "{what}");
         match store.checkpoint(Path::new("safe/ck"), &CheckpointOptions::default()) {
@@ -161,8 +162,7 @@ fn power_cuts_during_a_restore() {
     assert!(cuts > 100, "{cuts}");
 }
 
-/// Lets each operation of a checkpoint or a restore fail in turn; `links` or copies. Returns how
-/// many failed.
+/// Makes each operation of a checkpoint or a restore fail in turn, with links or with copies. Returns how many failed.
 fn fail_everywhere(fault: impl Fn(u64) -> Fault, copy: bool) -> u64 {
     for nth in 1.. {
         let disk = disk(MemFs::new());
@@ -176,7 +176,7 @@ fn fail_everywhere(fault: impl Fn(u64) -> Fault, copy: bool) -> u64 {
         });
         disk.faults.clear();
         assert_eq!(contents(&store), expected, "operation {nth}");
-        // A failure of the log ends writing; nothing else does.
+        // Only a failure of the log ends writing.
         match store.checkpoint(Path::new("other"), &CheckpointOptions::default()) {
             Ok(_) => assert_eq!(checkpoint_at(&disk.env, "other"), Some(expected.clone())),
             Err(error) => assert!(matches!(error, Error::Poisoned(_)), "operation {nth}: {error}"),
@@ -203,7 +203,8 @@ fn every_operation_fails_once() {
 fn a_disk_that_is_full() {
     let space = |nth| Fault::nth(nth).of_changes().no_space();
     assert!(fail_everywhere(space, true) > 60);
-    // Also by the checked space: a checkpoint that does not fit is not begun, and the error has the figures.
+    // The free space is also checked in advance. A checkpoint that does not fit is not begun, and the error has the
+    // figures.
     let disk = disk(MemFs::new());
     let store = open(&disk.env);
     disk.mem.set_capacity(disk.mem.used_bytes() + 30_000);
@@ -219,7 +220,7 @@ fn a_disk_that_is_full() {
 fn another_file_system_gets_copies() {
     let disk = disk(MemFs::new());
     let store = open(&disk.env);
-    // EXDEV
+    // 18 is EXDEV.
     disk.faults.inject(Fault::nth(1).of(OpKind::HardLink).os_error(18).from_then_on());
     let report = store.checkpoint(Path::new("ck"), &CheckpointOptions::default()).unwrap();
     assert!(report.copied > 0 && report.bytes_copied > 0);
@@ -237,8 +238,7 @@ fn what_it_reads_stays_while_others_change_everything() {
     let (other, once) = (store.clone(), Mutex::new(true));
     disk.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
         if op.kind == OpKind::HardLink && std::mem::take(&mut *once.lock()) {
-            // Every file is replaced, every segment of the log could go, and there is another
-            // checkpoint.
+            // Every file is replaced, every segment of the log could be removed, and another checkpoint is made.
             write(&other, 0..60);
             other.compact().unwrap();
             other.checkpoint(Path::new("second"), &CheckpointOptions::default()).unwrap();
@@ -266,8 +266,7 @@ fn while_files_are_copied_the_log_is_free() {
         let sorted = op.path.extension().is_some_and(|ending| ending == "sst");
         let copies = op.kind == OpKind::Create && sorted && op.path.starts_with("ck.incomplete");
         if copies && std::mem::take(&mut *asked.lock()) {
-            // A slow copy: concurrently everything in the log is flushed, and its segments are
-            // removed.
+            // Simulates a slow copy: during the copy everything in the log is flushed, and its segments are removed.
             (0..40).for_each(|_| write(&other, 0..60));
             other.flush().unwrap();
             let after = segments(&env);
@@ -281,8 +280,7 @@ fn while_files_are_copied_the_log_is_free() {
     assert_eq!(checkpoint_at(&disk.env, "ck"), Some(expected));
 }
 
-/// Sets `stop` before the change that comes `nth` of those that `act` makes; false if there are
-/// fewer.
+/// Sets `stop` before the `nth` change that `act` makes. Returns false if there are fewer changes.
 fn stop_before<T>(disk: &Disk, nth: u64, stop: &Arc<AtomicBool>, act: impl FnOnce() -> T) -> (T, bool) {
     let (flag, left) = (stop.clone(), Arc::new(AtomicU64::new(nth)));
     let counted = left.clone();
@@ -324,7 +322,7 @@ fn stopped_anywhere_it_leaves_nothing() {
             remove(&disk.env, Path::new(left));
         }
     }
-    // The last file is in its place long before the last change.
+    // The last file is in place long before the last change.
     assert!(stopped > 10 && finished > 0, "stopped at {stopped}, finished at {finished}");
     stopped = 0;
     for nth in 1.. {

@@ -1,4 +1,4 @@
-//! Trees are created and dropped again: nothing of a dropped tree is kept, on disk or in memory.
+//! Trees are created and dropped repeatedly. No data of a dropped tree is kept, on disk or in memory.
 
 use alluvium_env::Env;
 use alluvium_lsm::image::walk_manifest;

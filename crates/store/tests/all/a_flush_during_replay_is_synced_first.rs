@@ -1,5 +1,5 @@
-//! A process dies with a long unsynced log; the next one flushes while it replays it, and loses
-//! power on the way. Batches must still be whole or absent.
+//! A process dies with a long unsynced log. The next process flushes during the replay of this log, and then loses
+//! power. Every batch must still be complete or absent.
 
 use alluvium_env::fault::{Fault, FaultFs};
 use alluvium_env::mem::{CrashStyle, MemFs};

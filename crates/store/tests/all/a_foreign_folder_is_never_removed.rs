@@ -1,4 +1,4 @@
-//! Opening a directory with directories that are not ours, or a database without its log.
+//! Opening a directory that has foreign subdirectories, or a database without its log.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
@@ -44,7 +44,7 @@ fn only_folders_of_sorts_go_when_a_database_is_opened() {
     assert!(!disk.exists(&path.join("sort-0123456789abcdef")).unwrap());
 }
 
-/// This runs on the real file system, because the one in memory has no links.
+/// Uses the real file system, because the file system in memory has no links.
 #[test]
 #[cfg(unix)]
 fn where_a_link_leads_to_nothing_is_removed() {

@@ -1,5 +1,5 @@
-//! A process was killed while it merged, and the disk is full with what that has left. The next one
-//! opens with a smaller budget, has to flush while it replays, and finds the space there.
+//! A process was killed during a merge, and its left-over files fill the disk. The next process opens the database with
+//! a smaller budget, must flush during the replay, and frees the space of the left-over files.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
@@ -35,8 +35,8 @@ fn a_full_disk_with_left_overs_opens() {
     assert_eq!(found, 5000);
 }
 
-/// A file that seems left over may be one that a manifest has lost: it is kept until the whole log has been read
-/// without a trace of that.
+/// A file that seems left over may have been lost from a damaged manifest. Therefore it is kept until the whole log has
+/// been read and shows no such loss.
 #[test]
 fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
     let disk = Arc::new(MemFs::new());
@@ -49,11 +49,12 @@ fn what_a_damaged_manifest_has_forgotten_is_no_left_over() {
     for key in (0..40_000u32).map(u32::to_be_bytes) {
         keys[(alluvium_codec::hash64(&key) >> 63) as usize].push(key);
     }
-    // The second partition is flushed first, then the first one, of which the log has only the end. The log shows that
-    // only after the records that fill the memory of the second partition, and a small budget cannot hold these.
+    // The second partition is flushed first, then the first one; the log has only the end of the first one's
+    // operations. The log shows this only after the records that fill the memory of the second partition, and a small
+    // budget cannot hold these records.
     for (partition, count) in [(0, 2000), (1, 4300), (1, 3700), (0, 2300)] {
         for key in keys[partition].drain(..count) {
-            // Which nothing makes smaller.
+            // The values do not compress.
             let words = (0..125u32).map(|at| alluvium_codec::hash64(&[key, at.to_be_bytes()].concat()).to_be_bytes());
             let mut batch = store.batch();
             batch.put(tree, &key, &words.flatten().collect::<Vec<u8>>());

@@ -1,4 +1,4 @@
-//! One key through every layer: written, read, flushed, compacted, reopened, read.
+//! One key passes through every layer: written, read, flushed, compacted, reopened, read.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store, TreeId};

@@ -1,5 +1,5 @@
-//! A batch that does not fit into memory beside the sealed memtables waits for a flush. If the disk is too full for a
-//! flush, the batch is refused with a named error; it is accepted when there is space again.
+//! A batch that does not fit into memory next to the sealed memtables waits for a flush. If the disk is too full for a
+//! flush, the batch is refused with a named error. The batch is accepted when there is space again.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -21,7 +21,7 @@ fn a_large_batch_on_a_full_disk_is_refused() {
     let store = Store::open(env, "db".as_ref(), options).unwrap();
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
     faults.inject(Fault::nth(1).of(OpKind::Create).on(".sst").no_space().from_then_on());
-    // A memtable is sealed when it is a quarter of the share of 6.7 MB.
+    // A memtable is sealed when it reaches a quarter of the share of 6.7 MB.
     let mut next = 0;
     while store.stats().background_error.is_none() {
         write(&store, tree, next, 50).unwrap();

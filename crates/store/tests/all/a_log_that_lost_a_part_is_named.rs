@@ -38,7 +38,7 @@ fn keys_of(store: &Store, partition: u32) -> impl Iterator<Item = u32> {
     (0..).filter(move |key: &u32| store.partition_of(&key.to_be_bytes()) == partition)
 }
 
-/// Fills a partition until a flush in the background has run.
+/// Fills a partition until a background flush has run.
 fn fill(store: &Store, tree: TreeId, partition: u32) {
     for key in keys_of(store, partition) {
         put(store, tree, key, &[7; 4000]);
@@ -52,14 +52,15 @@ fn segments(disk: &MemFs) -> Vec<PathBuf> {
     disk.list(Path::new(LOG)).unwrap().into_iter().map(|e| Path::new(LOG).join(e.name)).collect()
 }
 
-/// Refused by name; accepted; and then as good as new.
+/// Opening is refused with a named error, then accepted on request. After the damage is discarded, the database is
+/// normal.
 fn refused_then_accepted(disk: &Arc<MemFs>, options: Options) -> Store {
     let error = open(disk, options.clone()).err().expect("acknowledged writes are lost without an error");
     assert!(matches!(&error, Error::Storage(Disk::Corrupt { path, .. }) if path.starts_with(LOG)), "{error}");
     let willing = Options { accept_log_damage: true, ..options.clone() };
     let store = open(disk, willing).unwrap();
     assert!(!store.report().lost.is_empty(), "the loss is not reported");
-    // Until the layer above discards the damage it is refused or reported again.
+    // Until the layer above discards the damage, opening is refused or reports the damage again.
     store.flush().unwrap();
     let still = open(&Arc::new(disk.kill_clone()), options.clone());
     assert!(still.map_or(true, |store| !store.report().lost.is_empty()), "the damage was discarded too early");
@@ -74,7 +75,7 @@ fn refused_then_accepted(disk: &Arc<MemFs>, options: Options) -> Store {
     store
 }
 
-/// A key of partition 0 in the log only, and partition 1 in files.
+/// Makes a database with a key of partition 0 only in the log, and partition 1 in files.
 fn flushed_in_part() -> (Arc<MemFs>, TreeId, u32) {
     let disk = Arc::new(MemFs::new());
     let store = open(&disk, options(64 << 20)).unwrap();
@@ -94,8 +95,8 @@ fn its_end() {
     refused_then_accepted(&disk, options(64 << 20));
 }
 
-/// The removal of segments fails because the disk is full. A later flush removes them; without one, background work and
-/// the flushes after it do.
+/// The removal of segments fails because the disk is full. A later flush removes them. Without such a flush, background
+/// work and the next flush remove them.
 #[test]
 fn what_could_not_be_let_go_goes_later() {
     for by_flush in [true, false] {
@@ -125,7 +126,7 @@ fn what_could_not_be_let_go_goes_later() {
     }
 }
 
-/// Files of an index that was built have numbers that no flush has noted.
+/// The files of an index that was built have numbers that no flush has noted.
 #[test]
 fn its_end_below_the_files_of_an_index() {
     let disk = Arc::new(MemFs::new());
@@ -175,7 +176,7 @@ fn its_oldest_segment() {
     let disk = Arc::new(MemFs::new());
     let store = open(&disk, options(16 << 10)).unwrap();
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
-    // The first segments go by themselves; those with what comes now are needed.
+    // This flush allows the removal of the first segments. The segments with the following writes are needed.
     store.flush().unwrap();
     for key in 0..40 {
         put(&store, tree, key, &[7; 1000]);
@@ -218,7 +219,7 @@ fn a_tree_whose_creation_is_lost_gives_its_number_to_no_other() {
 
 #[test]
 fn a_newest_segment_that_is_lost_is_named_and_salvaged_around() {
-    // Gone, cut, and zeros all over.
+    // The newest segment is missing, truncated, or all zeros.
     for (closed, left, zeros) in [(false, None, false), (true, None, false)]
         .into_iter()
         .chain([0, 100, 4096, 8191].into_iter().flat_map(|len| [(false, Some(len), false), (true, Some(len), true)]))

@@ -1,5 +1,5 @@
-//! The log notes flushes before it lets go of their data: a manifest whose last frame is damaged
-//! is not taken for one whose last frame was torn.
+//! The log notes flushes before it removes their data. Therefore a manifest whose last frame is damaged is not mistaken
+//! for a manifest whose last frame was torn.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
@@ -30,7 +30,7 @@ fn damage_to_the_last_flush_of_any_partition_is_reported() {
         let file = killed.open(&dir.join(manifest), OpenMode::ReadWrite).unwrap();
         let mut bytes = vec![0; file.len().unwrap() as usize];
         file.read_exact_at(&mut bytes, 0).unwrap();
-        // Behind the last frame is reserved space.
+        // The space after the last frame is reserved.
         let last = bytes.iter().rposition(|b| *b != 0).unwrap();
         file.write_at(&[bytes[last] ^ 1], last as u64).unwrap();
         let opened = Store::open(Env { fs: killed, ..env }, path, options);

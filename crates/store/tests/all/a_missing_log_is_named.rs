@@ -1,5 +1,5 @@
-//! A database always has a log. If there is no whole segment, acknowledged writes are lost, and the opening reports
-//! that instead of using the files alone.
+//! A database always has a log. If there is no complete segment, acknowledged writes are lost. Then the opening reports
+//! the loss instead of using the files alone.
 
 use alluvium_env::{Env, Error as Disk, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};

@@ -1,5 +1,5 @@
-//! The creation of a database makes durable the names of its directory, of the created directories above it, and of its
-//! files, even if an earlier attempt has failed.
+//! The creation of a database makes several names durable: the name of its directory, of the created parent
+//! directories, and of its files. This holds even if an earlier attempt has failed.
 
 use alluvium_env::Env;
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -41,8 +41,7 @@ fn that_is_not_ours() {
     survives("db", |mem| alluvium_env::Fs::create_dir_all(&**mem, Path::new("db")).unwrap());
 }
 
-/// Creates databases on a disk of which one sync of a directory fails after the other, and loses
-/// its new names.
+/// Creates databases on a disk. In each round another sync of a directory fails and loses the new names in it.
 #[test]
 fn a_creation_whose_last_sync_failed() {
     let mut failed = 0;

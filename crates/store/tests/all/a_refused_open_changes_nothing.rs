@@ -1,5 +1,5 @@
-//! If an opening finds damage, the database does not change in any byte, however often it is opened: files that a
-//! repair could use are not removed as left over.
+//! If an opening finds damage, no byte of the database changes, however often it is opened. Files that a repair could
+//! use are not removed as left over.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
@@ -15,7 +15,7 @@ fn env_of(fs: &Arc<MemFs>) -> Env {
     Env { fs: fs.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
 }
 
-/// A database as a kill leaves it: everything in files, and some more in the log.
+/// A database in the state after a kill: most of the data in files, and some in the log.
 fn killed() -> Arc<MemFs> {
     let disk = Arc::new(MemFs::new());
     let store = Store::open(env_of(&disk), Path::new("db"), options()).unwrap();
@@ -60,7 +60,7 @@ fn only(fs: &dyn Fs, dir: &str, prefix: &str) -> PathBuf {
     Path::new(dir).join(&names[0].name)
 }
 
-/// Flips a bit in the last byte of a file that is not zero.
+/// Flips a bit in the last nonzero byte of a file.
 fn flip_the_end(fs: &dyn Fs, path: &Path) {
     let bytes = read(fs, path);
     let last = bytes.iter().rposition(|b| *b != 0).unwrap();

@@ -1,4 +1,4 @@
-//! A scan that met an error has skipped keys: later calls never report its end.
+//! A scan that met an error has skipped keys. Later calls must not report the end of the scan.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -24,7 +24,7 @@ fn a_scan_that_failed_stays_so() {
     let (mut failed, mut at_the_start) = (0, 0);
     for reverse in [false, true] {
         for nth in 1.. {
-            // Nothing is cached.
+            // The store is opened anew, so that nothing is cached.
             let store = Store::open(env(), Path::new("db"), options()).unwrap();
             let mut scan = store.scan(tree, Bounds { reverse, ..Bounds::all() }, None).unwrap();
             fs.inject(Fault::nth(nth).of(OpKind::Read));

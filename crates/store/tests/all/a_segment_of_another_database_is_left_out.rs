@@ -1,5 +1,5 @@
-//! A segment of another database was put into a log. It is ignored, also as evidence of where the previous segment
-//! ends.
+//! A segment of another database was put into a log. The segment is ignored, and so is its record of the end of the
+//! previous segment.
 
 use crate::common::disk::{copies, env_of};
 use alluvium_env::mem::MemFs;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A database of one partition whose log has `writes` keys in it, all of them acknowledged.
+/// Makes a database of one partition with `writes` keys in its log, all of them acknowledged.
 fn database(mem: &Arc<MemFs>, seed: u64, dir: &str, writes: u32) -> (Store, TreeId) {
     let env = Env { rng: Arc::new(SeededRng::new(seed)), ..env_of(&(mem.clone() as Arc<dyn Fs>)) };
     let options = Options { partitions: Some(1), background: false, ..Options::default() };
@@ -38,7 +38,7 @@ fn saved(mem: &Arc<MemFs>, tree: TreeId) -> (Salvage, BTreeSet<Vec<u8>>) {
 fn it_does_not_say_where_the_log_ends() {
     let mem = Arc::new(MemFs::new());
     let (_ours, tree) = database(&mem, 1, "a", 100);
-    // Theirs has a second segment, and the first of it ends after a few groups.
+    // The other database has a second segment, and its first segment ends after a few groups.
     let (theirs, _) = database(&mem, 2, "b", 2);
     theirs.close().unwrap();
     let (_theirs, _) = database(&mem, 3, "b", 0);

@@ -80,7 +80,7 @@ fn a_get_at_a_snapshot_says_so() {
     *ending.store.lock() = Arc::downgrade(&store);
     let ended = store.get_at(&snapshot, tree, b"key", &mut value);
     assert!(matches!(ended, Err(Error::SnapshotTooOld)), "{ended:?}");
-    // And from then on, whatever is asked.
+    // All later reads return the error too.
     assert!(matches!(store.get_at(&snapshot, tree, b"other", &mut value), Err(Error::SnapshotTooOld)));
     assert!(matches!(store.version_at(&snapshot, tree, b"key"), Err(Error::SnapshotTooOld)));
     assert!(matches!(store.scan(tree, Bounds::all(), Some(&snapshot)).err(), Some(Error::SnapshotTooOld)));

@@ -102,7 +102,7 @@ fn every_write_is_refused_by_one_error() {
         let error = result.expect_err("it is refused");
         assert!(matches!(&error, Error::OpenedForReading(path) if path == Path::new(DB)), "{at}: {error}");
     }
-    // There is nothing to make durable, and nothing to do.
+    // There is no data to make durable, and no work to do.
     store.sync().unwrap();
     assert!(!store.run_one_pending().unwrap());
     assert_eq!(count(&store, tree), 0);
@@ -121,7 +121,7 @@ fn a_log_that_memory_cannot_hold_is_named_with_the_budget_that_suffices() {
     assert!(log_bytes > 15_000_000 && needed_bytes < 3 * log_bytes, "{log_bytes} {needed_bytes}");
     let store = open(&env, reading(needed_bytes as usize)).unwrap();
     assert_eq!(count(&store, tree), 3000);
-    // Smaller budgets hold it or say so, and files that are made of it are taken out of the budget.
+    // Smaller budgets are enough or are refused, and files that are made from the log count towards the budget.
     let (mut refused, mut held) = (0, 0);
     for mebibytes in 9..=needed_bytes >> 20 {
         match open(&env, reading((mebibytes << 20) as usize)) {
@@ -162,13 +162,13 @@ fn on_a_full_disk_the_error_has_the_space_with_which_trees_can_be_dropped() {
         assert_eq!(count(&store, trees[1]), 10);
         store.close().unwrap();
         assert!(fs.used_bytes() < used - 500_000, "{} of {used} bytes are left", fs.used_bytes());
-        // Now the disk is full no more.
+        // The disk is no longer full.
         let store = open(&env, options()).unwrap();
         put(&store, trees[1], 10..20, 10);
     }
 }
 
-/// A process that is killed leaves a segment of the log as long as it might have become.
+/// A killed process leaves the last segment of the log at its full length.
 #[test]
 fn on_a_full_disk_the_reserved_end_of_the_log_makes_room() {
     for keys in [1, 100, 2000] {
@@ -186,7 +186,7 @@ fn on_a_full_disk_the_reserved_end_of_the_log_makes_room() {
     }
 }
 
-/// A log that was written with more memory is flushed when it is replayed.
+/// A log that was written with a larger budget is flushed when it is replayed.
 #[test]
 fn the_space_that_is_named_has_room_for_a_log_that_is_larger_than_memory() {
     let fs = Arc::new(MemFs::new());

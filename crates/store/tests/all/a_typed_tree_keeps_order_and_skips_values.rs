@@ -1,4 +1,4 @@
-//! Keys and values of any type: order is kept, values are skipped and merged without decoding.
+//! Keys and values of any type: the order is kept, and values are skipped and merged without decoding.
 
 use alluvium_env::Env;
 use alluvium_store::typed::{RawBytes, Serializer, SizePrefixed, Text, Typed, U64};

@@ -1,5 +1,5 @@
-//! Every kind of file is inspected; with any byte changed, cut anywhere, or made of random bytes,
-//! the result is damage or harmless, and never an end without an answer.
+//! Every kind of file is inspected: whole, with any byte changed, truncated anywhere, or filled with random bytes. The
+//! inspection always ends, and reports damage or a harmless result.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{CheckpointOptions, Durability, FactValue, FileKind, InspectOptions, Item, Options, Store};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const ALL: InspectOptions = InspectOptions { entries: true };
 
-/// A closed database with a checkpoint of it; the paths of a file of each kind.
+/// Makes a closed database with a checkpoint of it. Returns the path of a file of each kind.
 fn files(env: &Env) -> Vec<(FileKind, PathBuf)> {
     let options = Options { memory_bytes: 8 << 20, partitions: Some(1), background: false, ..Options::default() };
     let store = Store::open(env.clone(), Path::new("db"), options).unwrap();
@@ -57,7 +57,7 @@ fn rows(items: &[Item], list: &str) -> usize {
     items.iter().filter(|item| matches!(item, Item::Row(found, _) if *found == list)).count()
 }
 
-/// The offsets at which the edits of a manifest begin, without the first.
+/// The offsets at which the edits of a manifest begin, except the first edit.
 fn edits(items: &[Item]) -> Vec<u64> {
     let offset = |item: &Item| match item {
         Item::Row("edit", facts) => facts.iter().find_map(|fact| match fact {
@@ -91,17 +91,17 @@ fn whole_files() {
         match kind {
             FileKind::Sorted => {
                 assert!(rows(&items, "block") > 3);
-                // The two keys of the registry, and ten; the others are not needed.
+                // The two keys of the registry, and ten others. The remaining keys are not needed.
                 assert_eq!(rows(&items, "entry"), 12);
             }
-            // Five batches, the checkpoint's note, and the rest of the flush's note.
+            // Five batches, the note of the checkpoint, and the rest of the note of the flush.
             FileKind::Segment => assert_eq!((rows(&items, "record"), rows(&items, "operation")), (7, 15)),
             FileKind::Manifest => assert_eq!((rows(&items, "edit"), rows(&items, "file")), (2, 1)),
             FileKind::Superblock => assert!(items.contains(&Item::Fact(("partitions", FactValue::Number(1))))),
             FileKind::Checkpoint => assert_eq!(rows(&items, "file"), 3),
             FileKind::Index | FileKind::ReadOnly => panic!("no file of a database"),
         }
-        // Under another name it is recognised by its content.
+        // A file with another name is recognised by its content.
         let copy = Path::new("copy");
         env.fs.open(copy, OpenMode::CreateNew).unwrap().write_at(&read(&env, &path), 0).unwrap();
         let (found, again) = inspect(&env, copy).unwrap();
@@ -122,7 +122,7 @@ fn with_every_byte_changed() {
             changed[at] ^= 0x40;
             replace(&env, &path, &changed);
             match inspect(&env, &path) {
-                // A byte that is never read, or the letter of a checksum in the other case.
+                // A byte that is never read, or a letter of a checksum in the other case.
                 Ok((_, items)) if items == whole => {
                     let idle = matches!(kind, FileKind::Segment) && at < 8192 || kind == FileKind::Checkpoint;
                     assert!(idle, "{kind:?}, offset {at}: nothing is noticed");
@@ -149,7 +149,8 @@ fn cut_at_every_length_and_random() {
         for len in (0..=end).rev() {
             replace(&env, &path, &bytes[..len]);
             let (_, items) = inspect(&env, &path).unwrap();
-            // Between two edits it is an earlier manifest: the log shows that there was more.
+            // If the cut is between two edits, the file is an earlier manifest. Only the log shows that more edits
+            // existed.
             let earlier = kind == FileKind::Manifest && edits(&whole).contains(&(len as u64));
             assert_eq!(damaged(&items), !earlier, "{kind:?}, {len} bytes: {items:?}");
         }

@@ -1,5 +1,5 @@
-//! After `close`, the next opening succeeds at once, even if handles on the old store exist. They return the error that
-//! it is closed, and touch no file.
+//! After `close`, the next opening succeeds at once, even if handles of the old store exist. These handles return the
+//! error that the store is closed, and use no file.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -9,14 +9,14 @@ use alluvium_store::{Bounds, Durability, Error, LockMode, Options, Store, TreeId
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The same disk, with a separate count of operations.
+/// The same disk with its own count of operations.
 fn door(disk: &Arc<MemFs>) -> (Arc<FaultFs>, Env) {
     let faults = Arc::new(FaultFs::over(disk.clone()));
     let env = Env { fs: faults.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
     (faults, env)
 }
 
-/// Operations that have changed something.
+/// The number of operations that have changed something.
 fn changes(files: &FaultFs) -> u64 {
     OpKind::ALL.iter().filter(|kind| kind.changes()).map(|kind| files.count(*kind)).sum()
 }
@@ -35,7 +35,7 @@ fn is_closed<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(matches!(result, Err(Error::Closed)), "{result:?}");
 }
 
-/// Everything that a handle can be asked.
+/// Checks that every operation of a handle is refused.
 fn refuses_all(store: &Store, tree: TreeId) {
     let mut value = Vec::new();
     is_closed(store.get(tree, &1u32.to_be_bytes(), &mut value));
@@ -78,7 +78,7 @@ fn old_handles_say_closed_and_touch_no_file() {
         let mut latest = old.scan(tree, Bounds::all(), None).unwrap();
         scan.next().unwrap().unwrap();
         let typed = Typed::new(old.clone(), tree, Text, U64);
-        // The scans hold files that are superfluous now.
+        // The files that the scans hold are obsolete after this compaction.
         old.compact().unwrap();
         for n in 500..600 {
             put(&old, tree, n, 4).unwrap();
@@ -110,7 +110,7 @@ fn old_handles_say_closed_and_touch_no_file() {
     }
 }
 
-/// Compactions, flushes and checks on callers' threads end before the directory is free.
+/// Compactions, flushes and checks on callers' threads end before the directory is unlocked.
 #[test]
 fn work_on_other_threads_ends_first() {
     let disk = Arc::new(MemFs::new());
@@ -153,14 +153,14 @@ fn work_on_other_threads_ends_first() {
             next = refused;
             again.compact().unwrap();
             assert!(again.verify().unwrap().is_empty());
-            // Reads that were under way may end.
+            // Reads that had already started may end.
             assert_eq!(changes(&old_files), before, "files of a closed store have changed");
         });
     }
 }
 
-/// A write that does the work of compactions itself returns that the store is closed, not that a
-/// partition is.
+/// If a write itself does the work of compactions, its error says that the store is closed, not that a partition is
+/// closed.
 #[test]
 fn writers_that_compact_say_closed() {
     for round in 0..40u64 {

@@ -1,4 +1,4 @@
-//! Writers, flushes, settling and closing at once: no thread hangs, and acknowledged writes exist.
+//! Writers, flushes, compactions and closing run concurrently. No thread hangs, and acknowledged writes exist.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Error, Options, Store};

@@ -6,7 +6,7 @@ use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId
 use std::path::Path;
 use std::sync::Arc;
 
-/// Values are sums and counts; a delta is added, unless it is no number.
+/// Each value is a sum and a count. A delta is added unless it is not a number.
 #[derive(Debug)]
 struct Sums;
 
@@ -69,7 +69,7 @@ fn add(store: &Store, tree: TreeId, key: &[u8], n: i64) {
     store.write(batch, Durability::Periodic).unwrap();
 }
 
-/// All values, by a scan forward; one backward must agree.
+/// All values by a forward scan. A backward scan must return the same values.
 fn all(store: &Store, tree: TreeId) -> Vec<(Vec<u8>, (i64, i64))> {
     let mut forward = Vec::new();
     let mut scan = store.scan(tree, Bounds::all(), None).unwrap();
@@ -107,7 +107,7 @@ fn threads_add_to_few_keys_while_everything_moves() {
                     if n % 1500 == 700 {
                         store.compact().unwrap();
                     }
-                    // Each value that is read is a sum of whole deltas.
+                    // Each value that is read is a sum of complete deltas.
                     let (sum, count) = get(store, tree, &[(n % 8) as u8]).unwrap();
                     assert_eq!(sum, 1000 + count);
                 }
@@ -117,7 +117,7 @@ fn threads_add_to_few_keys_while_everything_moves() {
     let per_key = i64::from(threads as i32) * each / 8;
     let expected: Vec<_> = (0..8u8).map(|key| (vec![key], (1000 + per_key, per_key))).collect();
     assert_eq!(all(&store, tree), expected);
-    // After the death of the process, the log restores the content of memory.
+    // After the process dies, the log restores the content of memory.
     let snapshot = store.snapshot();
     drop(store);
     let store = open(&env);
@@ -180,7 +180,7 @@ fn a_scan_shows_the_sum_of_its_moment_while_others_add() {
         for reverse in [false, true] {
             let snapshot = store.snapshot();
             let before = get(&store, tree, b"a").unwrap();
-            // It has not looked at the key when the chain is folded.
+            // The scan has not read the key when the chain is folded.
             let mut scan = store.scan(tree, Bounds { reverse, ..Bounds::all() }, Some(&snapshot)).unwrap();
             add(&store, tree, b"a", n);
             let (key, value) = scan.next().unwrap().unwrap();
@@ -210,7 +210,7 @@ fn on_what_is_absent_deltas_do_nothing() {
         assert!(all(&store, tree).is_empty(), "{step}");
         if step == 0 { store.flush().unwrap() } else { store.compact().unwrap() }
     }
-    // A key that comes back starts again.
+    // A key that is put again after a delete starts anew.
     put(&store, tree, b"gone", 1);
     assert_eq!(get(&store, tree, b"gone"), Some((1, 0)));
 }

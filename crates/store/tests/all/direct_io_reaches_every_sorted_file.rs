@@ -1,5 +1,5 @@
-//! With direct I/O, sorted files are opened without the page cache, and no others; a file system
-//! that cannot is named.
+//! With direct I/O, sorted files are opened without the page cache, and all other files with it. If the file system
+//! does not support direct I/O, a named error is returned.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Error, File, Fs, OpenMode, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How sorted files are to be opened.
+/// The required way of opening sorted files.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Direct,
@@ -17,7 +17,7 @@ enum Way {
     Cannot,
 }
 
-/// Counts the sorted files that are opened, and refuses the wrong way.
+/// Counts the opened sorted files, and refuses the wrong way of opening.
 struct Watch {
     inner: Arc<dyn Fs>,
     way: Way,

@@ -1,5 +1,5 @@
-//! Point reads are counted, and the blocks that they read: once each while the cache has room for
-//! them.
+//! Point reads are counted, and also the blocks that they read. Each block is read once while the cache has room for
+//! all.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store};
@@ -28,7 +28,7 @@ fn gets_and_their_blocks() {
     let read = after.blocks_read_by_gets - before.blocks_read_by_gets;
     assert!((40..80).contains(&read), "{read} blocks of 2 KiB for 1000 values of 100 bytes");
     assert!(after.cache_hit_rate().unwrap() > 0.9 && after.blocks_read_per_get().unwrap() < 0.05);
-    // A scan reads nothing for gets.
+    // A scan does not count as a get.
     let mut scan = store.scan(tree, Bounds::all(), None).unwrap();
     while scan.next().unwrap().is_some() {}
     let scanned = store.stats();

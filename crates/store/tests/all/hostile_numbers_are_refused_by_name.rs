@@ -1,6 +1,6 @@
-//! Checksums are not secret: the author of a hostile database can make them. Numbers above those
-//! that a database can have given out are damage with a file and an offset, whatever the checksums
-//! say; opening then changes nothing.
+//! Checksums are not secret: the author of a hostile database can compute them. A number that is higher than a database
+//! can assign is reported as damage with a file and an offset, even if the checksums are right. Opening then changes
+//! nothing.
 
 use alluvium_codec::{checksum64, frame, varint};
 use alluvium_env::mem::MemFs;
@@ -20,7 +20,7 @@ fn options() -> Options {
     Options { partitions: Some(1), background: false, ..Options::default() }
 }
 
-/// A database with a flushed file and something in the log, as a kill leaves it.
+/// A database with a flushed file and some data in the log, in the state after a kill.
 fn database() -> Arc<MemFs> {
     let disk = Arc::new(MemFs::new());
     let store = Store::open(env_of(disk.clone()), DB.as_ref(), options()).unwrap();
@@ -56,7 +56,7 @@ fn newest(fs: &MemFs, dir: &str, what: &str) -> PathBuf {
     dir.join(names.filter(|name| name.contains(what)).max().unwrap())
 }
 
-/// All files but the lock.
+/// The contents of all files except the lock.
 fn contents(fs: &MemFs) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for dir in ["", "wal", "p000"] {
@@ -69,7 +69,7 @@ fn contents(fs: &MemFs) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Opens the database, which must be refused for damage at this place, and must be left as it is.
+/// Opens the database. The opening must be refused because of damage at this place, and must change nothing.
 fn refused(fs: &Arc<MemFs>, at: &Path, offset: u64) {
     let before = contents(fs);
     let error = Store::open(env_of(fs.clone()), DB.as_ref(), options()).err().expect("it opens");
@@ -83,8 +83,8 @@ fn refused(fs: &Arc<MemFs>, at: &Path, offset: u64) {
     assert!(before == after, "{:?} became {:?}", before.keys(), after.keys());
 }
 
-/// Appends a version edit of these bytes to the manifest; returns its path and where the edit
-/// begins.
+/// Appends a version edit with these bytes to the manifest. Returns the path of the manifest and the offset of the
+/// edit.
 fn append_edit(fs: &MemFs, payload: &[u8]) -> (PathBuf, u64) {
     let path = newest(fs, "p000", "MANIFEST");
     let bytes = read(fs, &path);
@@ -110,17 +110,17 @@ fn fields(numbers: &[u64]) -> Vec<u8> {
 
 #[test]
 fn in_a_manifest() {
-    // The flushed number, the next file, the next run, a removed and a moved file.
+    // The fields are the flushed number, the next file, the next run, a removed file and a moved file.
     for edit in [vec![1, u64::MAX], vec![2, u64::MAX], vec![3, 1 << 56], vec![5, u64::MAX], vec![6, 1, u64::MAX]] {
         let fs = database();
         let (path, offset) = append_edit(&fs, &fields(&edit));
         refused(&fs, &path, offset);
     }
-    // Two range tombstones, one within the other.
+    // Two range tombstones, one inside the other.
     let fs = database();
     let (path, offset) = append_edit(&fs, &[7, 1, b'a', 1, b'z', 5, 7, 1, b'b', 1, b'y', 6]);
     refused(&fs, &path, offset);
-    // An edit of small numbers is read, so the edits above are refused for theirs.
+    // An edit with small numbers is accepted. Therefore the edits above are refused because of their numbers.
     let fs = database();
     append_edit(&fs, &fields(&[2, 1 << 55]));
     assert!(Store::open(env_of(fs), DB.as_ref(), options()).is_ok());
@@ -132,7 +132,7 @@ fn files_that_overlap_within_their_run() {
     let path = newest(&fs, "p000", "MANIFEST");
     let whole = alluvium_lsm::image::walk_manifest(&env_of(fs.clone()), &path, None).unwrap();
     let mut again = whole.version.added[0].clone();
-    // As long as the existing one, under another number.
+    // A file of the same length as the existing one, with another number.
     let number = again.meta.number + 40;
     let bytes = read(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), again.meta.number));
     write(&fs, &alluvium_lsm::image::sst_path(&Path::new(DB).join("p000"), number), &bytes);

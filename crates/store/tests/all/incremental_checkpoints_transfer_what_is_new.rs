@@ -1,6 +1,6 @@
-//! A chain of checkpoints, each on the base of the one before: only new files are copied and marked
-//! as new, every link of the chain can be restored, older ones can be removed, and no other
-//! database's is taken.
+//! A chain of checkpoints, each based on the previous one. Only new files are copied and marked as new. Every
+//! checkpoint of the chain can be restored, and older ones can be removed. A checkpoint of another database is refused
+//! as a base.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -72,7 +72,7 @@ fn a_chain_of_them() {
     let mut chain: Vec<(PathBuf, Content)> = Vec::new();
     for step in 0..5u32 {
         let dir = PathBuf::from(format!("chain/{step}"));
-        // To another disk, which has the chain; files of the previous checkpoint are not copied again.
+        // The chain is on another disk. Files of the previous checkpoint are not copied again.
         let options = match chain.last() {
             Some((base, _)) => based_on(base, true),
             None => CheckpointOptions { base: None, copy: true, ..CheckpointOptions::default() },
@@ -88,10 +88,10 @@ fn a_chain_of_them() {
             assert!(report.copied > 0 && report.bytes_copied < report.bytes_in_base, "{report:?}");
         }
         chain.push((dir, contents(&store)));
-        // New keys behind the others: files of before stay.
+        // The new keys are above the others, so that earlier files are kept.
         write(&store, 500 + step * 50..550 + step * 50);
     }
-    // The middle goes, then all but one; each that is left is whole by itself.
+    // Removes a checkpoint in the middle, then all except one. Each remaining checkpoint is complete by itself.
     for gone in [1, 3, 0, 2] {
         remove(&env, &chain[gone].0);
         for (dir, expected) in chain.iter().filter(|(dir, _)| env.fs.exists(dir).unwrap()) {
@@ -113,7 +113,7 @@ fn two_that_go_on_from_one_checkpoint_are_not_mixed_up() {
         alluvium_store::restore_checkpoint(&env, base, Path::new(name), RestoreOptions::default()).unwrap();
     }
     let twin = open(&env, "twin");
-    // The same file numbers for other content.
+    // The two databases have the same file numbers with different contents.
     write(&store, 1000..1200);
     write(&twin, 5000..5200);
     for (name, store) in [("twin", &twin), ("other twin", &open(&env, "other twin"))] {
@@ -170,7 +170,8 @@ fn names_that_cannot_be_used() {
     store.checkpoint(Path::new("one"), &plain).unwrap();
     assert!(matches!(refused("one", &plain), Error::TargetExists(_)));
     assert!(matches!(refused("one/two", &plain), Error::InsideDatabase { .. }));
-    // An empty directory is as good as none; a foreign one beside it is not cleared.
+    // An empty directory is accepted like a missing one. A foreign directory with the name of the temporary one is not
+    // cleared.
     env.fs.create_dir_all(Path::new("empty")).unwrap();
     store.checkpoint(Path::new("empty"), &plain).unwrap();
     env.fs.create_dir_all(Path::new("x.incomplete/photos")).unwrap();
@@ -180,7 +181,7 @@ fn names_that_cannot_be_used() {
     env.fs.create_dir_all(Path::new("z.incomplete")).unwrap();
     let _held = env.fs.try_lock(Path::new("z.incomplete/LOCK")).unwrap();
     assert!(matches!(refused("z", &plain), Error::InUse(_)));
-    // A checkpoint is not opened, but restored, and not over something.
+    // A checkpoint cannot be opened. It can be restored, but not over existing files.
     for create_if_missing in [true, false] {
         let opened = Store::open(env.clone(), Path::new("one"), Options { create_if_missing, ..options() });
         assert!(matches!(opened.err().unwrap(), Error::IsCheckpoint(_)));

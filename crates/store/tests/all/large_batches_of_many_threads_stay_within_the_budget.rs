@@ -1,4 +1,4 @@
-//! Many threads write large batches at once: memory is reserved before it is filled.
+//! Many threads write large batches concurrently. Their memory is reserved before it is filled.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

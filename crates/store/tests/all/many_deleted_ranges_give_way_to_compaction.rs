@@ -1,5 +1,5 @@
-//! Range tombstones that take all the memory that they may hold up a flush, and neither compaction,
-//! which lets them go, nor the next open.
+//! If range tombstones take all the memory that they may, a flush fails until some are removed. Compaction, which
+//! removes them, and the next open still work.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};
@@ -16,7 +16,7 @@ fn options(memory_bytes: usize) -> Options {
     Options { memory_bytes, partitions: Some(1), background: false, tuning, ..Options::default() }
 }
 
-/// A store whose next flush would bring more ranges than it may, all of them for a snapshot.
+/// Makes a store whose next flush would exceed the limit of range tombstones. A snapshot needs all of them.
 fn full(fs: &Arc<MemFs>) -> (Store, TreeId, Snapshot) {
     let store = Store::open(env_of(fs), Path::new("db"), options(64 << 20)).unwrap();
     let tree = store.create_trees(&[b"tree"]).unwrap()[0];
@@ -48,7 +48,7 @@ fn check(store: &Store, tree: TreeId) {
 fn compaction_goes_on_and_lets_the_flush_through() {
     for compact in [false, true] {
         let (store, tree, snapshot) = full(&Arc::new(MemFs::new()));
-        // As long as the snapshot needs the ranges, the flush fails with the reason.
+        // While the snapshot needs the ranges, the flush fails with the reason.
         let error = store.flush().unwrap_err().to_string();
         assert!(error.contains("end old snapshots") && !error.contains("damaged"), "{error}");
         drop(snapshot);

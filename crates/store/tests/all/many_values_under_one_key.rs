@@ -53,7 +53,7 @@ fn values_match_a_map_of_sets() {
     let env = Env::in_memory(21);
     let store = open(&env);
     let tree = store.create_multivalue_tree(b"ids").unwrap();
-    // Keys that are prefixes of each other, with zeros and end marks in them.
+    // Some keys are prefixes of others, or contain zeros and end marks.
     let keys: Vec<Vec<u8>> = [b"".as_slice(), b"a", b"a\0", b"a\0\x01", b"a\0\x02", b"a\0\xff", b"ab", b"\xff\xff"]
         .iter()
         .map(|key| key.to_vec())
@@ -160,7 +160,7 @@ fn lengths_are_estimated_without_reading_the_values() {
         for (key, count) in sizes {
             let estimate = values.values(ValuesOf::key(key)).unwrap().estimate();
             let near = (u64::from(count) * 8 / 10)..=(u64::from(count) * 12 / 10);
-            // While much of it is in memory only the first few thousand are counted there.
+            // While many of the values are in memory, only the first few thousand of these are counted.
             let lower = if step == "loaded" { u64::from(count.min(2000)) } else { *near.start() };
             assert!((lower..=*near.end()).contains(&estimate), "{step}: {count} values, estimated {estimate}");
         }

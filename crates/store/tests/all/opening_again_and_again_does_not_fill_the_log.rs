@@ -1,4 +1,4 @@
-//! Every open adds a segment to the log; they do not pile up.
+//! Every open adds a segment to the log. These segments do not accumulate.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

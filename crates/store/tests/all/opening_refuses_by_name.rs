@@ -1,4 +1,4 @@
-//! If a directory cannot be opened, the error has the reason, and the directory is unchanged.
+//! If a directory cannot be opened, the error gives the reason, and the directory is unchanged.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Error, Options, Store};
@@ -67,7 +67,7 @@ fn a_missing_part_is_damage_and_not_an_empty_database() {
             }
         }
         if let Some(name) = left {
-            // A manifest that was being written is not a manifest yet.
+            // An incomplete manifest does not count as a manifest.
             env.fs.open(&path.join(name), OpenMode::CreateNew).unwrap();
         }
         let error = error(&env, "db", options());

@@ -1,4 +1,4 @@
-//! The durability of a write is its own, not the store's default.
+//! The durability of a write is the one that the write requests, not the default of the store.
 
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, SeededRng};

@@ -1,4 +1,4 @@
-//! Scans over 256 partitions: ranges, both ways, empty and upside down ones too.
+//! Scans of ranges over 256 partitions, in both directions, including empty and inverted ranges.
 
 use alluvium_env::Env;
 use alluvium_store::{Bounds, Durability, Options, Store, TreeId};

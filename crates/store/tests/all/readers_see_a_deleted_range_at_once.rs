@@ -1,6 +1,5 @@
-//! While one thread deletes a range, writes its keys again in the same batch, and then changes them
-//! by deltas, readers without a snapshot find every key at every moment, and never a delta on a
-//! value that was deleted in between.
+//! One thread deletes a range, writes its keys again in the same batch, and then changes them by deltas. Readers
+//! without a snapshot find every key at every moment, and never a delta on a value that was deleted before.
 
 use alluvium_store::{Bounds, Durability, Fold, FoldError, Options, Store, TreeId};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ const ROUNDS: u32 = 3000;
 const READERS: usize = 3;
 const DELETES: u32 = 40_000;
 
-/// Appends.
+/// A fold that appends deltas to the value.
 #[derive(Debug)]
 struct Append;
 
@@ -30,7 +29,7 @@ impl Fold for Append {
     }
 }
 
-/// The round that a value was written in: its number once, and again for each delta.
+/// The round in which a value was written. The value has this number once, and once more for each delta.
 fn round(value: &[u8]) -> u32 {
     let numbers: Vec<u32> = value.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
     assert!(numbers.iter().all(|number| *number == numbers[0]), "values of several rounds: {numbers:?}");
@@ -110,7 +109,7 @@ fn a_deleted_key_stays_away_while_its_range_is_deleted_again_and_again() {
     batch.put(tree, b"key", b"value");
     store.write(batch, Durability::Bulk).unwrap();
     let delete = |number: u32| {
-        // The older ones go: a newer one covers all that they do.
+        // A newer range covers all older ones, so these are dropped.
         store.delete_range(tree, b"k", &[b"l", &number.to_be_bytes()[..]].concat(), Durability::Bulk).unwrap();
     };
     delete(0);

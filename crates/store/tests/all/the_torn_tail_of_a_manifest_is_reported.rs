@@ -46,6 +46,6 @@ fn the_torn_tail_of_a_manifest_is_reported() {
         assert!(store.get(tree, &n.to_be_bytes(), &mut Vec::new()).unwrap(), "{n} is lost");
     }
     store.close().unwrap();
-    // The new manifest has no tail.
+    // The new manifest has no torn tail.
     assert!(open(&disk).report().manifest_tails.is_empty());
 }

@@ -1,5 +1,5 @@
-//! Besides damaged blocks, `verify` finds files that no manifest names, changes of manifests, superblock and log after
-//! they were read, and keys in a wrong partition.
+//! In addition to damaged blocks, `verify` finds files that no manifest names, changes of manifests, superblock and log
+//! after they were read, and keys in a wrong partition.
 
 use alluvium_env::{Env, OpenMode};
 use alluvium_store::{Durability, Options, Store};
@@ -39,7 +39,7 @@ fn find(env: &Env, dir: &str, part: &str) -> PathBuf {
     Path::new(dir).join(&names.iter().rev().find(|entry| entry.name.contains(part)).unwrap().name)
 }
 
-/// What is found, as text; one place.
+/// The damage found, as text. There must be one damaged place.
 fn found(store: &Store) -> String {
     let damage = store.verify().unwrap();
     assert_eq!(damage.len(), 1, "{damage:?}");
@@ -92,7 +92,7 @@ fn keys_in_a_partition_that_is_not_theirs() {
     let mut bytes = vec![0; 32];
     env.fs.open(Path::new("db/ALLUVIUM"), OpenMode::Read).unwrap().read_exact_at(&mut bytes, 0).unwrap();
     let id = u64::from_le_bytes(bytes[20..28].try_into().unwrap());
-    // The second partition gets the files of the first: every one of them is whole.
+    // The second partition gets the files of the first. Each of these files is undamaged.
     let (from, to) = (Path::new("db/p000"), Path::new("db/p001"));
     let version = alluvium_lsm::image::read_manifest(&env, from, id, 0).unwrap().unwrap().version;
     for entry in env.fs.list(to).unwrap() {

@@ -1,5 +1,5 @@
-//! Salvage reads a store as a repair does. Keys in a deleted range do not come back, neither from sorted files nor from
-//! the log; keys that were put again do.
+//! Salvage reads a store as a repair does. Keys in a deleted range do not reappear, neither from sorted files nor from
+//! the log. Keys that were put again after the delete are salvaged.
 
 use crate::common::disk::{self, Copies, copies, put_back};
 use alluvium_env::fault::{FaultFs, OpKind};
@@ -39,8 +39,7 @@ fn neither_from_files_nor_from_the_log() {
     assert_eq!(found, (0..100u8).filter(|key| !gone(key)).collect::<Vec<_>>());
 }
 
-/// A store of one partition that writes its log in small segments, and the segments that it has
-/// removed.
+/// A store of one partition that writes its log in small segments, and a copy of the segments that it has removed.
 struct Kept {
     mem: Arc<MemFs>,
     store: Store,
@@ -65,7 +64,7 @@ impl Kept {
         Self { mem, store, gone }
     }
 
-    /// Fills a segment of the log with writes to another tree, and flushes, which the log notes.
+    /// Fills a segment of the log with writes to another tree, then flushes. The log notes the flush.
     fn flush(&self, other: TreeId) {
         for n in 0..40u32 {
             let mut batch = self.store.batch();
@@ -75,8 +74,8 @@ impl Kept {
         self.store.flush().unwrap();
     }
 
-    /// As after a crash before any of the log was removed; then the group with this text is lost,
-    /// and the manifests are too.
+    /// Salvages the store as if it had crashed before any segment of the log was removed. The group with the text `gap`
+    /// is damaged, and without `manifests` the manifests are missing.
     fn with_gap(&self, gap: &str, manifests: bool) -> Salvage {
         let mem = Arc::new(self.mem.kill_clone());
         if !manifests {
@@ -92,7 +91,7 @@ impl Kept {
     }
 }
 
-/// The keys that are left, and whether they are doubtful.
+/// The salvaged keys, and whether each is doubtful.
 fn left_in(salvage: &Salvage, tree: TreeId) -> Vec<(Vec<u8>, bool)> {
     let mut found = Vec::new();
     let visit = &mut |key: &alluvium_store::SalvagedKey<'_>| {
@@ -125,7 +124,7 @@ fn nor_where_only_a_log_with_a_gap_has_it() {
     }
 }
 
-/// A write after the delete of a range loses its own sequence number once nothing else needs the tombstone.
+/// After a range was deleted, a later write loses its sequence number once no other entry needs the tombstone.
 #[test]
 fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     let kept = Kept::new();
@@ -141,7 +140,7 @@ fn what_came_after_a_range_and_has_lost_its_number_is_kept() {
     kept.store.delete_range(values, b"", b"z", Durability::Sync).unwrap();
     put(&kept.store, "afterwards");
     kept.flush(other);
-    // Then no entry is below the tombstone; afterwards none is reported below it.
+    // The first compaction leaves no entry below the tombstone. Afterwards no entry below it is reported.
     kept.store.compact().unwrap();
     kept.store.compact().unwrap();
     put(&kept.store, "now");

@@ -1,4 +1,4 @@
-//! An error that has changed nothing is returned, and everything else continues.
+//! An error that has changed nothing is returned, and all other work continues.
 
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
 use alluvium_env::mem::MemFs;
@@ -53,7 +53,7 @@ fn a_compaction_that_fails_keeps_those_of_other_partitions_from_nothing() {
         store.write(batch, Durability::Bulk).unwrap();
         store.flush().unwrap();
     };
-    // More runs in the first partition, so that it has the most to do.
+    // The first partition gets more runs, so that it is compacted first.
     (0..14).for_each(write);
     let files =
         |at: &str| env.fs.list(&Path::new("db").join(at)).unwrap().into_iter().filter(|f| f.name.ends_with("sst"));
@@ -87,10 +87,10 @@ fn a_compaction_that_fails_makes_no_flush_fail() {
     };
     (0..12).for_each(|round| write(&store, round));
     store.close().unwrap();
-    // The other partition has the registry of trees.
+    // The registry of trees is in the other partition.
     damage_files(&env, Path::new("db/p001"));
     let store = Store::open(env, Path::new("db"), options(true)).unwrap();
-    // Threads try to merge the damaged files concurrently, and each of these flushes may meet that.
+    // Threads concurrently try to merge the damaged files, and each of these flushes may encounter the damage.
     (12..19).for_each(|round| write(&store, round));
     assert!(store.compact().is_err(), "the damaged files are reported");
 }

@@ -1,5 +1,5 @@
-//! A log with a gap, and files of which the manifest lists none, or not all: their whole parts are
-//! salvaged, and what may have been deleted or changed in the gap is doubtful.
+//! A log with a gap, and files that the manifest lists only in part or not at all. Their undamaged parts are salvaged.
+//! Data that an operation in the gap may have deleted or changed is doubtful.
 
 use crate::common::disk::{self, Copies, copies, put_back};
 use alluvium_codec::entry::Kind;
@@ -54,18 +54,17 @@ fn salvage(mem: &Arc<MemFs>) -> Salvage {
     Salvage::read(&env_of(mem), Path::new("db")).unwrap()
 }
 
-/// A store with two trees whose manifest has forgotten the second of two flushes, and whose log has
-/// a gap.
+/// A store with two trees. Its manifest has lost the second of two flushes, and its log has a gap.
 struct Forgotten {
     mem: Arc<MemFs>,
     trees: Vec<TreeId>,
-    /// The file of the first tree that the manifest names.
+    /// The file of the first flush, which the manifest names.
     listed: PathBuf,
-    /// The file that it does not.
+    /// The file of the second flush, which the manifest does not name.
     newer: PathBuf,
 }
 
-/// The first flush has the first tree, the second one the named tree.
+/// The first flush has the first tree, and the second flush the tree `second`.
 fn forgotten(second: usize) -> Forgotten {
     let mem = Arc::new(MemFs::new());
     let store = open(&mem);
@@ -91,7 +90,7 @@ fn forgotten(second: usize) -> Forgotten {
 }
 
 impl Forgotten {
-    /// All last writes are there, even those that the log has lost.
+    /// Checks that all last writes are salvaged, including the ones that the log has lost.
     fn check(&self, tree: usize, what: &str) -> Salvage {
         let salvage = salvage(&self.mem);
         let found = left_in(&salvage, self.trees[tree]);
@@ -155,7 +154,8 @@ fn the_trees_of_a_listed_file_that_is_missing_are_known() {
     assert!(salvage.trees().contains(&with.trees[0].0), "{:?}", salvage.trees());
 }
 
-/// A key is put, and then deleted by a write in the log's gap. Both are flushed, and then these files are lost.
+/// A key is put, and then deleted by a write in the gap of the log. Both writes are flushed, and then the manifests are
+/// lost.
 #[test]
 fn what_a_gap_may_have_deleted_is_doubtful_whatever_tree_is_newer() {
     for (older, cut) in [(false, false), (true, false), (true, true)] {

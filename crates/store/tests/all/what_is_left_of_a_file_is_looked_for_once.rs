@@ -1,5 +1,5 @@
-//! A damaged file that many trees share: its whole blocks are found once, and a scan reads those of
-//! its tree. And reading ends when it is stopped.
+//! A damaged file that many trees share. Its undamaged blocks are searched once, and a scan reads only the blocks of
+//! its tree. Reading ends when it is stopped.
 
 use crate::common::disk::{self, copies};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const TREES: usize = 200;
 
-/// A file with this many small trees, without its end.
+/// A file with this many small trees, without the end of the file.
 fn damaged() -> (Arc<MemFs>, Vec<alluvium_store::TreeId>) {
     let mem = Arc::new(MemFs::new());
     let sizes = Options { memory_bytes: 8 << 20, block_bytes: 1 << 10, ..Options::default() };
@@ -22,7 +22,7 @@ fn damaged() -> (Arc<MemFs>, Vec<alluvium_store::TreeId>) {
     let trees = store.create_trees(&names.iter().map(|name| name.as_bytes()).collect::<Vec<_>>()).unwrap();
     let mut batch = store.batch();
     for (n, tree) in trees.iter().enumerate() {
-        // Some have several blocks, and most share one.
+        // Some trees have several blocks. Most trees share a block with others.
         for key in 0..if n % 50 == 7 { 60 } else { 3u8 } {
             batch.put(*tree, &[key], format!("{n}: {}", n * 7919 + usize::from(key) * 104_729).repeat(4).as_bytes());
         }
@@ -56,7 +56,7 @@ fn what_is_left_of_a_file_is_looked_for_once() {
     }
     assert_eq!(keys, 4 * 60 + (TREES - 4) * 3);
     let reads = counting.count(OpKind::Read) - before;
-    // A tree may begin in the block where the one before it ends.
+    // A tree may begin in the block in which the previous tree ends.
     let most = 2 * (salvage.blocks + 2 * TREES as u64);
     assert!(reads <= most, "{reads} reads of a file with {} blocks", salvage.blocks);
 }

@@ -19,7 +19,7 @@ fn what_may_only_be_read_is_salvaged() {
     store.write(batch, Durability::Sync).unwrap();
     let rules = Rules { read_only: true, ..Rules::default() };
     let env = Env { fs: Arc::new(Ruled { inner: writable.fs.clone(), rules }), ..writable.clone() };
-    // Who writes is not read over.
+    // A store that is open for writing is not salvaged.
     assert!(matches!(Salvage::read(&env, Path::new("db")), Err(Error::InUse(_) | Error::InUseHere(_))));
     store.close().unwrap();
     let error = Store::open(env.clone(), Path::new("db"), options()).map(drop).unwrap_err();

@@ -1,4 +1,4 @@
-//! A store without background threads never waits for them.
+//! A store without background threads never waits for background threads.
 
 use alluvium_env::Env;
 use alluvium_store::{Durability, Options, Store};

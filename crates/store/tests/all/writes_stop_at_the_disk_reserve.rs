@@ -25,7 +25,7 @@ fn options(background: bool) -> Options {
     }
 }
 
-/// A store on a disk, and what was acknowledged.
+/// A store on a disk, and the acknowledged writes.
 struct Place {
     disk: Arc<MemFs>,
     store: Store,
@@ -51,7 +51,7 @@ impl Place {
         alluvium_env::Fs::available_bytes(&*self.disk, "db".as_ref()).unwrap()
     }
 
-    /// Keys are spread, so that files overlap.
+    /// The keys are spread, so that files overlap.
     fn key(n: u32) -> [u8; 4] {
         n.wrapping_mul(0x9e37_79b1).to_be_bytes()
     }
@@ -197,7 +197,7 @@ fn without_a_reserve_the_disk_is_filled() {
     }
 }
 
-/// No thread flushes: refused writes alone have the log release everything that is not needed.
+/// No thread flushes. Refused writes alone make the log remove all segments that are not needed.
 #[test]
 fn the_log_gives_its_own_space_back_by_itself() {
     for background in [true, false] {
@@ -220,7 +220,7 @@ fn the_reserve_of_a_small_disk_is_smaller() {
         let disk = Arc::new(MemFs::with_capacity(capacity));
         open(&disk, Options { disk_reserve_bytes: None, ..options(false) }).disk_reserve_bytes()
     };
-    // At least memtables and two files.
+    // At least the bytes of memtables and two files.
     let least = RESERVE - 2 * 4 * MIB;
     assert_eq!([derived(60 * MIB), derived(300 * MIB), derived(u64::MAX)], [least, 15 * MIB, RESERVE]);
     let capacity = 60 * MIB;
@@ -238,7 +238,7 @@ fn the_reserve_of_a_small_disk_is_smaller() {
         while put(&store, written).is_ok() {
             written += 1;
         }
-        // It may find too little space for a merge.
+        // There may be too little space for a merge.
         let _ = store.wait_for_compaction();
     }
     let bytes = u64::from(written) * 2000;
@@ -270,14 +270,14 @@ fn the_reserve_of_a_small_disk_is_smaller() {
     }
 }
 
-/// Deletes a key; false if it is refused again and again.
+/// Deletes a key. Returns false if the delete is refused repeatedly.
 fn delete(store: &Store, tree: TreeId, n: u32) -> bool {
     (0..20).any(|_| {
         let mut batch = store.batch();
         batch.delete(tree, &Place::key(n));
         let result = store.write(batch, Durability::Bulk);
         assert!(matches!(result, Ok(_) | Err(Error::NoSpace(_))), "{result:?}");
-        // It may find too little space for a merge.
+        // There may be too little space for a merge.
         result.is_ok() || {
             let _ = store.wait_for_compaction();
             false
@@ -304,7 +304,7 @@ fn a_small_volume_takes_writes_and_deletes_with_the_default_memory() {
             while put(&store, written, 2000).is_ok() {
                 written += 1;
             }
-            // The largest value takes more memory and log than any memtable usually has.
+            // The largest value takes more memory and log than a memtable usually has.
             while put(&store, LARGE + large, 16 << 20).is_ok() {
                 large += 1;
             }

@@ -49,7 +49,7 @@ pub(super) fn entry_facts(entry: &Entry<'_>) -> Vec<Fact> {
     facts.extend(key_facts(["tree", "key"], entry.key));
     match entry.kind {
         Kind::Delete => {}
-        // The end without its tree, which is that of the key.
+        // The end of the range, without its tree, which is the tree of the key.
         Kind::RangeDelete => facts.push(("to", FactValue::Bytes(entry.value.get(4..).unwrap_or(&[]).to_vec()))),
         _ => facts.push(("value", FactValue::Bytes(entry.value.to_vec()))),
     }
@@ -91,14 +91,14 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     visit(Item::Fact(number("number", file_number)))?;
     let registry = DictionaryRegistry::new();
     if options.entries {
-        // They are at the end of the file, and are visited first.
+        // The definitions are at the end of the file, but are visited first.
         let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |_| Ok(()))?;
         for (tree, definitions) in walked.aux.as_deref().and_then(unpack).unwrap_or_default() {
             visit(Item::Definitions(tree, definitions))?;
         }
     }
     let mut visited = Ok(());
-    // The blocks come first, since they are visited as they are read.
+    // The blocks are visited before the properties, because they are visited while they are read.
     let walked = alluvium_sst::walk_file(env, path, file_number, &registry, &mut |block| {
         if visited.is_ok() {
             visited = visit(Item::Row("block", block_facts(block)));

@@ -1,4 +1,4 @@
-//! Salvaged entries, and small helpers of the readers of files and log.
+//! Salvaged entries, and helper functions for reading files and the log.
 
 use crate::error::Result;
 use crate::trees::{SYSTEM, indexed_tree};
@@ -11,9 +11,9 @@ pub(super) struct OwnedEntry {
     pub seq: Seq,
     pub kind: Kind,
     pub value: Vec<u8>,
-    /// It is in the log, and the log has no gap.
+    /// True if the entry is in the log, and the log has no gap.
     pub latest: bool,
-    /// It is in the log, which has a gap, and files may have had a newer version.
+    /// True if the entry is in a log with a gap, and files may have had a newer version.
     pub may_be_outdated: bool,
 }
 
@@ -27,14 +27,14 @@ impl OwnedEntry {
 /// A range of keys: the lowest and the highest.
 pub(super) type KeyRange = (Vec<u8>, Vec<u8>);
 
-/// The tree that an internal key of the registry marks as an index. Ids are never reused, so this
-/// holds for a dropped tree too.
+/// The tree that a key of the registry marks as an index. `key` is an internal key. Ids are never reused, so the result
+/// also holds for a dropped tree.
 pub(super) fn index_of(key: &[u8]) -> Option<u32> {
     indexed_tree(key.strip_prefix(&SYSTEM.0.to_be_bytes())?).map(|tree| tree.0)
 }
 
-/// The result of a read, or the reason why the file cannot be read, which does not end a salvage.
-/// Other errors do, including those that are not evidence about the file.
+/// The result of a read, or the reason why the file cannot be read. Such a reason does not end a salvage. Other errors
+/// end it, including errors that are no evidence about the file.
 pub(super) fn readable<T>(found: alluvium_env::Result<T>) -> Result<std::result::Result<T, String>> {
     match found {
         Ok(found) => Ok(Ok(found)),

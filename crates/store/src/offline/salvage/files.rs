@@ -1,4 +1,4 @@
-//! Reads the undamaged parts of the sorted files, and chooses the files that are used.
+//! Reads the undamaged parts of the sorted files, and selects the files to use.
 
 use super::entry::{KeyRange, OwnedEntry, index_of, most_frequent, readable};
 use super::log::SalvagedLog;
@@ -20,39 +20,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The whole parts of a partition.
+/// The undamaged parts of a partition.
 pub(super) struct SalvagedPartition {
     sources: Vec<Source>,
     trees: BTreeSet<u32>,
-    /// The range tombstones of the manifest, if it is whole, and of the log.
+    /// The range tombstones of the manifest, if it is undamaged, and of the log.
     ranges: RangeSet,
-    /// Range tombstones of a manifest that is older than the newest files, or of a log with a gap
-    /// where there is no manifest: some may have been dropped before the newest files were written.
+    /// Range tombstones of a manifest that is older than the newest files. If there is no manifest, range tombstones of
+    /// a log with a gap. Some of them may have been dropped before the newest files were written.
     older_ranges: RangeSet,
-    /// The manifest is whole, and names all files.
+    /// True if the manifest is undamaged and names all files.
     pub listed: bool,
-    /// The definitions that values use, from the files that hold the values.
+    /// The definitions that values use, from the files with these values.
     pub defined: Defined,
     registry: DictionaryRegistry,
     _dictionaries: Vec<Arc<Dictionary>>,
-    /// Everything up to this number was in files.
+    /// All operations up to this number were in files.
     pub flushed: Seq,
-    /// For each tree, the highest number above that in files, which have such numbers for some
-    /// keys: an unfinished flush has written some of its files, and the entries of an index that is
-    /// built have the numbers of older writes.
+    /// For each tree, the highest number in files, which may be above `flushed`. Files have such numbers only for some
+    /// keys: an unfinished flush has written some of its files, and the entries of an index that is being built have
+    /// the numbers of older writes.
     pub reaches: BTreeMap<u32, Seq>,
 }
 
 impl SalvagedPartition {
-    /// The highest number in files of trees that are not indexes. An older write in the log may
-    /// have been replaced in those files; a delete that has nothing to hide leaves no trace in a
-    /// file.
+    /// The highest number in files of trees that are not indexes. These files may have replaced an older write in the
+    /// log. A delete that has nothing to hide leaves no trace in a file.
     pub fn reached(&self, indexes: &BTreeSet<u32>) -> Seq {
         let others = self.reaches.iter().filter(|(tree, _)| !indexes.contains(tree));
         others.map(|(_, highest)| *highest).max().unwrap_or(0)
     }
 
-    /// The trees of indexes in the registry, which is in this partition.
+    /// The trees of indexes in the registry. The registry is in this partition.
     pub fn indexes(&self, env: &Env, stop: &AtomicBool) -> Result<BTreeSet<u32>> {
         let mut found = BTreeSet::new();
         self.scan(env, stop, SYSTEM.0, &mut |key, _| {
@@ -74,7 +73,7 @@ impl SalvagedPartition {
         let (now, older): (Vec<_>, Vec<_>) = ranges.into_iter().partition(|range| range.latest || listed);
         for (all, ranges) in [(&mut self.ranges, now), (&mut self.older_ranges, older)] {
             let ranges = ranges.iter().map(|range| RangeSet::one(&range.key, &range.value, range.seq)).collect();
-            // Only the latest version is read.
+            // Only the latest version is read, so older range tombstones are not kept.
             *all = all.join(&RangeSet::union(ranges, &[MAX_SEQ]), &[MAX_SEQ]);
         }
         entries.sort_by(|a, b| alluvium_codec::entry::compare(&a.key, a.seq, &b.key, b.seq));
@@ -86,10 +85,10 @@ impl SalvagedPartition {
         merge::scan(env, stop, &self.sources, &self.registry, tree, &mut |key, versions| {
             let cover = self.ranges.cover(key, MAX_SEQ);
             let older = cover.max(self.older_ranges.cover(key, MAX_SEQ));
-            // Newest first; versions that a range tombstone hides are dropped.
+            // Versions are ordered newest first. Versions that a range tombstone hides are dropped.
             let above = |cover: Seq| &versions[..versions.partition_point(|version| version.seq > cover)];
             match (above(older), above(cover)) {
-                // It may be newer than the tombstone, and have lost its number when that was
+                // The version may be newer than the tombstone, and may have lost its number when the tombstone was
                 // dropped.
                 ([], [.., lowest]) if lowest.seq == NUMBERLESS => {
                     visit(key, &[Version { replaced: true, ..lowest.clone() }])
@@ -101,7 +100,7 @@ impl SalvagedPartition {
     }
 }
 
-/// Why a file is left out.
+/// The reason why a file is not used.
 const NOT_LISTED: &str = "this is not the file that the manifest lists, and is left out";
 
 fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
@@ -109,11 +108,11 @@ fn loaded(entries: Vec<OwnedEntry>) -> Option<Source> {
     Some(Source { content: Content::Loaded(entries), smallest, largest, replaced: None })
 }
 
-/// The whole parts of all partitions.
+/// The undamaged parts of all partitions.
 #[derive(Default)]
 pub(super) struct FoundFiles {
     pub partitions: Vec<SalvagedPartition>,
-    /// Some partition has no list of its files: some may be missing unnoticed.
+    /// True if some partition has no list of its files: then missing files are not noticed.
     pub unlisted: bool,
     pub losses: Vec<Loss>,
     pub notes: Vec<String>,
@@ -122,7 +121,7 @@ pub(super) struct FoundFiles {
     pub blocks: u64,
 }
 
-/// The database that most manifests name.
+/// The id of the database that most manifests name.
 pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     for index in 0..partitions {
@@ -135,12 +134,12 @@ pub(super) fn id_of(env: &Env, dir: &Path, partitions: u32) -> Result<Option<u64
     Ok(most_frequent(ids))
 }
 
-/// The manifests of a partition, the current one last.
+/// The paths of the manifests of a partition; the current manifest is the last.
 fn manifests(env: &Env, dir: &Path) -> Result<Vec<PathBuf>> {
     if !env.fs.exists(dir)? {
         return Ok(Vec::new());
     }
-    // A directory that cannot be read has none.
+    // A directory that cannot be read is treated as empty.
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     let mut found: Vec<_> =
         names.iter().filter_map(|e| Some((alluvium_lsm::image::manifest_number(&e.name)?, &e.name))).collect();
@@ -177,7 +176,7 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
             Err(Outdated { removed, version }) => {
                 reading.all(&removed, version.as_ref())?;
                 reading.found.unlisted = true;
-                // A range tombstone hides lower numbers for good.
+                // A range tombstone hides lower numbers for good, so an older one is still valid.
                 (RangeSet::default(), version.map(|version| version.ranges).unwrap_or_default())
             }
         };
@@ -199,10 +198,10 @@ pub(super) fn read(env: &Env, dir: &Path, id: Option<u64>, partitions: u32, log:
     Ok(found)
 }
 
-/// The facts about a partition whose manifest is damaged or out of date.
+/// The known facts about a partition whose manifest is damaged or out of date.
 #[derive(Default)]
 struct Outdated {
-    /// Files that are known to be removed.
+    /// Files that are known to have been removed.
     removed: BTreeSet<u64>,
     /// An earlier version, if the manifest has one.
     version: Option<VersionEdit>,
@@ -211,7 +210,7 @@ struct Outdated {
 /// The consequence for a partition without a usable manifest.
 const ALL_FILES: &str = "all sorted files of the partition are read; a missing one is not noticed";
 
-/// The version of the manifest, or the known facts without it.
+/// The version of the manifest, or, if there is none to use, the known facts.
 fn known_version(
     env: &Env,
     dir: &Path,
@@ -251,8 +250,8 @@ fn known_version(
     Ok(Err(outdated))
 }
 
-/// The last version of the manifest, even if its header is damaged: the content of the header is
-/// known from elsewhere. With it, the manifest whose last edit is torn and was left out.
+/// The last version of the manifest. It is used even if the header is damaged, because the content of the header is
+/// known from elsewhere. Also returns the path of the manifest if its last edit is torn and was not used.
 fn last_version(
     env: &Env,
     dir: &Path,
@@ -266,7 +265,7 @@ fn last_version(
         Ok(None) => notes.push(format!("it is not known which database {} belongs to: {ALL_FILES}", dir.display())),
         Err(error) if error.is_circumstance() => return Err(error.into()),
         Err(error) => {
-            // A newer format remains an error here; a flipped bit does not.
+            // A manifest of a newer format remains an error; a manifest with a flipped bit in the header is used.
             if let (Some(path), Some(id)) = (manifests(env, dir)?.last(), id)
                 && let Ok(walked) = readable(alluvium_lsm::image::walk_manifest(env, path, Some((id, index))))?
                 && walked.edits_are_whole()
@@ -280,8 +279,8 @@ fn last_version(
     Ok(None)
 }
 
-/// True if a sorted file has numbers above those of the version: a flush wrote it, and its edit is
-/// lost or was never written. A file that cannot be read may have such numbers.
+/// True if a sorted file has numbers above the numbers of the version. A flush wrote this file, and its edit is lost or
+/// was never written. A file that cannot be read may have such numbers.
 fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) -> Result<bool> {
     let names = readable(env.fs.list(dir))?.unwrap_or_default();
     for number in names.iter().filter_map(|entry| alluvium_lsm::image::sst_number(&entry.name)) {
@@ -300,7 +299,7 @@ fn has_newer(env: &Env, stop: &AtomicBool, dir: &Path, version: &VersionEdit) ->
     Ok(false)
 }
 
-/// The highest number in a file, from its properties or from its remaining blocks.
+/// The highest number in a file, from its properties or its remaining blocks.
 fn newest_in(file: &WalkedFile) -> Option<Seq> {
     let properties = file.properties.as_ref().map(|properties| properties.meta.max_seq);
     properties.or(file.numbers.map(|(_, highest)| highest))
@@ -348,7 +347,7 @@ impl Reading<'_> {
                 damaged.push((path, file));
             }
         }
-        // Again, since now the dictionaries of all files are known.
+        // The damaged files are read again, because the dictionaries of all files are known now.
         for (path, file) in damaged {
             let (walked, left) = match self.partial_file(&path, file.meta.number)? {
                 Ok(found) => found,
@@ -363,8 +362,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads all existing files except those that are known to be removed. A file that an earlier
-    /// version lists, that is missing, and that was not replaced since, is lost.
+    /// Reads all existing files except the files that are known to have been removed. A missing file is lost if an
+    /// earlier version lists it and it was not replaced later.
     fn all(&mut self, removed: &BTreeSet<u64>, version: Option<&VersionEdit>) -> Result<()> {
         self.flushed = self.flushed.max(version.and_then(|version| version.flushed_seq).unwrap_or(0));
         if !self.env.fs.exists(self.dir)? {
@@ -410,23 +409,22 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The files that others have replaced, with the ranges of keys; notes the highest numbers of
-    /// files too.
+    /// The files that other files have replaced, with the ranges of keys. Also records the highest numbers of files.
     fn replaced_by(&mut self, walked: &BTreeMap<u64, WalkedFile>) -> BTreeMap<u64, Vec<KeyRange>> {
         let mut replaced: BTreeMap<u64, Vec<KeyRange>> = BTreeMap::new();
         for file in walked.values() {
             let Some(properties) = &file.properties else { continue };
             for input in &properties.inputs {
                 let ranges = replaced.entry(*input).or_default();
-                // Where the output has lost entries, this may be the last copy: then all of it is
+                // If the output has lost entries, the input may be the last copy. Then the whole input is kept, and is
                 // doubtful.
                 if !file.lost.iter().any(|lost| lost.entries) {
                     ranges.push((properties.meta.smallest.clone(), properties.meta.largest.clone()));
                 }
             }
             for number in &properties.replaced {
-                // The files that replaced it may not exist any more, or have had other keys: all of
-                // it is doubtful.
+                // The files that replaced this file may not exist any more, or may have had other keys. Then the whole
+                // file is doubtful.
                 replaced.entry(*number).or_default();
             }
             self.reach(&properties.trees, properties.meta.max_seq);
@@ -434,7 +432,7 @@ impl Reading<'_> {
         replaced
     }
 
-    /// Notes the highest number of a file with these trees.
+    /// Records the highest number in a file with these trees.
     fn reach<'t>(&mut self, trees: impl IntoIterator<Item = &'t u32>, newest: Seq) {
         for tree in trees {
             let highest = self.reaches.entry(*tree).or_default();
@@ -443,8 +441,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes the whole parts of a file. An earlier version that lists it may know what its own
-    /// properties no longer do.
+    /// Takes the undamaged parts of a file. If an earlier version lists the file, it may have data that the properties
+    /// of the file have lost.
     fn take(&mut self, number: u64, file: &WalkedFile, listed: Option<&AddedFile>) -> Result<()> {
         let path = alluvium_lsm::image::sst_path(self.dir, number);
         let meta = file.properties.as_ref().map(|properties| &properties.meta);
@@ -488,7 +486,7 @@ impl Reading<'_> {
         Ok(Ok(walked))
     }
 
-    /// Finds the whole blocks of a damaged file.
+    /// Finds the undamaged blocks of a damaged file.
     fn partial_file(&self, path: &Path, number: u64) -> Result<std::result::Result<(WalkedFile, PartialFile), String>> {
         check_stop(self.stop)?;
         readable(PartialFile::read(self.env, path, number, &self.registry))
@@ -524,7 +522,7 @@ impl Reading<'_> {
         });
     }
 
-    /// Notes the loss of a file or directory whose content is not known.
+    /// Records the loss of a file or directory whose content is not known.
     fn lose_all(&mut self, path: &Path, what: &str) {
         self.found.losses.push(Loss {
             path: path.to_owned(),
@@ -539,7 +537,8 @@ impl Reading<'_> {
         });
     }
 
-    /// `smallest` and `largest` are the keys of the file, empty if they are not known.
+    /// Records the lost parts of a file. `smallest` and `largest` are the keys of the file; they are empty if not
+    /// known.
     fn lose_blocks(&mut self, path: &Path, walked: &WalkedFile, max_seq: Seq, smallest: &[u8], largest: &[u8]) {
         for lost in &walked.lost {
             let known = (!largest.is_empty()).then(|| largest.to_vec());

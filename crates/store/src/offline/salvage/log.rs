@@ -1,4 +1,4 @@
-//! The whole parts of the log.
+//! The undamaged parts of the log.
 
 use super::entry::{OwnedEntry, most_frequent, readable};
 use crate::batch::{LogRecord, decode_record};
@@ -17,28 +17,28 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct SalvagedLog {
     /// The operations of each partition, in their order.
     pub entries: Vec<Vec<OwnedEntry>>,
-    /// The number up to which each partition is flushed at least, from the notes.
+    /// For each partition, the number up to which it is flushed at least, according to the notes.
     pub flushed: Vec<Seq>,
     pub lost: Vec<LostNumbers>,
     pub notes: Vec<String>,
-    /// The end of the log, if it was being written when the process ended.
+    /// Descriptions of an incomplete end of the log, which was being written when the process ended.
     pub torn: Vec<String>,
     /// The directory of the log.
     pub dir: PathBuf,
-    /// The log below this number was removed, according to the newest note.
+    /// According to the newest note, the log below this number was removed.
     pub needed: Seq,
-    /// The next number; 0 at the beginning.
+    /// The number that should come next; 0 at the beginning.
     pub expected: Seq,
     /// The last number before the oldest segment.
     pub released: Seq,
     pub segments: usize,
-    /// It is not known where the log ended.
+    /// True if the end of the log is not known.
     pub open_end: bool,
     /// Set to stop reading.
     pub stop: Arc<AtomicBool>,
 }
 
-/// The database that most segments name.
+/// The id of the database that most segments name.
 pub(super) fn id_of(env: &Env, dir: &Path) -> Result<Option<u64>> {
     let mut ids = Vec::new();
     if env.fs.exists(dir)? {
@@ -67,8 +67,7 @@ impl SalvagedLog {
         for (at, (number, path)) in segments.iter().enumerate() {
             check_stop(stop)?;
             let next = segments.get(at + 1).filter(|(next, _)| *next == number + 1);
-            // The header of the next segment has the end of this one: nothing after that was ever
-            // valid.
+            // The header of the next segment records the end of this one. Bytes after that end were never valid.
             let limit = match next {
                 Some((next, path)) => header_of(env, *next, path)?.and_then(|header| header.previous),
                 None => None,
@@ -103,8 +102,8 @@ impl SalvagedLog {
         Ok(log)
     }
 
-    /// The segments, without those of another database, whose content is ignored, the recorded end
-    /// of the previous segment included.
+    /// The segments of this database. Segments of another database are ignored, including the end of the previous
+    /// segment that their headers record.
     fn own_segments(&mut self, env: &Env, id: Option<u64>) -> Result<Vec<(u64, PathBuf)>> {
         if !env.fs.exists(&self.dir)? {
             return Ok(Vec::new());
@@ -125,12 +124,12 @@ impl SalvagedLog {
         Ok(own)
     }
 
-    /// Begins a segment. Its header, if it is whole, has the last number of the previous one.
+    /// Begins a segment. If its header is undamaged, it has the last number of the previous segment.
     fn begin(&mut self, head: &WalkedSegment, first: bool) {
         let Some(header) = head.header else { return };
         self.open_end = false;
         let last = header.previous.map_or(0, |end| end.last_seq);
-        // Before the first readable segment, `needed` decides whether something is missing.
+        // For numbers before the first readable segment, `needed` determines whether they are missing.
         if first || self.expected == 0 {
             self.released = last;
         } else {
@@ -169,7 +168,7 @@ impl SalvagedLog {
         }
     }
 
-    /// Ends a segment. `known`: the previous segment records that this one was durable.
+    /// Ends a segment. `known` is true if the previous segment records that this segment was durable.
     fn end(&mut self, path: &Path, found: &WalkedSegment, is_last: bool, known: bool) {
         let file = path.display();
         if found.header.is_none() {
@@ -193,24 +192,25 @@ impl SalvagedLog {
                 part.bytes, part.offset, part.why
             ));
         }
-        // After the last readable group there may have been others.
+        // The unreadable part after the last readable group may have contained further groups.
         self.open_end |= is_last && found.unreadable.last().is_some_and(|part| part.offset + part.bytes > found.end);
         match found.seal {
             Some(seal) => self.lose(seal.last_seq),
-            // A segment has a whole header and space for groups before anything is written to it.
+            // A new segment gets a header and space for groups before anything else is written to it.
             None if is_last => self.open_end |= found.groups == 0 && self.is_cut(found, known),
-            // It was whole before the next one was begun, whose header or groups may show its end.
+            // This segment was complete before the next one was begun. The header or the groups of the next one may
+            // show its end.
             None => self.open_end |= found.tail.is_some() || found.groups == 0 && found.header.is_none(),
         }
     }
 
-    /// True if a segment without groups has lost some, and is not one that was just being made.
+    /// True if a segment without groups has lost its groups, that is, if it is not a segment that was being created.
     fn is_cut(&self, found: &WalkedSegment, known: bool) -> bool {
         let unfinished = self.segments > 1 && !known && found.header.is_none() && found.tail_bytes == 0;
         !unfinished && (found.header.is_none() || found.file_bytes < alluvium_wal::GROUPS_AT)
     }
 
-    /// Notes that the numbers up to `last` were written and are missing.
+    /// Records that the numbers up to `last` were written and are missing.
     pub fn lose(&mut self, last: Seq) {
         if last >= self.expected.max(1) {
             self.lost.push(LostNumbers { first: self.expected.max(1), last });
@@ -218,7 +218,7 @@ impl SalvagedLog {
         }
     }
 
-    /// True if the log may lack numbers that a version does not have in files.
+    /// True if the log may lack numbers that the files of a version do not have either.
     pub fn lacks_after(&self, version: &VersionEdit) -> bool {
         let flushed = version.flushed_seq.unwrap_or(0);
         let begins_late = self.released > flushed && self.released >= self.needed;

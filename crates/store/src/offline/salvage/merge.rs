@@ -1,4 +1,4 @@
-//! The entries of many sources, merged in the order of keys.
+//! Merges the entries of many sources in the order of keys.
 
 use super::Version;
 use super::entry::{KeyRange, OwnedEntry};
@@ -17,9 +17,9 @@ pub(super) type Visit<'a> = dyn FnMut(&[u8], &[Version]) -> Result<()> + 'a;
 
 /// The origin of entries.
 pub(super) enum Content {
-    /// A whole file.
+    /// An undamaged file.
     File { path: PathBuf, number: u64 },
-    /// A damaged file with whole blocks.
+    /// A damaged file with undamaged blocks.
     Damaged(PartialFile),
     /// Entries of the log, sorted.
     Loaded(Vec<OwnedEntry>),
@@ -30,7 +30,7 @@ pub(super) struct Source {
     pub content: Content,
     pub smallest: Vec<u8>,
     pub largest: Vec<u8>,
-    /// Ranges of keys in which other files have replaced this one. `None`: it was not replaced.
+    /// The ranges of keys in which other files have replaced this source; `None` if it was not replaced.
     pub replaced: Option<Vec<KeyRange>>,
 }
 
@@ -90,7 +90,7 @@ impl OpenSource<'_> {
     }
 }
 
-/// Calls `visit` with the versions of each key of a tree, newest first, unless it is stopped.
+/// Calls `visit` with the versions of each key of a tree, newest first, until the end or until `stop` is set.
 pub(super) fn scan(
     env: &Env,
     stop: &AtomicBool,
@@ -108,7 +108,7 @@ pub(super) fn scan(
     loop {
         open.retain(|source| source.at().is_some_and(|(key, _)| key < high));
         let mut key = lowest(&open).map(<[u8]>::to_vec);
-        // A file is opened when its first key is reached, so that few are open at once.
+        // A file is opened when its first key is reached, so that few files are open at once.
         while let Some(next) = waiting.pop_if(|next| key.as_ref().is_none_or(|key| next.smallest <= *key)) {
             check_stop(stop)?;
             open.push(open_at(env, next, registry, tree)?);
@@ -126,9 +126,8 @@ pub(super) fn scan(
             }
         }
         versions.sort_by(|a: &Version, b| {
-            // Of the same version in two sources, the less doubtful one first. But a folded value,
-            // which has the number of its newest delta, precedes that delta, which is useless
-            // without the earlier deltas.
+            // If two sources have the same version, the less doubtful one comes first. A folded value has the number of
+            // its newest delta, and comes before that delta, because the delta is useless without the earlier deltas.
             let folded = |version: &Version| version.kind == Kind::Folded;
             let newest_first = b.seq.cmp(&a.seq).then_with(|| folded(b).cmp(&folded(a)));
             newest_first.then_with(|| b.latest.cmp(&a.latest)).then_with(|| a.replaced.cmp(&b.replaced))

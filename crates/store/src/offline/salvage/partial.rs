@@ -1,4 +1,4 @@
-//! The whole blocks of a damaged file.
+//! The undamaged blocks of a damaged file.
 
 use super::entry::{KeyRange, OwnedEntry};
 use crate::error::Result;
@@ -9,37 +9,36 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A damaged file. Finding its blocks is costly, so their places are kept, in some bytes for each.
+/// A damaged file. Finding its blocks is costly, so their positions are kept; this takes a few bytes for each.
 pub(super) struct PartialFile {
     path: PathBuf,
     number: u64,
     dictionary: Option<Arc<Dictionary>>,
     spans: Vec<Span>,
-    /// The lowest and the highest key.
+    /// The lowest and the highest key in the blocks.
     keys: Option<KeyRange>,
     /// The trees of the remaining keys.
     pub trees: BTreeSet<u32>,
 }
 
-/// The trees of the first key and of the last.
+/// The trees of the first and of the last key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct TreeSpan {
     first: u32,
     last: u32,
 }
 
-/// Whole blocks, each of which begins where the previous one ends. Several blocks all belong to one
-/// tree.
+/// Consecutive undamaged blocks: each begins where the previous one ends. If there are several, all belong to one tree.
 struct Span {
     trees: TreeSpan,
     offset: u64,
     end: u64,
-    /// The stored length of each, in bytes.
+    /// The stored length of each block, in bytes.
     bytes: Vec<u32>,
 }
 
 impl PartialFile {
-    /// Finds the whole blocks of a file.
+    /// Finds the undamaged blocks of a file.
     pub fn read(
         env: &Env,
         path: &Path,
@@ -105,11 +104,12 @@ impl PartialFile {
     }
 }
 
-/// The entries of a tree in the whole blocks of a file. One block is in memory at a time.
+/// The entries of a tree in the undamaged blocks of a file. One block is in memory at a time.
 pub(super) struct PartialIter<'a> {
     reader: BlockReader,
     tree: u32,
-    /// The spans that are still to be read; of the first, the blocks and bytes that were read.
+    /// The spans that are still to be read. `within` has the numbers of blocks and bytes of the first span that were
+    /// read.
     spans: &'a [Span],
     within: (usize, u64),
     entries: Vec<OwnedEntry>,

@@ -1,4 +1,4 @@
-//! The need of an opening that failed because memory or disk space ran out.
+//! Computes how much memory or disk space an opening needs, after it failed for lack of it.
 
 use crate::error::{Error, Result};
 use crate::files::{LOG_DIR, partition_dir};
@@ -6,13 +6,13 @@ use crate::options::Options;
 use alluvium_env::Env;
 use std::path::Path;
 
-/// The unit in which file systems take space.
+/// The unit in which file systems allocate space.
 const BLOCK_BYTES: u64 = 4 << 10;
-/// A small segment of the log, with the block for the file's extents.
+/// A small segment of the log, and the block for the extents of the file.
 const SEGMENT_BYTES: u64 = (64 << 10) + BLOCK_BYTES;
 
-/// The error of an opening; if the log is too large for the memory budget, or the disk too full,
-/// with what suffices.
+/// Explains the error of an opening. If the log is too large for the memory budget, or the disk too full, the new error
+/// says how much is enough.
 pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32, options: &Options) -> Error {
     let explained = match &error {
         Error::Storage(cause) if cause.is_overlay_full() => log_too_large(env, path, partitions),
@@ -22,8 +22,8 @@ pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32, opt
     explained.unwrap_or(error)
 }
 
-/// A memory budget with which the log is read for certain: the files that are made of it and the
-/// manifests take two fifths at most.
+/// A memory budget that is certainly enough to read the log: the files that are made from the log, and the manifests,
+/// take at most two fifths of it.
 fn log_too_large(env: &Env, path: &Path, partitions: u32) -> Result<Error> {
     let log_bytes = log_bytes(env, path)?;
     let manifests = manifests(env, path, partitions)?.iter().sum::<u64>();
@@ -32,8 +32,8 @@ fn log_too_large(env: &Env, path: &Path, partitions: u32) -> Result<Error> {
     Ok(Error::LogTooLarge { path: path.to_owned(), log_bytes, needed_bytes })
 }
 
-/// The space of the new manifests and the new segment of the log, with a few edits each; and of the
-/// files that are made of the log, if memtables may not hold it.
+/// Computes the space of the new manifests and the new segment of the log, with a few edits each. If memtables may not
+/// hold the log, adds the files that are made from the log.
 fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32, options: &Options) -> Result<Error> {
     let blocks = |bytes: &u64| bytes.next_multiple_of(BLOCK_BYTES) + 3 * BLOCK_BYTES;
     let needed_bytes = manifests(env, path, partitions)?.iter().map(blocks).sum::<u64>() + SEGMENT_BYTES;
@@ -50,7 +50,7 @@ fn log_bytes(env: &Env, path: &Path) -> Result<u64> {
     Ok(lengths(env, &path.join(LOG_DIR), "wal-")?.iter().sum())
 }
 
-/// The lengths of the largest manifest of each partition.
+/// The length of the largest manifest of each partition.
 fn manifests(env: &Env, path: &Path, partitions: u32) -> Result<Vec<u64>> {
     let largest = |index| -> Result<u64> {
         Ok(lengths(env, &path.join(partition_dir(index)), "MANIFEST-")?.into_iter().max().unwrap_or(0))

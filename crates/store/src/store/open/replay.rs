@@ -1,5 +1,5 @@
-//! Replay: the records of the log are applied to the memtables; the log, its notes and the
-//! manifests are compared before anything is changed.
+//! Replay applies the records of the log to the memtables. Before anything is changed, the log, its notes and the
+//! manifests are compared.
 
 use crate::batch::{LogRecord, decode_record};
 use crate::error::Result;
@@ -23,12 +23,11 @@ pub(super) struct Replayed {
     /// The log, without a segment to write to yet.
     pub log: Recovered,
     pub report: OpenReport,
-    /// The last number found in log and files.
+    /// The last number found in the log and the files.
     pub last: Seq,
-    /// The highest id of a tree in an operation or in files, including a tree whose creation was
-    /// lost to damage.
+    /// The highest id of a tree in an operation or in files. This includes a tree whose creation was lost to damage.
     pub highest_tree: u32,
-    /// There was damage, and it was accepted.
+    /// True if there was damage, and it was accepted.
     pub damaged: bool,
 }
 
@@ -39,7 +38,7 @@ pub(super) struct Replay<'a> {
     pub options: &'a Options,
     pub superblock: Superblock,
     pub partitions: &'a Partitions,
-    /// The database is being created.
+    /// True if the database is being created.
     pub created: bool,
 }
 
@@ -51,8 +50,7 @@ impl Replay<'_> {
         env.fs.create_dir_all(dir)?;
         env.fs.sync_dir(self.path)?;
         let flushed: Vec<Seq> = partitions.iter().map(|p| p.flushed_seq()).collect();
-        // The files of a built index may have numbers above what is flushed: none is given out
-        // twice.
+        // The files of a built index may have numbers above the flushed ones. No number may be given out twice.
         let highest_seq = || partitions.iter().map(|p| p.highest_seq()).max().unwrap_or(0);
         let highest = highest_seq();
         let wal_options = &alluvium_wal::Options {
@@ -91,12 +89,12 @@ struct Reading<'a> {
     /// The directory of the log.
     dir: &'a Path,
     wal_options: &'a alluvium_wal::Options,
-    /// The number up to which each partition was flushed when it was opened.
+    /// For each partition, the number up to which it was flushed when it was opened.
     flushed: Vec<Seq>,
-    /// The highest number in files when they were opened, including files that no flush wrote.
+    /// The highest number in files when they were opened. Includes files that no flush wrote.
     highest: Seq,
     highest_tree: u32,
-    /// Below this the log was released, by the newest note.
+    /// According to the newest note, the log below this number was released.
     needed: Seq,
 }
 
@@ -109,8 +107,7 @@ impl Reading<'_> {
         decode_record(record).map_err(|error| self.bad(record, error.to_string()))
     }
 
-    /// Checks a note of the numbers up to which partitions are flushed, and of the number from
-    /// which the log is needed.
+    /// Checks a note of the numbers up to which partitions are flushed, and of the number from which the log is needed.
     fn note(&mut self, needed: Seq, flushed: &[(u32, Seq)]) -> alluvium_env::Result<()> {
         self.needed = self.needed.max(needed);
         match flushed.iter().find(|(p, seq)| self.flushed.get(*p as usize).is_none_or(|f| f < seq)) {
@@ -135,7 +132,7 @@ impl Reading<'_> {
                     self.highest_tree = self.highest_tree.max(tree_of(entry.key));
                     if entry.seq > self.flushed[at] {
                         match entry.kind {
-                            // There are no snapshots yet: the newest version alone is read.
+                            // There are no snapshots yet, so only the newest version is read.
                             Kind::RangeDelete => {
                                 found.active().delete_range(entry.key, entry.value, entry.seq, &[MAX_SEQ]);
                             }
@@ -168,7 +165,7 @@ impl Reading<'_> {
             Ok(())
         };
         match flush() {
-            // Files that a crash has left may fill the disk.
+            // Files that a crash has left over may fill the disk.
             Err(error) if alluvium_env::Error::is_no_space(&error) => {
                 self.check_log()?;
                 self.replay.partitions.iter().try_for_each(|p| p.remove_left_overs())?;
@@ -178,8 +175,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Errors if files that seem left over may still be needed: if, in the part of the log that was
-    /// not read yet, a note shows that a manifest has lost a flush, or the log is damaged.
+    /// Returns an error if files that seem left over may still be needed. This is the case if the part of the log that
+    /// was not read yet is damaged, or has a note that shows that a manifest has lost a flush.
     fn check_log(&self) -> alluvium_env::Result<()> {
         let mut ahead = Reading { flushed: self.flushed.clone(), needed: 0, ..*self };
         let log = Wal::read(self.replay.env, self.dir, self.wal_options.clone(), &mut |record| match ahead
@@ -191,7 +188,7 @@ impl Reading<'_> {
         ahead.lost(log.recovery()).map(drop)
     }
 
-    /// The numbers that the log has lost at its beginning or end, or an error that names the loss.
+    /// The numbers that the log has lost at its beginning or end, or an error that describes the loss.
     fn lost(&self, found: &Recovery) -> alluvium_env::Result<Vec<LostNumbers>> {
         let highest_flushed = self.flushed.iter().max().copied().unwrap_or(0);
         let mut lost = Vec::new();
@@ -200,23 +197,23 @@ impl Reading<'_> {
             self.refuse(format!("its oldest segment is missing: it begins after number {}", found.released))?;
             lost.push(numbers(self.needed.max(1), found.released));
         }
-        // The log is durable up to every number in a sorted file.
+        // Before a sorted file is written, the log is synced up to all of its numbers.
         let (ends, files) = (found.last_seq, self.highest);
         if ends < highest_flushed {
             self.refuse(format!("its end is missing: it ends at number {ends}, and files reach to {files}"))?;
         }
-        // For files that no flush wrote this is reported and not refused: a database of an older
-        // build whose damage was accepted looks the same.
+        // For files that no flush wrote, this loss is reported and not refused: a database of an older build whose
+        // damage was accepted looks the same.
         if ends < files {
             lost.push(numbers(ends + 1, files));
         }
-        // These numbers were skipped by an open that accepted such damage, and may have ended
-        // before it wrote the consequences.
+        // An earlier open skipped these numbers because it accepted the damage. It may have ended before it wrote the
+        // consequences.
         lost.extend(found.passed_over.iter().map(|gap| numbers(gap.first, gap.last)));
         if found.end_missing && lost.is_empty() {
             lost.push(numbers(ends + 1, files.max(ends + 1)));
         }
-        // Without any segment the last number is not known.
+        // If there is no segment, the last number is not known.
         if found.damaged && found.records == 0 && found.lost.is_empty() && lost.is_empty() {
             let lowest = self.flushed.iter().min().copied().unwrap_or(0);
             lost.push(numbers(lowest + 1, files + 1));

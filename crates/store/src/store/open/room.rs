@@ -1,7 +1,8 @@
-//! Space for an opening on a full disk: what a killed process had reserved at the end of the log.
+//! Frees disk space for an opening: the space that a killed process had reserved at the end of the log.
 //!
-//! A segment is as long as it may become. The unused rest of a closed log is freed; of a process
-//! that was killed, recovery frees it, but only after it has written manifests and a segment.
+//! A segment is created with its full length. When a log is closed, its unused end is freed. After a process was
+//! killed, recovery frees the unused end, but first it writes manifests and a segment, for which a full disk has no
+//! space.
 
 use super::open_once;
 use crate::error::Result;
@@ -10,10 +11,10 @@ use crate::options::Options;
 use alluvium_env::{DirEntry, Env, OpenMode};
 use std::path::Path;
 
-/// Frees the unused end of the log; false if it has no such end, or is not known to be whole.
+/// Frees the unused end of the log. Returns false if there is none, or if the log is not known to be undamaged.
 ///
-/// The database is recovered in memory first ([`Options::read_only`]): an opening that is refused
-/// for damage changes nothing. In memory, that frees the end of the log, too.
+/// First recovers the database in memory ([`Options::read_only`]), so that an opening that is refused for damage
+/// changes nothing. The recovery in memory frees the end of the log there.
 pub(super) fn make(env: &Env, path: &Path, options: &Options) -> Result<bool> {
     let reader = open_once(env.clone(), path, Options { read_only: true, ..options.clone() })?;
     let dir = path.join(LOG_DIR);
@@ -22,7 +23,7 @@ pub(super) fn make(env: &Env, path: &Path, options: &Options) -> Result<bool> {
     let Some(env) = files::hold(env, path)? else { return Ok(false) };
     let Some(_lock) = env.fs.try_lock(&path.join(LOCK_NAME))? else { return Ok(false) };
     let Some(last) = env.fs.list(&dir)?.pop() else { return Ok(false) };
-    // If another process has opened the database since, there is another last segment.
+    // If another process has opened the database in the meantime, the log has another last segment.
     let shorter = |entry: &&DirEntry| entry.name == last.name && entry.len < last.len;
     let Some(whole) = after.iter().find(shorter) else { return Ok(false) };
     let file = env.fs.open(&dir.join(&last.name), OpenMode::ReadWrite)?;

@@ -1,11 +1,11 @@
-//! Files in memory that a test copies, puts back, cuts and changes.
+//! Files in memory that a test copies, restores, truncates and changes.
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, Fs, ManualClock, OpenMode, SeededRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files with what is in them.
+/// Paths of files, and their contents.
 pub type Copies = Vec<(PathBuf, Vec<u8>)>;
 
 pub fn env_of(fs: &Arc<dyn Fs>) -> Env {
@@ -19,7 +19,7 @@ pub fn read(fs: &dyn Fs, path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The files of a directory that are called like this.
+/// The files of a directory whose names contain `part`.
 pub fn copies(fs: &dyn Fs, dir: &str, part: &str) -> Copies {
     let names = fs.list(Path::new(dir)).unwrap().into_iter().map(|entry| entry.name).filter(|name| name.contains(part));
     let mut found: Copies =
@@ -28,7 +28,7 @@ pub fn copies(fs: &dyn Fs, dir: &str, part: &str) -> Copies {
     found
 }
 
-/// Makes these the files of a directory that are called like this.
+/// Replaces the files of a directory whose names contain `part` by these files.
 pub fn put_back(fs: &dyn Fs, dir: &str, part: &str, files: &Copies) {
     copies(fs, dir, part).iter().for_each(|(path, _)| fs.remove(path).unwrap());
     for (path, bytes) in files {
@@ -36,7 +36,7 @@ pub fn put_back(fs: &dyn Fs, dir: &str, part: &str, files: &Copies) {
     }
 }
 
-/// Takes the end off a sorted file, so far that its properties are gone.
+/// Truncates a sorted file so far that its properties are lost.
 pub fn cut_end(mem: &Arc<MemFs>, path: &Path) {
     let number = alluvium_lsm::image::sst_number(&path.file_name().unwrap().to_string_lossy()).unwrap();
     let file = mem.open(path, OpenMode::ReadWrite).unwrap();
@@ -54,7 +54,7 @@ pub fn flip(fs: &dyn Fs, path: &Path, at: usize) {
     fs.open(path, OpenMode::ReadWrite).unwrap().write_at(&[changed], at as u64).unwrap();
 }
 
-/// Changes the last occurrence of this text in the log: its group becomes a gap.
+/// Changes the last occurrence of this text in the log, so that the group with the text becomes a gap.
 pub fn damage_log(mem: &MemFs, text: &str) {
     let place = |(path, bytes): &(PathBuf, Vec<u8>)| {
         Some((path.clone(), bytes.windows(text.len()).rposition(|window| window == text.as_bytes())?))

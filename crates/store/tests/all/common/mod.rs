@@ -1,4 +1,4 @@
-//! A file system that forbids operations, or reports the disks, as a test requires.
+//! A file system that forbids operations or simulates other disks, as a test requires.
 
 pub mod disk;
 
@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The differences from the file system below.
+/// The differences from the underlying file system.
 #[derive(Clone, Default)]
 pub struct Rules {
-    /// Nothing may be written.
+    /// Set if nothing may be written.
     pub read_only: bool,
     /// Everything below this directory is on another disk, with this many bytes free.
     pub other_disk: Option<(PathBuf, u64)>,
