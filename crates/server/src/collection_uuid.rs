@@ -73,7 +73,7 @@ pub(crate) fn invalid(message: &str) -> CommandError {
     CommandError::new(207, "InvalidUUID", message)
 }
 
-/// The UUID of the collection that has the definitions of a database's views in MongoDB.
+/// The UUID of the collection in which MongoDB stores the view definitions of a database.
 pub(crate) fn of_views(db: &str) -> Value {
     of_bytes(Sha256::digest(format!("{db}.system.views")).to_vec())
 }
