@@ -112,7 +112,8 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     let natural = collection.natural_order()?;
     let is_ordered = match call.body.contains("naturalOrder") {
         true => natural == call.body.flag("naturalOrder"),
-        // Without `--natural-order` in its creation, an existing collection is accepted as it is.
+        // With the option missing, any existing collection is the same, except a collection in natural order on a
+        // server without `--natural-order`.
         false => !natural || call.shared.config.natural_order,
     };
     if !same || !are_kept || !is_ordered || collection.capped()? != limits {

@@ -54,7 +54,7 @@ pub(super) const MAINTENANCE: Command = command("replSetMaintenance", Action::Re
 pub(super) const SYNC_FROM: Command =
     command("replSetSyncFrom", Action::ReplSetStateChange, |call| primary(call, "primaries don't sync"));
 
-/// The error for what only secondaries do.
+/// Fails as a primary fails at a command for secondaries.
 fn primary(call: &mut Call<'_>, message: &str) -> CommandResult<BsonBuilder> {
     set(call.shared)?;
     Err(CommandError::new(95, "NotSecondary", message))
