@@ -287,7 +287,7 @@ pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_be
     body.entries.iter().enumerate().all(is_right) && known.iter().filter(|field| field.required).all(is_there)
 }
 
-/// Refuses unknown fields. The first field of a command is its name, and is always allowed.
+/// Refuses unknown fields. The caller leaves out the first field of a command, which is its name.
 ///
 /// # Errors
 /// Error 40415.

@@ -78,7 +78,7 @@ impl Head {
 pub(crate) struct Payer<'a> {
     /// The memory account.
     pub memory: &'a Memory,
-    /// The principal within the account.
+    /// The principal that the memory is charged to.
     pub principal: Principal,
     /// True for a connection that has to log in.
     pub is_stranger: bool,

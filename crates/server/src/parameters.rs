@@ -84,7 +84,7 @@ pub(crate) struct Parameters {
     /// The verbosity of log components, by their paths.
     components: BTreeMap<&'static str, i32>,
     descriptor: String,
-    /// A cursor that is not read for so long is closed.
+    /// The time after which a cursor that is not read is closed.
     cursor_timeout: Duration,
     /// The seconds between two searches for expired documents.
     ttl_seconds: i32,
@@ -141,7 +141,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// A cursor that is not read for so long is closed.
+    /// The time after which a cursor that is not read is closed.
     pub(crate) fn cursor_timeout(&self) -> Duration {
         self.cursor_timeout
     }

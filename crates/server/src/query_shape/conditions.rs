@@ -153,7 +153,7 @@ fn compared(operator: &str, path: &str, value: &Value) -> Condition {
     }
 }
 
-/// One of several values, however many these are.
+/// The condition that a value is in a list. The number of listed values does not matter.
 fn listed(path: &str, values: &[Value]) -> Condition {
     let is_single = values.len() == 1;
     Condition { is_single, ..Condition::new("$in", path, of_elements(values)) }
@@ -170,14 +170,14 @@ fn sorted(options: &str) -> String {
     options.chars().collect::<BTreeSet<char>>().into_iter().collect()
 }
 
-/// The types that `$type` names.
+/// The types in the operand of `$type`.
 fn types(operand: &Value) -> String {
     let one = std::slice::from_ref(operand);
     let named: BTreeSet<String> = operand.as_array().unwrap_or(one).iter().map(Value::to_string).collect();
     named.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// The type of a value.
+/// The type of a value, as a placeholder.
 pub(super) fn kind(value: &Value) -> String {
     match value {
         value if value.is_number() => "?number".to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn kind(value: &Value) -> String {
     }
 }
 
-/// The types of an array.
+/// The types of the elements of an array.
 fn of_elements(values: &[Value]) -> String {
     let kinds: BTreeSet<String> = values.iter().map(kind).collect();
     match kinds.len() {
@@ -196,7 +196,7 @@ fn of_elements(values: &[Value]) -> String {
     }
 }
 
-/// An expression with its operators and fields, and the types of its constants.
+/// The shape of an expression: its operators and fields, and the types of its constants.
 pub(super) fn expression(value: &Value) -> String {
     match value {
         Value::Map(map) if map.contains("$literal") => map.get("$literal").map(kind).unwrap_or_default(),
@@ -212,7 +212,7 @@ pub(super) fn expression(value: &Value) -> String {
     }
 }
 
-/// A schema with the names in it, and without its numbers.
+/// The shape of a schema: its names, without its numbers.
 fn words(schema: &Value) -> String {
     match schema {
         Value::Map(map) => {
