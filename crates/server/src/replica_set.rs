@@ -23,7 +23,7 @@ pub(crate) struct ReplicaSet {
     stored: Mutex<Option<Stored>>,
     /// Locked while a thread plans and stores another configuration.
     changing: Mutex<()>,
-    /// The count of changes since the server has started.
+    /// The number of changes since the server started.
     changes: AtomicI64,
 }
 
@@ -138,7 +138,7 @@ impl ReplicaSet {
         self.advertised.clone().or_else(of_set).unwrap_or_else(|| peer.reached.clone())
     }
 
-    /// The count of changes since the server has started.
+    /// The number of changes since the server started.
     pub(crate) fn changes(&self) -> i64 {
         self.changes.load(Ordering::Acquire)
     }

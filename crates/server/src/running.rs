@@ -11,7 +11,7 @@ pub(crate) struct Running {
     stop: Mutex<Option<Arc<AtomicBool>>>,
     /// The flag that ends the query of the cursor that the request reads.
     read: Mutex<Option<Arc<AtomicBool>>>,
-    /// True once the client is gone.
+    /// True after the client has disconnected.
     is_gone: AtomicBool,
 }
 
@@ -43,7 +43,7 @@ impl Running {
         *self.read.lock() = None;
     }
 
-    /// True once the client is gone.
+    /// True after the client has disconnected.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::SeqCst)
     }
