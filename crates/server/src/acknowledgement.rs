@@ -4,9 +4,9 @@ use crate::call::Call;
 use crate::error::CommandResult;
 
 impl Call<'_> {
-    /// Notes whether everything that the command has written and read so far is on the disk. This is true if its last
-    /// step was a write of its own that waited for the sync: the log is synced in order, so that earlier writes that
-    /// the command read are synced, too.
+    /// Notes whether everything that the command has written and read so far is on the disk. This is the case if the
+    /// last step of the command was a write that waited for the sync. The log is synced in order; therefore, earlier
+    /// writes that the command has read are synced, too.
     pub(crate) fn note_durable(&self, is_durable: bool) {
         self.is_durable.set(is_durable);
     }

@@ -1,9 +1,10 @@
-//! How many requests are executed at a time.
+//! Limits the number of requests that are executed at a time.
 //!
-//! A request needs a permit of its principal's share, then one of all. A share has `--threads` permits, and all shares
-//! together have an eighth more. So no principal holds all permits, and a waiting request is preceded by at most one
-//! share's number of requests of each other principal. Requests that end or watch others, or keep a connection
-//! (`Lane::Control`), are short, and have permits of their own.
+//! A request needs two permits: first a permit from the share of its principal, then a permit that all principals
+//! share. The share of a principal has `--threads` permits, and the common permits are an eighth more. Therefore, no
+//! principal holds all permits, and a waiting request is preceded by at most `--threads` requests of each other
+//! principal. Control requests (`Lane::Control`) end or watch other requests, or keep a connection open. They are
+//! short, and have permits of their own.
 
 use crate::principal::Principal;
 use alluvium_env::sync::Mutex;

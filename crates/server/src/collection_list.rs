@@ -69,7 +69,7 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
         let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
         options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
         info.push("uuid", collection_uuid::of(&collection)?);
-        // This is not among the options, because MongoDB's tools would refuse to restore the collection.
+        // This option is not among `options`, because MongoDB's tools would refuse to restore the collection.
         if collection.natural_order()? {
             info.push("naturalOrder", true);
         }

@@ -40,7 +40,7 @@ pub struct Config {
     /// True if commands need a login after the first user was created. Before that, connections from other machines may
     /// run no commands.
     pub authentication: bool,
-    /// The file of the audit log. It has a line for each login, refusal and administrative act.
+    /// The file of the audit log, which has a line for each login, refusal and administrative act.
     pub audit: Option<PathBuf>,
     /// The initial level of the profilers of databases: 0 keeps nothing, 1 keeps slow operations, 2 keeps all
     /// operations.

@@ -54,8 +54,8 @@ pub(crate) enum Handling {
     Plain,
     /// A password or a part of a login, which no listing, log or profile may show.
     Secret,
-    /// The statements and documents of a write. They are stored separately from the other fields, so that listings do
-    /// not keep them.
+    /// The statements and documents of a write. They are stored separately from the other fields, so that lists of
+    /// operations do not contain them.
     Apart,
 }
 

@@ -4,8 +4,8 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Hint, Map, Value};
 
-/// True for collections that MongoDB's servers reserve for themselves. This server stores their content elsewhere or
-/// not at all. They are empty.
+/// True for collections that MongoDB's servers reserve for themselves. Such a collection is empty here: this server
+/// stores its content elsewhere or not at all.
 pub(crate) fn is_of_server(namespace: &str) -> bool {
     let collection = namespace.split_once('.').map_or("", |(_, collection)| collection);
     collection.starts_with("system.") && !["system.users", "system.roles", "system.version"].contains(&collection)

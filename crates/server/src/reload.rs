@@ -4,7 +4,7 @@ use crate::listener::{ServeError, Server};
 use crate::shared::Shared;
 use std::sync::Arc;
 
-/// Reloads the files of a server. It is called when a signal reports that the files were replaced.
+/// Reloads the files of a server, after a signal has reported that the files were replaced.
 #[derive(Clone)]
 pub struct Reloader {
     shared: Arc<Shared>,

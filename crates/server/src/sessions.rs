@@ -82,7 +82,7 @@ pub(crate) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Keeps the sessions. They end later, when they were not used for long.
+    /// Keeps the sessions. They end later, when they have not been used for long.
     pub(crate) fn give_up(mut self) {
         self.stay = true;
     }

@@ -1,4 +1,4 @@
-//! Persistent settings that clients change. They are documents in the collections that MongoDB stores them in.
+//! Persistent settings that clients change. MongoDB stores the same documents in the same collections.
 
 use crate::error::CommandResult;
 use alluvium::{Collection, Database, Durability, Map};

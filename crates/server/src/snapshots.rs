@@ -39,8 +39,8 @@ struct Kept {
 }
 
 impl State {
-    /// Removes one snapshot if the limit is reached: among the snapshots of the principal with the most snapshots, the
-    /// one that was not used for the longest time. Therefore, no principal loses a snapshot while another has more.
+    /// If the limit is reached, removes a snapshot of the principal with the most snapshots: the snapshot that was not
+    /// used for the longest time. Therefore, no principal loses a snapshot while another has more.
     fn make_room(&mut self) {
         let Some(most) = self.counts.values().max() else { return };
         let is_greedy = |by: &Principal| self.counts.get(by) == Some(most);

@@ -1,8 +1,8 @@
 //! Requests that wait for documents of a tailable cursor.
 //!
 //! A `getMore` that finds no documents leaves a [`Wait`] with its client, and its reply is dropped. The task of the
-//! connection then waits, without a thread and without a permit. It executes the request again when documents were
-//! added, the cursor was closed, the client has disconnected, the server stops, or the time is over. This second
+//! connection then waits, without a thread and without a permit. The task executes the request again when documents
+//! were added, the cursor was closed, the client has disconnected, the server stops, or the time is over. This second
 //! `getMore` always replies, even with an empty batch.
 
 use alluvium::AppendWatch;

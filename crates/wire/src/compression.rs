@@ -120,7 +120,8 @@ fn expand(compressor: Compressor, bytes: &[u8], room: &mut [u8]) -> bool {
             let mut decoder = flate2::read::ZlibDecoder::new(bytes);
             decoder.read_exact(room).is_ok() && decoder.read(&mut [0]).is_ok_and(|more| more == 0)
         }
-        // The bulk decoder allocates no window of its own; the frame would decide the size of a window.
+        // The bulk decoder allocates no window of its own. A streaming decoder would allocate a window whose size the
+        // frame sets.
         Compressor::Zstd => zstd::bulk::decompress_to_buffer(bytes, room).is_ok_and(|written| written == room.len()),
     }
 }

@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("collStats", run)
 };
 
-/// Returns the fields of `storageStats` in `$collStats`. For a collection that does not exist, all figures are zero.
+/// Returns the fields of `storageStats` in `$collStats`. If the collection does not exist, all figures are zero.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let namespace = call.namespace()?;
     let scale = call.body.get("scale").cloned().unwrap_or(Value::Int32(1));

@@ -92,7 +92,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     match new.run() {
         Ok(_) => {}
-        // As in MongoDB, creating a collection again with the same options is no error.
+        // As in MongoDB, creating a collection again with the same options succeeds.
         Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name, limits)? => {
             return Ok(call.reply());
         }

@@ -54,7 +54,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         ("storageSize", scaled(sums.stored)),
     ]);
     let with_free = call.body.flag("freeStorage");
-    // Files are written once and have no free space inside, so the figure is 0.
+    // Files are written once and contain no free space. Therefore, the figure is 0.
     let add_free = |reply: &mut Map, name: &str| {
         if with_free {
             reply.push(name, Value::from(0.0));

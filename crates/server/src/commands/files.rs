@@ -16,7 +16,8 @@ pub(super) const LOG_ROTATE: Command = Command {
     ..Command::reading("logRotate", log_rotate).audited().strict()
 };
 
-/// Opens the audit log again, as SIGHUP does. The server log goes to standard error, which cannot be opened again.
+/// Opens the audit log again, as SIGHUP does. The server log is written to standard error, which cannot be opened
+/// again.
 fn log_rotate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let audits = call.shared.config.audit.is_some();
     match call.argument().as_str() {

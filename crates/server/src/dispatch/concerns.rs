@@ -53,7 +53,7 @@ pub(super) fn read_concern(
         }
         ReadLevel::Local | ReadLevel::Available => Ok(None),
         ReadLevel::Majority | ReadLevel::Linearizable => {
-            // This server alone is the majority: earlier writes are durable after this sync.
+            // This server alone is the majority. After this sync, a power cut loses no earlier write.
             shared.db.sync()?;
             Ok(None)
         }

@@ -212,7 +212,8 @@ fn indexes_that_are_not_built_are_kept_and_listed() {
     assert_eq!(names(&connection), all);
     connection.ok("admin", doc! {"fsync": 1});
     assert_eq!(names(&world.after_a_cut().connect()), all);
-    // Queries that need such an index are refused. So are definitions whose guarantees an unbuilt index could not keep.
+    // Queries that need such an index are refused. Definitions whose guarantees an unbuilt index could not keep are
+    // refused, too.
     connection.ok("zoo", insert(1));
     connection.ok("zoo", doc! {"find": "pets", "filter": {"name": "rex"}});
     let search = connection.run("zoo", doc! {"find": "pets", "filter": {"$text": {"$search": "rex"}}});

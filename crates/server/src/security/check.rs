@@ -105,8 +105,7 @@ impl Security {
         }
     }
 
-    /// True if the user of a connection has a right. It serves commands that show only a part of their result to some
-    /// users.
+    /// True if the user of a connection has a right. Used by commands that show some users only a part of their result.
     ///
     /// # Errors
     /// Errors of reading the users.

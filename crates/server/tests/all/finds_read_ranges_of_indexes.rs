@@ -70,7 +70,7 @@ fn indexes_are_listed_as_they_were_made() {
         doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1", "background": background}]}
     };
     client.ok("zoo", create(true));
-    // It is the same index, although this option differs.
+    // This is the same index, although the option `background` differs.
     client.ok("zoo", create(false));
     let listed = client.documents("zoo", doc! {"listIndexes": "pets"});
     assert_eq!(listed[1].get("background"), Some(&Value::Bool(true)), "{}", listed[1]);

@@ -1,5 +1,5 @@
-//! If users have to log in, they must include an administrator. Creating a first user who is no administrator is
-//! refused, and the last administrator cannot be removed.
+//! If users have to log in, they must include an administrator. The server refuses to create a first user who is not an
+//! administrator, and the last administrator cannot be removed.
 
 use crate::common::Running;
 use alluvium::{Database, Map, Value, doc};

@@ -8,7 +8,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 
-/// The most elements that one change can append to an array. It is the same limit as for a `$set` of a position.
+/// The most elements that one change can append to an array; the limit is the same for a `$set` of an array position.
 const PADDING_MAX: usize = 1_500_000;
 
 /// Applies a delta to a document. A delta of a field that is missing or has another type has no effect, because later

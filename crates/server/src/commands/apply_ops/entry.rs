@@ -64,7 +64,7 @@ const COMMANDS: [(&str, &str, &[i32]); 12] = [
     ("convertToCapped", "convertToCapped", &[26]),
 ];
 
-/// Commands that have no effect of their own, or whose effect a later entry has, too.
+/// Commands without an effect of their own. Some of them are followed by an entry that has the effect.
 const WITHOUT_EFFECT: [&str; 3] = ["startIndexBuild", "abortIndexBuild", "setMultikeyMetadata"];
 
 impl Entry {

@@ -1,5 +1,5 @@
-//! `docs/COMPATIBILITY.md` ends with a list of the commands of MongoDB 8. For each, it says whether the registry has
-//! the command, and which parts are missing.
+//! `docs/COMPATIBILITY.md` ends with a list of the commands of MongoDB 8. For each command, the list says whether the
+//! registry has it, and which parts are missing.
 
 use crate::commands::*;
 use std::fmt::Write;
