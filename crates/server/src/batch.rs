@@ -147,7 +147,7 @@ pub(crate) fn charge_made(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     }
     let (principal, _) = call.client.peer.principal();
     let is_gone = || call.client.running.is_gone();
-    // When the server stops, connections give up, so that nobody waits for the memory that they hold.
+    // When the server stops, connections give up, so that no other request waits for the memory that they hold.
     let is_over = || is_gone() || call.shared.stopping.load(Ordering::Relaxed);
     let charge = call.shared.memory.charge_made(&principal, bytes - FREE_BYTES, is_over);
     if is_gone() {

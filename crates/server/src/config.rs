@@ -21,7 +21,7 @@ pub struct Config {
     pub sockets: Vec<PathBuf>,
     /// The name of the replica set whose only member is this server; `None` for a standalone server.
     pub replica_set: Option<SetName>,
-    /// The address that clients are told. By default, each client keeps the address that it connected to.
+    /// The address that clients are given. By default, each client keeps the address that it connected to.
     pub advertise: Option<Host>,
     /// The most connections at a time.
     pub connections_max: usize,

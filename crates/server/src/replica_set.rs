@@ -1,4 +1,4 @@
-//! The replica set whose only member is this server: its name, and the address that `hello` tells clients.
+//! The replica set whose only member is this server: its name, and the address that `hello` returns to clients.
 //!
 //! A client keeps the address that it connected to, unless `replSetInitiate`, `replSetReconfig` or the settings of the
 //! server set another address. `docs/decisions/0084-a-client-stays-where-it-came.md` has the reasons.
@@ -132,7 +132,7 @@ impl ReplicaSet {
         format!("alluvium-{}", self.database().get(..8).unwrap_or_default())
     }
 
-    /// The address that a client is told.
+    /// The address that a client is given.
     pub(crate) fn host(&self, peer: &Peer) -> Host {
         let of_set = || self.stored.lock().as_ref().filter(|_| self.name.is_some())?.host.clone();
         self.advertised.clone().or_else(of_set).unwrap_or_else(|| peer.reached.clone())

@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     pub log: RecentLog,
     /// Slow operations, and the entries of the profiler.
     pub slow: SlowOperations,
-    /// The name of the replica set, and the address that clients are told.
+    /// The name of the replica set, and the address that clients are given.
     pub replica_set: ReplicaSet,
     /// An identifier of this start of the server, which is larger than the identifiers of earlier starts.
     pub election_id: [u8; 12],

@@ -155,7 +155,7 @@ fn name(config: &Map) -> CommandResult<&str> {
     name.ok_or_else(|| invalid("_id has to be the name of the set".to_owned()))
 }
 
-/// Names the replica set, which exists from the start, and sets the address that clients are told.
+/// Names the replica set, which exists from the start, and sets the address that clients are given.
 fn initiate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let given = call.argument().as_map().filter(|config| !config.is_empty());
     call.shared.replica_set.change(|present| {
@@ -192,7 +192,7 @@ fn check_host(present: &Present, host: &Host, error: fn(String) -> CommandError)
     }
 }
 
-/// Changes the address that clients are told.
+/// Changes the address that clients are given.
 fn reconfig(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let empty = Map::new();
     let config = call.argument().as_map().unwrap_or(&empty);

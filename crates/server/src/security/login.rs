@@ -102,8 +102,8 @@ impl Peer {
         Self { is_owner: true, ..Self::socket(path) }
     }
 
-    /// Notes the data of a TLS handshake. If the client has sent a server name, the client is told this name as the
-    /// server's address.
+    /// Notes the data of a TLS handshake. If the client has sent a server name, `hello` returns this name as the
+    /// address of the server.
     pub(crate) fn greet(&mut self, greeting: Greeting) {
         self.certificate = greeting.subject;
         if let Some(name) = greeting.server_name {

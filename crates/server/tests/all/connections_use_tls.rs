@@ -96,7 +96,7 @@ fn connections_use_tls() {
     assert!(connect(&served, &other, None).try_run("a", ping()).is_none(), "an authority that is not trusted");
     assert!(served.client().try_run("a", ping()).is_none(), "a plain connection");
 
-    // A client is told the name in the certificate as the address of the server, so that the client accepts its next
+    // `hello` returns the name in the certificate as the address of the server, so that the client accepts its next
     // connection, too.
     let hello = connect(&served, &authority, None).ok("admin", doc! {"hello": 1});
     let named = format!("localhost:{}", served.address.port());
