@@ -152,7 +152,7 @@ impl<S: Stream> Connection<S> {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, "a large message before a login"))
     }
 
-    /// Answers a message that is not executed with an error.
+    /// Sends an error as the reply to a message that is not executed.
     async fn refuse(&mut self, head: &Head, error: &CommandError, payer: &Payer<'_>) -> io::Result<()> {
         let form = if head.header.op_code == OpCode::Query { Form::Query } else { Form::Msg };
         let ids = Ids { request_id: 0, response_to: head.header.request_id };

@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 /// The least and the most bytes of one read. The declared length of a message is not allocated at once: a client that
-/// sends a length and no further bytes therefore uses no memory.
+/// sends a length and no further bytes therefore costs nothing.
 const READ_BYTES_MIN: usize = 4 << 10;
 const READ_BYTES_MAX: usize = 1 << 20;
 /// The buffer space that is kept for further messages.
@@ -59,7 +59,8 @@ impl Head {
         self.header.length.max(self.expanded) <= STRANGER_BYTES_MAX
     }
 
-    /// The bytes of the message that are read before its memory is charged; `None` if the whole message is read before.
+    /// The bytes of the message that are read before its memory is charged; `None` if the whole message is read without
+    /// a charge.
     fn before_charge(&self, is_stranger: bool) -> Option<usize> {
         let large = if is_stranger { LARGE_OF_STRANGERS } else { LARGE };
         (self.header.length.max(self.expanded) > large).then(|| large.min(self.header.length))

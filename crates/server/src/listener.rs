@@ -37,7 +37,7 @@ const IO_THREADS: usize = 2;
 const BLOCKING_THREADS: usize = 4;
 /// The time between two searches for cursors that were not read for long.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
-/// The pause after a failure to accept a connection, such as too many open files.
+/// The pause after a failure to accept a connection, for example because of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The time that running requests have to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -145,8 +145,8 @@ impl Server {
         Arc::clone(&self.shared)
     }
 
-    /// Serves connections until `stopped` returns. `stopped` runs on a thread of its own. Then, running requests are
-    /// ended at their next step, which all commands reach within a second, and new requests are refused.
+    /// Serves connections until `stopped` returns, which runs on a thread of its own. Then, running requests are ended
+    /// at their next step, and new requests are refused. All commands reach their next step within a second.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
         let Self { runtime, listeners, sockets, monitors, door, shared } = self;
         let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());

@@ -37,7 +37,7 @@ pub(crate) fn definition(mut definition: Map) -> Map {
 /// Converts maps to documents.
 ///
 /// # Errors
-/// Error 22 for a map with too deep nesting.
+/// Error 22 for a map that is nested too deep.
 pub(crate) fn documents(list: &[Map]) -> CommandResult<Vec<Document>> {
     list.iter().map(|map| Ok(Document::from_map(map).map_err(alluvium::Error::from)?)).collect()
 }

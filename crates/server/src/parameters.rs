@@ -14,7 +14,7 @@ pub(crate) const FEATURES: &str = "8.2";
 pub(crate) const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
 /// The most characters of `automationServiceDescriptor`.
 const DESCRIPTOR_MAX: usize = 64;
-/// The longest time limit.
+/// The longest time limit in milliseconds.
 const MILLIS_MAX: i64 = i32::MAX as i64;
 /// The verbosity that means the verbosity of the component above.
 const INHERITED: i32 = -1;

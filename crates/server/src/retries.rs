@@ -161,8 +161,8 @@ impl Retry {
     }
 }
 
-/// The number of a statement, which `id` has, and its result in a record; `None` for a record that has results of
-/// statements before it only.
+/// The number of a statement, which `id` has, and its result in a record; `None` for a record that only has results of
+/// earlier statements.
 fn earlier(id: &Map, record: &Map) -> Option<(i32, CommandResult<Map>)> {
     let statement = id.get("statement").and_then(Value::as_i64).and_then(|at| i32::try_from(at).ok())?;
     if let Some(error) = record.document("error") {

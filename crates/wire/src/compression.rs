@@ -5,9 +5,9 @@ use crate::error::WireError;
 use crate::header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
 use std::io::{Read, Write};
 
-/// The level of zlib, as in MongoDB's default.
+/// The zlib level, which is MongoDB's default.
 const ZLIB_LEVEL: u32 = 6;
-/// The level of zstd, as in MongoDB's default.
+/// The zstd level, which is MongoDB's default.
 const ZSTD_LEVEL: i32 = 3;
 
 /// A way of compression.

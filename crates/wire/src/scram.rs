@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use subtle::{Choice, ConstantTimeEq};
 
-/// The lengths of a client's nonce that are accepted, in bytes.
+/// The accepted lengths of a client's nonce, in bytes.
 const NONCE_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// The reason why a conversation ends without a login.

@@ -38,8 +38,8 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("applyOps", run).audited()
 };
 
-/// The modes of an application. In MongoDB, they differ in the errors that a member of a replica set may ignore. Here
-/// they are all the same.
+/// The modes of `applyOps`. In MongoDB, they differ in the errors that a member of a replica set may ignore. Here they
+/// are all the same.
 const MODES: [&str; 4] = ["ApplyOps", "InitialSync", "Recovering", "Secondary"];
 
 /// The privileges that the entries need: the privileges of the same write or command outside of `applyOps`.

@@ -110,7 +110,7 @@ fn incompatible(message: String) -> CommandError {
     CommandError::new(103, "NewReplicaSetConfigurationIncompatible", message)
 }
 
-/// Checks the options of a member. The only member of a set cannot have other values than the defaults.
+/// Checks the options of a member. The only member of a set must have the default values.
 fn check_member(member: &Map) -> CommandResult<()> {
     for (option, is_refused) in [
         ("arbiterOnly", member.flag("arbiterOnly")),

@@ -131,8 +131,8 @@ fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
     Ok(())
 }
 
-/// Refuses reads of the operation log. A program that follows the log would wait forever, because the collection would
-/// be empty.
+/// Refuses commands on the operation log. A program that follows the log would wait forever, because the collection
+/// would be empty.
 fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
     let Incoming { command, body, namespace, .. } = *incoming;
     match command.is_query() || command.writes(body) {

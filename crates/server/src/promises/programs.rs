@@ -92,7 +92,7 @@ fn the_operation_log_is_refused_by_name() {
 
 #[test]
 fn a_cursor_of_a_collection_that_was_dropped_ends_with_175() {
-    // MongoDB 8.0, `jstests/core/query/cursor/getmore_invalidated_documents.js`: QueryPlanKilled.
+    // MongoDB 8.0, `jstests/core/query/cursor/getmore_invalidated_documents.js`: the error is QueryPlanKilled.
     let world = World::new();
     let connection = world.connect();
     let open = |command: Map| {
@@ -337,7 +337,7 @@ fn the_profiler_has_each_statement_with_its_plan_and_counts() {
     assert!(["COLLSCAN", "IXSCAN { a: 1 }"].contains(&many.text("planSummary").expect("a plan")), "{many}");
 }
 
-/// MongoDB 8.0: jstests/core/query/profile_count.js, profile_distinct.js, profile_findandmodify.js in
+/// As in MongoDB 8.0: jstests/core/query/profile_count.js, profile_distinct.js, profile_findandmodify.js in
 /// jstests/core/administrative/profile.
 #[test]
 fn the_profiler_has_plans_and_counts_of_all_commands() {
