@@ -29,8 +29,8 @@ struct Answer {
     documents: Documents,
     /// The error if the stage is used on the wrong kind of source.
     misplaced: (i32, &'static str),
-    /// Decides the error of a stage in `$facet` that is also on the wrong kind of source: `misplaced` if true, otherwise
-    /// the error of the position.
+    /// Decides the error of a stage in `$facet` that is also on the wrong kind of source: `misplaced` if true,
+    /// otherwise the error of the position.
     checks_place_first: bool,
 }
 
