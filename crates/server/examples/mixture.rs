@@ -1,13 +1,13 @@
-//! A mixture of work through a real server, and the memory and descriptors of its process, which must level off.
-//! `tests/soak/run` builds both and runs this.
+//! Runs a mixture of commands through a real server, and measures the memory and the descriptors of its process, which
+//! must level off. `tests/soak/run` builds both and runs this.
 //!
 //! ```text
 //! mixture PROGRAM SECONDS SEED [SAMPLES]
 //! ```
 //!
-//! Prints a line for each sample, and fails if the memory or the descriptors at rest still grow in the second half of the
-//! samples. What is kept for a time has to have settled by then: in less than twenty minutes, cursors that are left end
-//! sooner, and no snapshots are read, which are kept for five minutes.
+//! Prints a line for each sample. Fails if the memory or the descriptors of the server at rest still grow in the second
+//! half of the samples. State that is kept for a time has to level off by then. Runs of less than twenty minutes
+//! therefore use a shorter timeout of cursors, and read no snapshots, which are kept for five minutes.
 
 #![allow(
     clippy::disallowed_methods,
@@ -30,20 +30,20 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What `--memory` is set to.
+/// The value of `--memory`.
 const MEMORY: &str = "64M";
-/// The threads that work.
+/// The number of worker threads.
 const WORKERS: u64 = 4;
-/// What grows by less than this part and this number of KiB or descriptors may do so by chance.
+/// A figure may grow by chance by this part of itself, and by this number of KiB or descriptors.
 const GROWTH_PART: u64 = 16;
 const GROWTH_MIN: u64 = 4;
-/// The documents of each collection that stays.
+/// The number of documents of each collection that is not dropped.
 const DOCUMENTS: i32 = 2000;
-/// In this time cursors that are left end by the server's own time, ten minutes.
+/// Runs of at least this length use the server's own timeout of cursors, ten minutes.
 const LONG: Duration = Duration::from_secs(20 * 60);
-/// They end after this part of a shorter time.
+/// In a shorter run, cursors time out after this part of its length.
 const CURSORS_PART: u32 = 6;
-/// A server at rest is measured after this part of the time between two samples, or ten seconds.
+/// The server is measured at rest. The rest is this part of the time between two samples, or ten seconds.
 const REST_PART: u32 = 3;
 
 fn main() -> ExitCode {
@@ -68,10 +68,10 @@ fn main() -> ExitCode {
     if failures.iter().all(Option::is_none) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the process has at rest.
+/// A measurement of the server process at rest.
 #[derive(Clone, Copy)]
 struct Sample {
-    /// Its resident memory in KiB.
+    /// The resident memory in KiB.
     memory: u64,
     files: u64,
 }
@@ -86,8 +86,8 @@ impl Sample {
     }
 }
 
-/// Says by how much a figure grows in the second half of the samples, if it does: the median of their last third is above
-/// all of their first third, and above its median by more than a part of it and a little.
+/// Describes the growth of a figure in the second half of the samples. A figure grows if the median of the last third
+/// is above all samples of the first third, and above the median of the first third by more than the allowed growth.
 fn growth(name: &str, taken: &[Sample], figure: impl Fn(&Sample) -> u64) -> Option<String> {
     let settled = &taken[taken.len() / 2..];
     let third = settled.len().div_ceil(3);
@@ -119,7 +119,7 @@ fn start(program: &str, dir: &std::path::Path) -> (Child, SocketAddr) {
     (child, address.expect("the server listens"))
 }
 
-/// Works, and rests for each sample. Returns the samples and the number of calls.
+/// Runs the workers, with a rest before each sample. Returns the samples and the number of calls.
 fn run(address: SocketAddr, process: u32, seed: u64, time: Duration, samples: u64) -> (Vec<Sample>, u64) {
     let (rests, ends, calls) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
     let between = time / u32::try_from(samples).expect("few");
@@ -170,7 +170,7 @@ fn run(address: SocketAddr, process: u32, seed: u64, time: Duration, samples: u6
     (taken, calls.into_inner())
 }
 
-/// A thread that works.
+/// A worker thread.
 struct Worker {
     address: SocketAddr,
     client: Client,
@@ -178,7 +178,7 @@ struct Worker {
     number: u64,
     session: Map,
     transaction: i64,
-    /// Collections that it has made, and drops.
+    /// The number of collections that this worker has created; it drops each of them.
     made: u64,
     reads_snapshots: bool,
 }
@@ -191,7 +191,7 @@ impl Worker {
         Self { address, client, rng, number, session, transaction: 0, made: 0, reads_snapshots }
     }
 
-    /// A collection that stays.
+    /// The name of a collection that is not dropped.
     fn name(&mut self) -> String {
         format!("c{}", self.rng.u8(..3))
     }
@@ -205,7 +205,7 @@ impl Worker {
         (0..words).map(|_| self.rng.u32(..).to_string()).collect::<Vec<_>>().join(" ")
     }
 
-    /// One command, or a few.
+    /// Runs one command, or a few.
     fn step(&mut self) {
         match self.rng.u8(..100) {
             0..30 => self.insert(),
@@ -223,7 +223,7 @@ impl Worker {
         }
     }
 
-    /// Runs a command that may fail since another thread was faster.
+    /// Runs a command that may fail because another thread changed the data first.
     fn run(&mut self, command: Map) -> Map {
         self.client.run("mixture", command)
     }
@@ -256,7 +256,7 @@ impl Worker {
         self.run(doc! {"find": name, "filter": {"n": n}, "sort": {"_id": 1}, "limit": 20});
     }
 
-    /// A cursor that is read on, closed, or sometimes left.
+    /// Opens a cursor and reads it on, closes it, or sometimes abandons it.
     fn read_on(&mut self) {
         let name = self.name();
         let found = self.run(doc! {"find": (name.as_str()), "batchSize": 5});
@@ -296,7 +296,7 @@ impl Worker {
         self.run(doc! {"delete": name, "deletes": [{"q": (filter), "limit": 0}]});
     }
 
-    /// A retryable write.
+    /// Runs a retryable write.
     fn write_in_session(&mut self) {
         if self.rng.u8(..10) == 0 {
             let ended = std::mem::replace(&mut self.session, new_session(&mut self.rng));
@@ -319,7 +319,7 @@ impl Worker {
         );
     }
 
-    /// A collection with an index, which is used and dropped.
+    /// Creates a collection with an index, uses it, and drops it.
     fn make_and_drop(&mut self) {
         self.made += 1;
         let name = format!("made_{}_{}", self.number, self.made);
@@ -334,7 +334,7 @@ impl Worker {
         self.run(doc! {"drop": name});
     }
 
-    /// An index that comes or goes.
+    /// Creates or drops an index.
     fn index(&mut self) {
         let name = self.name();
         let index = doc! {"key": {"n": 1, "when": 1}, "name": "n_when"};
@@ -344,7 +344,7 @@ impl Worker {
         };
     }
 
-    /// Another connection.
+    /// Opens a new connection.
     fn begin_again(&mut self) {
         self.client = Client::connect(self.address);
         self.client.ok("admin", doc! {"hello": 1});

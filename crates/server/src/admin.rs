@@ -15,11 +15,11 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// The most requests of monitors at a time.
+/// The most monitor requests that are answered at a time.
 const CONNECTIONS_MAX: usize = 32;
 /// A monitor that sends nothing for this long is disconnected.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause after an error of accepting.
+/// The pause after a failure to accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -62,7 +62,7 @@ fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) -> Response<Full<By
             Ok(text) => reply(StatusCode::OK, OPEN_METRICS, text),
             Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be written\n"),
         },
-        // The process runs, and answers.
+        // The reply itself shows that the process runs.
         "/health" => plain(StatusCode::OK, "ok\n"),
         "/ready" => match ready(shared) {
             Ok(()) => plain(StatusCode::OK, "ready\n"),
@@ -72,7 +72,7 @@ fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) -> Response<Full<By
     }
 }
 
-/// The reason why clients should not be sent here now.
+/// Returns the reason why clients should not connect to this server now.
 fn ready(shared: &Shared) -> Result<(), String> {
     if shared.stopping.load(Ordering::Relaxed) {
         return Err("the server is shutting down".to_owned());

@@ -1,9 +1,10 @@
-//! How many requests are executed at a time.
+//! Limits the number of requests that are executed at a time.
 //!
-//! A request needs a permit of its principal's share, then one of all. A share has `--threads` permits, and all shares
-//! together have an eighth more. So no principal holds all permits, and a waiting request is preceded by at most one
-//! share's number of requests of each other principal. Requests that end or watch others, or keep a connection
-//! (`Lane::Control`), are short, and have permits of their own.
+//! A request needs two permits: first a permit from the share of its principal, then a permit that all principals
+//! share. The share of a principal has `--threads` permits, and the common permits are an eighth more. Therefore, no
+//! principal holds all permits, and a waiting request is preceded by at most `--threads` requests of each other
+//! principal. Control requests (`Lane::Control`) end or watch other requests, or keep a connection open. They are
+//! short, and have permits of their own.
 
 use crate::principal::Principal;
 use alluvium_env::sync::Mutex;
@@ -11,20 +12,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-/// Whom a request waits for before it is executed.
+/// The requests that a request waits for before it is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Other requests, when the server executes as many as it may.
+    /// Waits for all other requests, when the server executes the most that it may.
     Ordinary,
-    /// Only other requests of control: such a request is short, and ends or watches requests, or keeps the connection
-    /// open.
+    /// Waits for other control requests only. A control request is short: it ends or watches requests, or keeps the
+    /// connection open.
     Control,
 }
 
-/// The permits of requests of control, and how many of them one principal may hold.
+/// The permits of control requests, and how many of them one principal may hold.
 pub(crate) const CONTROL: usize = 8;
 const CONTROL_OF_EACH: usize = 6;
-/// All principals together have the permits of one share and, for every eight of these, one more.
+/// All principals together have the permits of one share, and one more for every eight permits of a share.
 const OTHERS: usize = 8;
 
 /// The permits of a server.
@@ -35,29 +36,29 @@ pub(crate) struct Admission {
     shares: Mutex<HashMap<Principal, Weak<Share>>>,
 }
 
-/// The permits that one principal holds and waits for.
+/// The permits of one principal.
 struct Share {
     ordinary: Arc<Semaphore>,
     control: Arc<Semaphore>,
 }
 
-/// The share of a connection, which looks it up again when its principal changes.
+/// The share of a connection. The connection looks it up again when its principal changes.
 #[derive(Default)]
 pub(crate) struct Own(Option<(Principal, Arc<Share>)>);
 
-/// The permits of a request.
+/// The permits that a running request holds.
 pub(crate) struct Permit {
     _of_all: OwnedSemaphorePermit,
     _of_share: OwnedSemaphorePermit,
 }
 
-/// The number of ordinary requests of all principals, if each may have this one.
+/// The number of ordinary requests that all principals together may run, if each principal may run `of_each`.
 pub(crate) fn of_all(of_each: usize) -> usize {
     of_each + (of_each / OTHERS).max(1)
 }
 
 impl Admission {
-    /// Permits for this number of ordinary requests of each principal.
+    /// Creates permits for this number of ordinary requests of each principal.
     pub(crate) fn new(of_each: usize) -> Self {
         Self {
             ordinary: Arc::new(Semaphore::new(of_all(of_each))),
@@ -91,7 +92,7 @@ impl Admission {
         let share = match shares.get(principal).and_then(Weak::upgrade) {
             Some(share) => share,
             None => {
-                // Now and then, those of principals without connections are forgotten.
+                // Sometimes, the shares of principals without connections are removed.
                 if shares.len().is_power_of_two() {
                     shares.retain(|_, share| share.strong_count() > 0);
                 }

@@ -1,14 +1,14 @@
-//! The stable API of MongoDB, version 1: what a client may use that asks for nothing else.
+//! The stable API of MongoDB, version 1: the commands and stages that clients may use if they set `apiStrict`.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 use alluvium_query::pipeline::stages;
 
-/// The only version.
+/// The only version that exists.
 pub(crate) const VERSION: &str = "1";
 
-/// The versions of the stable API that have a command, which is in version 1 or not.
+/// The versions of the stable API that include a command; `is_stable` is true if version 1 includes it.
 pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
     is_stable.then_some(VERSION).into_iter()
 }
@@ -16,7 +16,7 @@ pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
 /// Checks the API version that a client declares.
 ///
 /// # Errors
-/// Error 322 for another version, 323 for a command or stage outside version 1, if the client set `apiStrict`.
+/// Error 322 for another version. Error 323 for a command or stage outside version 1, if the client set `apiStrict`.
 pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult<()> {
     let Some(version) = body.text("apiVersion") else {
         let options = ["apiStrict", "apiDeprecationErrors"];
@@ -51,7 +51,7 @@ pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult
     }
 }
 
-/// The first stage of a pipeline that is not of version 1. Stages within it are not examined.
+/// Returns the first stage of a pipeline that is not in version 1. Stages nested within a stage are not examined.
 pub(crate) fn other_stage(pipeline: &[Value]) -> Option<&'static str> {
     let mut stages = pipeline.iter().filter_map(stages::parts);
     stages

@@ -1,4 +1,4 @@
-//! Opens the database of a program to its owner, while the program runs.
+//! Opens the database of a running program to its owner.
 
 use crate::config::Config;
 use crate::listener::{ServeError, Server};
@@ -7,16 +7,16 @@ use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::thread::{JoinHandle, try_spawn};
 use std::sync::Arc;
 
-/// Requests that are executed at a time.
+/// The number of requests that are executed at a time.
 const THREADS: usize = 4;
 
-/// A database that is open to its owner until this is dropped.
+/// A database that is open to its owner until this value is dropped.
 pub struct Attached {
     ended: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Serves a database at the socket `server.sock` in its directory, to the user that this process runs as: with
+/// Serves a database at the socket `server.sock` in its directory. The user that this process runs as can connect with
 /// `mongosh`, drivers and other clients of MongoDB.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ impl Drop for Attached {
         *self.ended.0.lock() = true;
         self.ended.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // The panic was printed, and nothing of the database depends on this thread.
+            // The panic was printed already. The database does not depend on this thread.
             let _panicked = thread.join();
         }
     }

@@ -11,25 +11,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The documents of a first batch, if the client does not say.
+/// The number of documents of a first batch if the client sets none.
 pub(crate) const FIRST_BATCH: u64 = 101;
-/// A batch ends before it has more bytes than this, unless it would be empty.
+/// The most bytes of a batch. The first document of a batch may exceed the limit.
 const BATCH_BYTES_MAX: usize = 16 << 20;
-/// A reply with fewer bytes than this has room for any document of a row of fewer bytes.
+/// While a reply has fewer bytes than this, any document of a row with fewer bytes fits into it.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// The bytes of a batch that are not charged before it is made.
+/// The bytes of a batch that are not charged.
 const FREE_BYTES: usize = 64 << 10;
-/// How much more is charged at once.
+/// The step by which the charge of a batch grows.
 const CHARGED_BYTES: usize = 1 << 20;
-/// How long a batch that has to be whole waits for memory.
+/// The most time that a batch which may not be split waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(60);
 
 /// The fields of `cursor`.
 const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
 
-/// The most documents of the first batch of a command that makes its documents at once; `None` if the client does not
-/// say.
+/// Returns the most documents of the first batch, for a command that makes all its documents at once; `None` if the
+/// client sets no size.
 ///
 /// # Errors
 /// Error 14 for a size of another type, 40415 for an unknown field of `cursor`, 2 for a negative size.
@@ -41,22 +41,23 @@ pub(crate) fn first_size(command: &str, body: &Map) -> CommandResult<Option<u64>
     cursor.count("batchSize")
 }
 
-/// Why a batch has no more documents.
+/// The reason why a batch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
-    /// There are no more.
+    /// There are no more documents.
     All,
-    /// It has as many as it may.
+    /// The batch has its maximum number of documents.
     Count,
-    /// The batch has the maximum number of bytes, or memory for no more.
+    /// The batch has its maximum number of bytes, or there is no memory for a further document.
     Bytes,
 }
 
-/// Adds documents to the open array of a reply until it is full, and to their `count`. While memory lacks, a batch is
-/// full sooner, but for one that has to be `whole`, which waits.
+/// Adds documents to the open array of a reply until it is full, and to their `count`. If memory is short, a batch ends
+/// earlier; a batch that has to be `whole` waits for memory.
 ///
 /// # Errors
-/// Errors of the query, and of documents that are no BSON; error 462 if there is no memory for a document.
+/// Errors of the query; an error for a document that cannot be encoded as BSON; error 462 if there is no memory for a
+/// document.
 pub(crate) fn fill(
     call: &Call<'_>,
     builder: &mut BsonBuilder,
@@ -82,7 +83,7 @@ pub(crate) fn fill(
         }
         if let Err(error) = builder.push(&document) {
             if *count > 0 && !is_whole && matches!(error, DocumentError::Bson(_)) {
-                // The documents before it are read; the next batch begins with it, and fails.
+                // This batch ends before the document. The next batch begins with the document, and fails.
                 documents.give_back(document);
                 return Ok(Filled::Bytes);
             }
@@ -104,7 +105,8 @@ fn unsendable(call: &Call<'_>, document: &Document, error: DocumentError) -> Com
     alluvium::Error::not_bson(&namespace, document, &error).into()
 }
 
-/// Charges the memory of a longer batch. False if memory lacks; a batch that `waits` fails then.
+/// Charges the memory of a batch that grows. Returns false if there is not enough memory; with `waits`, the function
+/// waits and then fails.
 fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> CommandResult<bool> {
     let more = (needed - *charged).max(CHARGED_BYTES);
     let (memory, (principal, _)) = (&call.shared.memory, call.client.peer.principal());
@@ -122,7 +124,7 @@ fn charge(call: &Call<'_>, charged: &mut usize, needed: usize, waits: bool) -> C
     Ok(true)
 }
 
-/// Charges the memory of a reply that is not a batch, and of what it is made of.
+/// Charges the memory of a reply that is not a batch, and of the values that the reply is built from.
 ///
 /// # Errors
 /// Error 462 if there is no memory for it.
@@ -134,18 +136,18 @@ pub(crate) fn charge_whole(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     Ok(())
 }
 
-/// Charges the memory of the reply to a write that was made, and of what it is made of. Waits until it has it, also if
-/// the command is killed.
+/// Charges the memory of the reply to a write that is done already, and of the values that the reply is built from.
+/// Waits until the memory is available, even if the command is killed.
 ///
 /// # Errors
-/// The client is gone, which ends the wait, too.
+/// An error if the client has disconnected, which also ends the wait.
 pub(crate) fn charge_made(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
     if bytes <= FREE_BYTES {
         return Ok(());
     }
     let (principal, _) = call.client.peer.principal();
     let is_gone = || call.client.running.is_gone();
-    // At the end of the server, connections give up what keeps others waiting.
+    // When the server stops, connections give up, so that no other request waits for the memory that they hold.
     let is_over = || is_gone() || call.shared.stopping.load(Ordering::Relaxed);
     let charge = call.shared.memory.charge_made(&principal, bytes - FREE_BYTES, is_over);
     if is_gone() {
@@ -159,21 +161,22 @@ pub(crate) fn charge_made(call: &Call<'_>, bytes: usize) -> CommandResult<()> {
 pub(crate) struct FirstBatch {
     /// The documents.
     pub documents: Documents,
-    /// `database.collection`, as the client has to repeat it.
+    /// `database.collection`, which the client repeats in `getMore`.
     pub namespace: String,
     /// The most documents of the batch.
     pub size: u64,
-    /// The most documents of all batches, which the query limits itself.
+    /// The most documents of all batches; the query enforces this limit itself.
     pub limit: Option<u64>,
-    /// The cursor is closed after the batch.
+    /// True if the cursor is closed after the batch.
     pub single: bool,
-    /// The cursor stays open however long it is not read.
+    /// True if the cursor has no timeout.
     pub never_expires: bool,
-    /// The documents are the results of the user's own writes: no right is needed to read them.
+    /// True if the documents are results of the user's own writes, which need no right to be read.
     pub is_own: bool,
 }
 
-/// The identity of the collection that a cursor reads. A snapshot keeps its collections, and a view has none.
+/// The identity of the collection that a cursor reads; `None` at a snapshot, which keeps its collections, and for a
+/// view, which has no identity.
 fn identity(call: &Call<'_>, documents: &Documents, namespace: &str) -> Option<u64> {
     if call.snapshot.is_some() || !matches!(documents, Documents::Query(..) | Documents::WithRecordIds(..)) {
         return None;
@@ -182,18 +185,18 @@ fn identity(call: &Call<'_>, documents: &Documents, namespace: &str) -> Option<u
 }
 
 impl FirstBatch {
-    /// The batch of a query or a pipeline.
+    /// The first batch of a query or a pipeline.
     pub(crate) fn of(cursor: Cursor, namespace: String) -> Self {
         Self::reading(Documents::Query(Box::new(cursor), None), namespace)
     }
 
-    /// The batch of a tailable cursor.
+    /// The first batch of a tailable cursor.
     pub(crate) fn of_tail(tail: Tail, awaits: bool, namespace: String) -> Self {
         let cursor = TailCursor { tail, kept: None, awaits, waiting: None };
         Self::reading(Documents::Tail(Box::new(cursor)), namespace)
     }
 
-    /// The batch of documents that were made at once.
+    /// The first batch of documents that are all in memory.
     pub(crate) fn of_list(list: Vec<Document>, namespace: String) -> Self {
         Self::reading(Documents::of(list), namespace)
     }
@@ -210,10 +213,10 @@ impl FirstBatch {
         }
     }
 
-    /// A reply with the batch. The cursor stays open if there may be more documents.
+    /// Returns a reply with the batch. The cursor stays open if there may be more documents.
     ///
     /// # Errors
-    /// As [`fill`]; if there are too many cursors.
+    /// The errors of [`fill`]; an error if there are too many cursors.
     pub(crate) fn reply(mut self, call: &Call<'_>) -> CommandResult<BsonBuilder> {
         let mut builder = call.reply();
         builder.open_document("cursor")?;
@@ -227,7 +230,7 @@ impl FirstBatch {
         if let Documents::Query(cursor, _) = &self.documents {
             call.note_plan(cursor);
         }
-        // A batch that was full sooner is not the last one.
+        // A batch that ended because of its bytes is not the last one.
         let done = filled != Filled::Bytes && self.limit.is_some_and(|limit| limit <= self.size);
         let namespace = Value::from(self.namespace.as_str());
         let id = if more && !self.single && !done { self.keep(call)? } else { 0 };

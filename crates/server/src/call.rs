@@ -1,4 +1,4 @@
-//! One command on its way.
+//! A command that is being executed.
 
 use crate::client::Client;
 use crate::concern::WriteConcern;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The code for a name that no collection can have.
+/// The error code for a name that no collection can have.
 const INVALID_NAMESPACE: i32 = 73;
 
 /// The memory of documents of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
 
-/// A command with its fields, and what it works on.
+/// A command with its fields and its context.
 pub(crate) struct Call<'a> {
     /// The server.
     pub shared: &'a Shared,
@@ -43,21 +43,21 @@ pub(crate) struct Call<'a> {
     pub access: Access,
     /// True if the command returns documents that a client has stored.
     pub is_query: bool,
-    /// The database that it is sent to.
+    /// The database that the command is sent to.
     pub db: String,
-    /// The fields, without [`Call::statements`]. The list of operations shows them.
+    /// The fields, without the arrays in [`Call::statements`]. The list of operations shows the fields.
     pub body: Arc<Map>,
-    /// The arrays of statements and documents that were sent among the fields.
+    /// The arrays of statements and documents that were sent within the body.
     pub statements: Map,
-    /// Arrays of documents that were sent beside the fields.
+    /// The arrays of documents that were sent next to the body.
     pub sequences: Vec<Sequence>,
     /// The session.
     pub session: Option<SessionId>,
-    /// Set when the client is gone, or the operation is killed.
+    /// Set when the client has disconnected, or the operation is killed.
     pub stop: Arc<AtomicBool>,
-    /// Its number in the list of operations.
+    /// The number of the command in the list of operations.
     pub operation: i32,
-    /// The form of the reply.
+    /// The form of the request, which the reply has, too.
     pub form: Form,
     /// How writes are acknowledged.
     pub write_concern: WriteConcern,
@@ -65,17 +65,17 @@ pub(crate) struct Call<'a> {
     pub retry: Option<Retry>,
     /// The snapshot that a read has requested.
     pub snapshot: Option<ReadAt>,
-    /// When it began, on the server's clock.
+    /// The time when the command began, on the server's clock.
     pub began: Duration,
-    /// The client accepts further replies without asking for them.
+    /// True if the client accepts further replies without further requests.
     pub exhaust_allowed: bool,
-    /// Another reply follows, as if the client had sent the same request again.
+    /// True if another reply follows, as if the client had sent the same request again.
     pub has_more: Cell<bool>,
     /// The plan of a query that takes long.
     pub plan: RefCell<Option<Map>>,
-    /// The counts of the command that the profiler shows.
+    /// The counts of the command for the profiler.
     pub counts: RefCell<Map>,
-    /// The last statements that were carried out, as entries of the profiler.
+    /// The last statements that were carried out, as profiler entries.
     pub carried_out: RefCell<VecDeque<Map>>,
     /// True if everything that the reply reports is on the disk already: see [`Call::wait_for_disk`].
     pub is_durable: Cell<bool>,
@@ -85,12 +85,12 @@ pub(crate) struct Call<'a> {
 pub(crate) struct ReadAt {
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// Its time.
+    /// The cluster time of the snapshot.
     pub time: Timestamp,
 }
 
 impl<'c> Call<'c> {
-    /// The memory of the command.
+    /// The memory budget of the command.
     pub(crate) fn funds(&self) -> Funds<'c> {
         Funds { shared: self.shared, client: self.client, stop: Arc::clone(&self.stop) }
     }
@@ -102,7 +102,7 @@ impl Call<'_> {
         self.shared.replica_set.host(&self.client.peer)
     }
 
-    /// The value of the first field, which has the command's name.
+    /// The value of the first field; the name of this field is the name of the command.
     pub(crate) fn argument(&self) -> &Value {
         self.body.entries.first().map_or(&Value::Null, |(_, value)| value)
     }
@@ -110,7 +110,7 @@ impl Call<'_> {
     /// The collection that the command names.
     ///
     /// # Errors
-    /// Error 73 if it is not a name.
+    /// Error 73 if the argument is not a name.
     pub(crate) fn collection_name(&self) -> CommandResult<&str> {
         match self.argument() {
             Value::String(name) if !name.is_empty() => Ok(name),
@@ -128,15 +128,15 @@ impl Call<'_> {
     /// `database.collection` of the command.
     ///
     /// # Errors
-    /// As [`Call::collection_name`].
+    /// The errors of [`Call::collection_name`].
     pub(crate) fn namespace(&self) -> CommandResult<String> {
         Ok(format!("{}.{}", self.db, self.collection_name()?))
     }
 
-    /// The collection of the command, whose writes are acknowledged as the client asks.
+    /// The collection of the command, with the client's write concern.
     ///
     /// # Errors
-    /// As [`Call::collection_name`].
+    /// The errors of [`Call::collection_name`].
     pub(crate) fn collection(&self) -> CommandResult<Collection> {
         Ok(self.collection_called(self.collection_name()?))
     }
@@ -144,7 +144,7 @@ impl Call<'_> {
     /// The name of the collection that the command writes to.
     ///
     /// # Errors
-    /// Error 73 if no collection can have it: then no statement runs.
+    /// Error 73 if no collection can have this name; no statement runs then.
     pub(crate) fn written_name(&self) -> CommandResult<String> {
         let name = self.collection_name()?;
         self.check_name(&self.db, name)?;
@@ -154,7 +154,7 @@ impl Call<'_> {
     /// Checks the name of a collection that is written to.
     ///
     /// # Errors
-    /// Error 73 if no collection can have it.
+    /// Error 73 if no collection can have this name.
     pub(crate) fn check_name(&self, db: &str, name: &str) -> CommandResult<()> {
         match self.shared.db.logical_database(db).collection(name).identity().map_err(CommandError::from) {
             Err(error) if error.code == INVALID_NAMESPACE => Err(error),
@@ -175,8 +175,8 @@ impl Call<'_> {
         }
     }
 
-    /// As [`Call::collection_called`], for the statement at a position. For a retryable write, the record of the
-    /// statement is stored, too.
+    /// Returns the collection as [`Call::collection_called`] does, for the statement at a position. For a retryable
+    /// write, the collection also stores the record of the statement.
     ///
     /// # Errors
     /// The error that a fail point sets.
@@ -193,7 +193,7 @@ impl Call<'_> {
         Ok(collection.with_record(retry.record(at, result)))
     }
 
-    /// Applies the fail point to a statement of a retryable write.
+    /// Applies the fail point for writes to a statement of a retryable write.
     ///
     /// # Errors
     /// The error that the fail point sets.
@@ -209,16 +209,17 @@ impl Call<'_> {
         }
     }
 
-    /// The result of the statement at a position, if it was carried out by an earlier attempt.
+    /// The result of the statement at a position, if an earlier attempt carried it out.
     pub(crate) fn earlier_result(&self, at: usize) -> Option<CommandResult<Map>> {
         self.retry.as_ref()?.done(at).cloned()
     }
 
-    /// Notes that the statement at a position has ended. One that has changed something has put its record, if the
-    /// write is retryable; the result of another one is kept for the record of the next.
+    /// Notes that the statement at a position has ended. In a retryable write, a statement that changed something has
+    /// stored its record already. The result of a statement that changed nothing is kept for the record of the next
+    /// statement.
     ///
     /// # Errors
-    /// As for any write.
+    /// The errors of any write.
     pub(crate) fn end_statement(
         &self,
         at: usize,
@@ -239,7 +240,7 @@ impl Call<'_> {
     /// The privileges that a user needs to continue a cursor of this command.
     ///
     /// # Errors
-    /// As [`Access::needs`].
+    /// The errors of [`Access::needs`].
     pub(crate) fn needs(&self) -> CommandResult<Vec<Need<'static>>> {
         let user = self.client.peer.login().map(|login| login.name);
         let (db, body, sequences) = (self.db.as_str(), &*self.body, self.sequences.as_slice());
@@ -247,7 +248,7 @@ impl Call<'_> {
         Ok(self.access.needs(&subject)?.into_iter().map(Need::into_owned).collect())
     }
 
-    /// The snapshot to read at.
+    /// The snapshot that the command reads, if it reads one.
     pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref().map(|at| &at.snapshot)
     }
@@ -263,7 +264,7 @@ impl Call<'_> {
         }
     }
 
-    /// Keeps the plan of the query for the profiler, if the command takes long or all commands are kept.
+    /// Keeps the plan of the query for the profiler, if the command is slow or the profiler keeps all commands.
     pub(crate) fn note_plan(&self, cursor: &Cursor) {
         let time = self.shared.env.clock.now().saturating_sub(self.began);
         let slow = &self.shared.slow;
@@ -272,7 +273,7 @@ impl Call<'_> {
         }
     }
 
-    /// True if the profiler of the database keeps all operations, whatever time they take.
+    /// True if the profiler of the database keeps all operations, including fast ones.
     pub(crate) fn is_profiled(&self) -> bool {
         self.shared.slow.level(&self.db) == Level::All
     }
@@ -284,22 +285,22 @@ impl Call<'_> {
         }
     }
 
-    /// Notes the plan of the command for the profiler, if all commands are kept. The plan is made for this.
+    /// Notes the plan of the command for the profiler, if it keeps all commands. `explain` is only called in this case.
     pub(crate) fn note_plan_of(&self, explain: impl FnOnce() -> CommandResult<Explanation>) {
         if self.is_profiled() {
             *self.plan.borrow_mut() = explain().ok().map(|plan| plan.to_map());
         }
     }
 
-    /// Notes for the profiler that the command read a count which the collection keeps.
+    /// Notes for the profiler that the command returned the stored count of the collection.
     pub(crate) fn note_fast_count(&self) {
         if self.is_profiled() {
             *self.plan.borrow_mut() = Some(slow::fast_count());
         }
     }
 
-    /// Notes a statement of a write on a collection of the call's database for the profiler, as an operation, with its
-    /// plan and its counts.
+    /// Notes a statement of a write for the profiler as an operation of its own, with its plan and its counts. The
+    /// collection is in the database of the command.
     pub(crate) fn note_statement(
         &self,
         op: &str,
@@ -323,17 +324,17 @@ impl Call<'_> {
         carried_out.push_back(slow::cut(entry));
     }
 
-    /// The time limit; zero is no limit.
+    /// The time limit of the command; zero means no limit.
     pub(crate) fn max_time(&self) -> Duration {
         let default = || if self.is_query { self.shared.read_millis_max.load(Ordering::Relaxed) } else { 0 };
         let millis = self.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
         Duration::from_millis(millis.unwrap_or_else(default))
     }
 
-    /// The rest of the time limit, for the next step of a command that has several; zero is no limit.
+    /// The rest of the time limit, for the next step of a command that has several steps; zero means no limit.
     ///
     /// # Errors
-    /// Error 50 if it is over.
+    /// Error 50 if the time limit has passed.
     pub(crate) fn time_left(&self) -> CommandResult<Duration> {
         let limit = self.max_time();
         let left = limit.saturating_sub(self.shared.env.clock.now().saturating_sub(self.began));
@@ -343,10 +344,10 @@ impl Call<'_> {
         }
     }
 
-    /// The documents of an array field, wherever they were sent.
+    /// Takes the documents of an array field, which may be in the body or next to it.
     ///
     /// # Errors
-    /// Error 22 for damaged ones, error 40414 without the field, error 14 if it has elements that are no documents.
+    /// Error 22 for damaged documents, error 40414 without the field, error 14 for an element that is not a document.
     pub(crate) fn take_documents(&mut self, field: &str) -> CommandResult<Vec<Map>> {
         if let Some(sequence) = self.take_sequence(field) {
             if sequence.documents.len() > UNCHARGED {
@@ -384,7 +385,7 @@ impl Call<'_> {
         }
     }
 
-    /// The documents of an array field as their bytes, if they were sent beside the body.
+    /// Takes the documents of an array field as bytes, if they were sent next to the body.
     pub(crate) fn take_sequence(&mut self, field: &str) -> Option<Sequence> {
         let at = self.sequences.iter().position(|sequence| sequence.name == field)?;
         Some(self.sequences.swap_remove(at))
@@ -395,7 +396,7 @@ impl Call<'_> {
         BsonBuilder::new(reply::begin(self.form))
     }
 
-    /// A reply of these fields.
+    /// Returns a reply with these fields.
     ///
     /// # Errors
     /// Error 22 if they cannot be encoded.

@@ -12,25 +12,25 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A connection, as commands see it.
+/// A connection, as commands use it.
 pub(crate) struct Client {
     /// A number that no other connection of this server has.
     pub id: i32,
     /// The address, or the path of the socket.
     pub address: String,
-    /// The other end, and the login.
+    /// The other end of the connection, and the login.
     pub peer: Peer,
     /// The client's description of itself in `hello`.
     pub metadata: Mutex<Option<Map>>,
-    /// The request that runs.
+    /// The request that is executed now.
     pub running: Running,
-    /// The connection ends without a further reply.
+    /// The connection ends, and no further reply is sent.
     closes: AtomicBool,
-    /// The wait of a request for more documents of a tailable cursor.
+    /// The state of a `getMore` that waits for more documents of a tailable cursor.
     pub tailing: Tailing,
     /// The memory of the reply that is being made.
     reply_charge: Mutex<Option<Charge>>,
-    /// Its socket.
+    /// The socket of the connection.
     socket: Option<Arc<OwnedFd>>,
 }
 
@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// The name that the client has given itself in its first request, which may be this one.
+    /// The application name that the client set in its first request. The first request may be this one.
     pub(crate) fn application(&self, body: &Map) -> Option<String> {
         let name = |metadata: &Map| Some(metadata.document("application")?.text("name")?.to_owned());
         match body.document("client") {
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// Adds to the memory of the reply that is being made.
+    /// Adds to the charged memory of the reply that is being made.
     pub(crate) fn charge_reply(&self, charge: Charge) {
         let mut known = self.reply_charge.lock();
         match &mut *known {
@@ -67,19 +67,19 @@ impl Client {
         }
     }
 
-    /// The memory of the reply that was made.
+    /// Takes the charged memory of the finished reply.
     pub(crate) fn take_reply_charge(&self) -> Option<Charge> {
         self.reply_charge.lock().take()
     }
 
-    /// Ends the request that runs if the other end of the connection is gone.
+    /// Ends the running request if the client has disconnected.
     pub(crate) fn end_if_gone(&self) {
         if self.socket.as_ref().is_some_and(|socket| is_gone(socket)) {
             self.running.end();
         }
     }
 
-    /// Ends the connection after the request that runs, without a reply to it.
+    /// Ends the connection after the running request, without a reply to it.
     pub(crate) fn close(&self) {
         self.closes.store(true, Ordering::Relaxed);
     }

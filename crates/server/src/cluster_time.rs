@@ -1,11 +1,11 @@
-//! The cluster time: the time of each batch of writes, which replies of a member of a replica set have.
+//! The cluster time: the time of each batch of writes. The replies of a replica set member contain it.
 //!
-//! A time has a second of the clock, and an ordinal within the second. The batches of a second have consecutive sequence
-//! numbers, so a time is the second with the distance of the batch's last number from the first number of the second: a
-//! batch has one time, two batches have different ones, and no write is made to record them.
+//! A time has a second of the clock, and an ordinal within the second. The batches of a second have consecutive
+//! sequence numbers. The ordinal is the distance of the last number of the batch from the first number of the second. A
+//! batch therefore has one time, two batches have different times, and no write is needed to record times.
 //!
-//! Times never decrease, and no time is given twice: a mark is on the disk before a second above it is used, and after
-//! a start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
+//! Times never decrease, and no time is given twice. A mark is on the disk before a second above the mark is used, and
+//! after a start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -15,16 +15,16 @@ use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use std::collections::VecDeque;
 
-/// The mark is this number of seconds ahead of the clock when it is written.
+/// A new mark is this number of seconds ahead of the clock.
 const AHEAD: u32 = 10;
-/// A client may advance the time this number of seconds beyond the clock: a year, as in MongoDB.
+/// The most seconds that a client may advance the time beyond the clock: a year, as in MongoDB.
 const DRIFT_MAX: u32 = 365 * 24 * 60 * 60;
-/// The largest part of a time, as in MongoDB: clients have signed numbers.
+/// The largest value of the second and of the ordinal, as in MongoDB: clients use signed numbers.
 const PART_MAX: u32 = i32::MAX.cast_unsigned();
-/// The seconds whose first numbers are known.
+/// The number of recent seconds whose first sequence numbers are kept.
 const SPANS_MAX: usize = 64;
 
-/// The `_id` of the document with the mark.
+/// The `_id` of the document that stores the mark.
 const MARK: &str = "mark";
 /// The field with the last second that may have been used.
 const SECONDS: &str = "seconds";
@@ -33,27 +33,27 @@ const SECONDS: &str = "seconds";
 pub(crate) struct ClusterTime {
     db: Database,
     env: Env,
-    /// The server is a member of a replica set: its clients see times, and the mark is kept.
+    /// True if the server is a member of a replica set. Only then, clients see times, and the mark is stored.
     in_set: bool,
     state: Mutex<State>,
-    /// Held while the mark is written.
+    /// Locked while the mark is written.
     marking: Mutex<()>,
 }
 
 struct State {
-    /// The last time that was given.
+    /// The latest time that was given.
     last: Timestamp,
     /// All writes up to this number have a time.
     number: u64,
-    /// Seconds up to this one may be used.
+    /// The last second that may be used before a new mark is written.
     mark: u32,
-    /// The last seconds that were used, and their first batch.
+    /// The last seconds that were used, each with its first batch.
     spans: VecDeque<Span>,
-    /// True once the mark was written for the last time.
+    /// True after the mark was written for the last time.
     is_closed: bool,
 }
 
-/// The numbers from `first` upwards have times in one second, with ordinals from `ordinal` upwards.
+/// A second. The sequence numbers from `first` upwards have times in this second, with ordinals from `ordinal` upwards.
 #[derive(Clone, Copy)]
 struct Span {
     first: u64,
@@ -62,7 +62,7 @@ struct Span {
 }
 
 impl Span {
-    /// The time of a number of this second; `None` if the second has no ordinal for it.
+    /// The time of a sequence number in this second; `None` if the ordinals of the second are used up.
     fn time(&self, number: u64) -> Option<Timestamp> {
         let ordinal = u64::from(self.ordinal) + number.checked_sub(self.first)?;
         let increment = u32::try_from(ordinal).ok().filter(|ordinal| *ordinal <= PART_MAX)?;
@@ -71,7 +71,8 @@ impl Span {
 }
 
 impl State {
-    /// Gives the numbers up to `visible` times of a second, or of the last one if that is later.
+    /// Gives times to the sequence numbers up to `visible`: times in `second`, or in the last used second if that is
+    /// later.
     fn give(&mut self, visible: u64, second: u32) -> Timestamp {
         let Some(latest) = self.spans.back().copied() else {
             self.begin(Span { first: visible, second, ordinal: 1 });
@@ -83,7 +84,7 @@ impl State {
         if let Some(time) = latest.time(visible).filter(|_| second <= latest.second) {
             return self.advance(visible, time);
         }
-        // A second whose ordinals are used up is followed by the next one, whatever the clock shows.
+        // If the ordinals of a second are used up, the next second follows, even if the clock has not reached it.
         let second = second.max(latest.second.saturating_add(1));
         let span = Span { first: self.number + 1, second, ordinal: 1 };
         self.begin(span);
@@ -102,7 +103,7 @@ impl State {
         time
     }
 
-    /// The first and the last time at which the write with a number is the last one.
+    /// The first and the last time at which the write with this sequence number is the latest write.
     fn range(&self, number: u64) -> Option<(Timestamp, Timestamp)> {
         let first = self.spans.iter().rev().find(|span| span.first <= number)?.time(number)?;
         Some((first, if number == self.number { self.last } else { first }))
@@ -110,8 +111,8 @@ impl State {
 }
 
 impl ClusterTime {
-    /// The time continues after the mark that the database has. A new mark is written, so that no reply waits for the
-    /// first one.
+    /// Opens the clock. Times continue after the mark in the database. A new mark is written now, so that the first
+    /// reply does not wait for it.
     pub(crate) fn open(db: &Database, env: Env, in_set: bool) -> Self {
         let mark = if in_set { read_mark(db) } else { 0 };
         let state = State {
@@ -128,18 +129,18 @@ impl ClusterTime {
         time
     }
 
-    /// The second of the clock.
+    /// The current second of the clock.
     fn clock(&self) -> u32 {
         let seconds = self.env.clock.unix_millis().max(0) / 1000;
         u32::try_from(seconds).unwrap_or(PART_MAX).min(PART_MAX)
     }
 
-    /// The first second of this run. No earlier run has used it.
+    /// The first second of this run, which no earlier run has used.
     fn first_second(&self, mark: u32) -> u32 {
         self.clock().max(mark.saturating_add(1))
     }
 
-    /// The time of the last visible write, or a later one that clients have sent.
+    /// The time of the last visible write, or a later time that a client has sent.
     pub(crate) fn now(&self, gate: &WriteGate) -> Timestamp {
         let visible = self.db.store().visible();
         let mut state = self.state.lock();
@@ -154,7 +155,8 @@ impl ClusterTime {
             drop(state);
             self.mark(second, gate);
             state = self.state.lock();
-            // Without a mark above it, the last second goes on. The first of a run must be a new one all the same.
+            // If no mark allows the new second, the last second is continued. The first second of a run always has to
+            // be a new one.
             if second > state.mark && !state.spans.is_empty() {
                 second = state.last.time;
             }
@@ -164,14 +166,15 @@ impl ClusterTime {
         time
     }
 
-    /// Makes a time the value of `$$CLUSTER_TIME`.
+    /// Sets the value of `$$CLUSTER_TIME`.
     fn note(&self, time: Timestamp) {
         if self.in_set {
             self.db.as_ref().note_cluster_time(time);
         }
     }
 
-    /// The first and the last time at which a state of the database is the latest one; `None` if it is too old.
+    /// The first and the last time at which a state of the database is the latest state; `None` if the state is too
+    /// old.
     pub(crate) fn range(&self, number: u64, gate: &WriteGate) -> Option<(Timestamp, Timestamp)> {
         let _up_to_now = self.now(gate);
         self.state.lock().range(number)
@@ -180,8 +183,8 @@ impl ClusterTime {
     /// Checks the time that a client has sent.
     ///
     /// # Errors
-    /// Error 14 or 40414 for something else than a time, 206 for one that is more than a year ahead of the clock, 40484
-    /// for one that no time can follow.
+    /// Error 14 or 40414 for a value that is not a time, 206 for a time more than a year ahead of the clock, 40484 for
+    /// a time that no other time can follow.
     pub(crate) fn check(&self, given: &Map) -> CommandResult<Timestamp> {
         let time = match given.get("clusterTime") {
             Some(Value::Timestamp(time)) => *time,
@@ -216,17 +219,17 @@ impl ClusterTime {
         Ok(time)
     }
 
-    /// True if a time is later than the last one that was given.
+    /// True if a time is later than the latest time that was given.
     pub(crate) fn is_ahead(&self, time: Timestamp, gate: &WriteGate) -> bool {
         time > self.now(gate)
     }
 
-    /// True if a time is one that the clock has reached.
+    /// True if the clock has reached a time.
     pub(crate) fn is_reached(&self, time: Timestamp) -> bool {
         time.time <= self.clock()
     }
 
-    /// Later writes have times after this one.
+    /// Advances the clock: later writes have times after `to`.
     pub(crate) fn advance(&self, to: Timestamp, gate: &WriteGate) {
         if !self.is_ahead(to, gate) {
             return;
@@ -235,7 +238,7 @@ impl ClusterTime {
             self.mark(to.time, gate);
         }
         let mut state = self.state.lock();
-        // Without a mark, the time could be given again after a restart.
+        // Times above the mark are not used: after a restart, they could be given again.
         if to > state.last && to.time <= state.mark {
             let first = state.number + 1;
             state.begin(Span { first, second: to.time, ordinal: to.increment.saturating_add(1) });
@@ -244,8 +247,8 @@ impl ClusterTime {
         }
     }
 
-    /// Writes a mark that allows times up to `second`. The previous mark stays while writes are held back, or if the
-    /// write fails.
+    /// Writes a mark that allows times up to `second`. The previous mark remains if writes are blocked or the write
+    /// fails.
     fn mark(&self, second: u32, gate: &WriteGate) {
         let _one_at_a_time = self.marking.lock();
         let ahead = second.max(self.clock().saturating_add(AHEAD)).min(PART_MAX);
@@ -260,7 +263,8 @@ impl ClusterTime {
         }
     }
 
-    /// Notes the last second that was used, so that the next run need not skip any. No mark is written after this.
+    /// Stores the last second that was used, so that the next run need not skip any second. No mark is written after
+    /// this.
     pub(crate) fn close(&self) {
         let _one_at_a_time = self.marking.lock();
         let (used, mark) = {

@@ -7,10 +7,10 @@ use crate::fields::Fields;
 use crate::profile;
 use alluvium::{CappedLimits, Map, Value};
 
-/// The collection that has the definitions of a database's views.
+/// The collection that contains the view definitions of a database.
 pub(crate) const VIEWS: &str = "system.views";
 
-/// The collections and views of a database; if `names` are given, at most those with these names.
+/// Returns the collections and views of a database; if `names` are given, only entries with these names.
 ///
 /// # Errors
 /// Errors of reading the catalogue.
@@ -42,7 +42,7 @@ pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool, names: Option<
     Ok(list)
 }
 
-/// The entry of a collection whose documents are made.
+/// The entry of a virtual collection, whose documents are generated.
 fn made(name: &str, name_only: bool, db: &str) -> Map {
     let info = Map::from([("readOnly", Value::from(false)), ("uuid", collection_uuid::of_views(db))]);
     let mut entry = entry(name, "collection", name_only, Map::new(), info);
@@ -52,7 +52,7 @@ fn made(name: &str, name_only: bool, db: &str) -> Map {
     entry
 }
 
-/// The collection of the feature compatibility version, in `admin`.
+/// The collection in `admin` with the feature compatibility version.
 const VERSION: &str = "system.version";
 
 /// True if a database has a view.
@@ -69,13 +69,13 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
         let is_other = |(name, _): &(Value, Value)| !matches!(name.as_str(), Some("capped" | "size" | "max"));
         options.entries.extend(collection.options()?.entries.into_iter().filter(is_other));
         info.push("uuid", collection_uuid::of(&collection)?);
-        // Not among the options: MongoDB's tools would refuse to restore it.
+        // This option is not among `options`, because MongoDB's tools would refuse to restore the collection.
         if collection.natural_order()? {
             info.push("naturalOrder", true);
         }
     }
     let collation = options.get("collation").cloned();
-    // As in MongoDB, the option has the index of the `_id`s then.
+    // As in MongoDB, the option `clusteredIndex` describes the index of `_id` then.
     let is_clustered = options.contains("clusteredIndex");
     let mut entry = entry(name, "collection", name_only, options, info);
     if !name_only && !is_clustered {
@@ -84,7 +84,7 @@ fn of_collection(call: &Call<'_>, db: &str, name: &str, name_only: bool) -> Comm
     Ok(entry)
 }
 
-/// The index of the `_id`s.
+/// The index of `_id`.
 pub(crate) fn id_index(collation: Option<Value>) -> Map {
     let key = Value::Map(Map::from([("_id", Value::Int32(1))]));
     let mut id = Map::from([("v", Value::Int32(2)), ("key", key), ("name", Value::from("_id_"))]);
@@ -103,7 +103,7 @@ fn entry(name: &str, kind: &str, name_only: bool, options: Map, info: Map) -> Ma
     map
 }
 
-/// The limits as options of a collection, with the types that MongoDB gives them.
+/// The limits of a capped collection as options, with the types that MongoDB gives them.
 fn capped_options(limits: &CappedLimits) -> Map {
     let mut options = limits.to_options();
     for (_, value) in &mut options.entries {

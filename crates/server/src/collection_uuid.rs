@@ -1,4 +1,4 @@
-//! The UUIDs of collections, by which clients can make sure that they mean the same collection.
+//! The UUIDs of collections. With them, clients can check that a name still means the same collection.
 
 use crate::error::{CommandError, CommandResult};
 use crate::shared::Shared;
@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 /// The binary subtype of UUIDs.
 pub(crate) const SUBTYPE: u8 = 4;
 
-/// A UUID that a collection keeps as long as it exists, renamed or not: made of the number of its tree.
+/// Returns the UUID of a collection, which is made of the number of its tree. A collection keeps its UUID as long as it
+/// exists, even if it is renamed.
 ///
 /// # Errors
 /// Errors of the catalogue.
@@ -22,10 +23,10 @@ fn of_number(number: u64) -> Value {
     of_bytes(bytes)
 }
 
-/// A UUID made of the first sixteen bytes, whatever their content.
+/// Returns a UUID made of the first sixteen bytes of any content.
 pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
     bytes.resize(16, 0);
-    // Version 8, which leaves the content to the maker, and the variant of RFC 9562.
+    // Version 8, whose content is free, and the variant of RFC 9562.
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     Value::Binary(Binary { subtype: SUBTYPE, bytes })
@@ -34,7 +35,8 @@ pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
 /// Checks that a collection has the UUID that a client expects, and returns its number.
 ///
 /// # Errors
-/// Error 361 if it has another one or does not exist; 14 if it is no UUID, and 207 if it is too short or long for one.
+/// Error 361 if the collection has another UUID or does not exist; 14 if `expected` is not a UUID, and 207 if the
+/// length of `expected` is wrong.
 pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<u64> {
     match expected {
         Value::Binary(binary) if binary.subtype == SUBTYPE && binary.bytes.len() == 16 => {}
@@ -71,7 +73,7 @@ pub(crate) fn invalid(message: &str) -> CommandError {
     CommandError::new(207, "InvalidUUID", message)
 }
 
-/// The UUID of the collection that has the definitions of a database's views in MongoDB.
+/// The UUID of the collection in which MongoDB stores the view definitions of a database.
 pub(crate) fn of_views(db: &str) -> Value {
     of_bytes(Sha256::digest(format!("{db}.system.views")).to_vec())
 }

@@ -1,4 +1,4 @@
-//! The registry of commands; each has a file of its own.
+//! The registry of commands. Each command has a file of its own.
 
 mod aggregate;
 mod apply_ops;
@@ -84,87 +84,89 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A command: its row in the registry, with everything that the server asks about it.
+/// A command: its entry in the registry, with everything that the server needs to know about the command.
 pub(crate) struct Command {
     /// The name.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// Its fields, without those that all commands have.
+    /// The fields of the command, without the fields that all commands have.
     pub fields: &'static [Field],
-    /// The privileges that a user needs to run it.
+    /// The privileges that a user needs to run the command.
     pub access: Access,
-    /// True if it is sent to the database `admin` only.
+    /// True if the command can only be sent to the database `admin`.
     pub admin_only: bool,
-    /// Its kind of writes.
+    /// The kind of writes of the command.
     pub writes: Writes,
-    /// True if a repetition of it is not applied again.
+    /// True if the server does not apply a repeated command again.
     pub retryable: bool,
-    /// The read concerns that it has.
+    /// The read concerns that the command accepts.
     pub levels: Levels,
-    /// True if it exists with `--enable-test-commands` only.
+    /// True if the command exists only with `--enable-test-commands`.
     pub is_for_tests: bool,
-    /// True if fields that are not listed are refused; otherwise they have no effect.
+    /// True if fields that are not listed are refused; otherwise such fields have no effect.
     pub is_strict: bool,
-    /// True if the audit log has a line for each of its executions: an act of administration.
+    /// True if the audit log has a line for each execution, because the command is an administrative act.
     pub is_audited: bool,
-    /// True if it is in version 1 of the stable API.
+    /// True if the command is in version 1 of the stable API.
     pub is_stable: bool,
-    /// Whom it waits for before it is executed.
+    /// The lane in which a request waits before it is executed.
     pub lane: Lane,
-    /// The class under which its latencies are counted in the statistics of a collection.
+    /// The class under which the statistics of a collection count the latencies of the command.
     pub usage: Use,
-    /// The kind of operation that `currentOp` and `system.profile` show.
+    /// The kind of operation that `currentOp` and `system.profile` show for the command.
     pub op: &'static str,
-    /// True if `serverStatus` counts it by its own kind, and not among all commands.
+    /// True if `serverStatus` counts the command under its own kind, and not among all commands.
     pub counts_itself: bool,
-    /// The full name of the collection that it works on, or the database.
+    /// The full name of the collection that the command works on, or the name of the database.
     pub namespace: fn(&str, &Map) -> String,
-    /// Where it has its query.
+    /// The position of the query in the fields of the command.
     pub query: QueryPlace,
-    /// The explanation of its plan, without the fields that all explanations have; `None` if it has no plan.
+    /// Explains the plan of the command, without the fields that all explanations have; `None` if the command has no
+    /// plan.
     pub explain: Option<Explain>,
-    /// The time that a request waits, without a thread, before it is executed.
+    /// The time that a request waits before it is executed. The wait does not occupy a thread.
     pub wait: fn(&Shared, &Map) -> Duration,
-    /// Gives up what further replies to the same request would have had.
+    /// Releases the state for further replies to the same request, if these replies are no longer wanted.
     pub abandon: fn(&Shared, &Client, &Map),
-    /// Executes it. The fields that the registry lists have been checked.
+    /// Executes the command. The fields that the registry lists have been checked.
     pub run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>,
 }
 
-/// Explains a command on a collection, from its fields.
+/// Explains a command from its collection and its fields.
 type Explain = fn(&Call<'_>, &str, &Map) -> CommandResult<Map>;
 
 /// The kind of writes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// Nothing that a lock of `fsync` holds back: it has no write concern.
+    /// No writes that a lock of `fsync` blocks. The command has no write concern.
     Nothing,
-    /// Documents or the catalogue: it has a write concern.
+    /// Writes of documents or of the catalogue. The command has a write concern.
     Always,
-    /// Documents if the last stage of its pipeline does: it has a write concern.
+    /// Writes of documents, if the last stage of the pipeline writes. The command has a write concern.
     ByPipeline,
-    /// Only the files of the database, whose content stays: a lock of `fsync` holds it back, and it has no write concern.
+    /// Writes of database files that keep the content of the database. A lock of `fsync` blocks the command, which has
+    /// no write concern.
     Files,
 }
 
-/// The read concerns of a command.
+/// The read concerns that a command accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Levels {
-    /// The latest state only: `local`.
+    /// Only `local`, which reads the latest state.
     Local,
-    /// All levels but `snapshot`.
+    /// All levels except `snapshot`.
     Majority,
-    /// All levels; `snapshot` is an error where the command cannot read at a snapshot.
+    /// All levels. `snapshot` is an error if the command cannot read at a snapshot.
     Any,
-    /// All levels: it can read a snapshot.
+    /// All levels. The command can read at a snapshot.
     Snapshot,
-    /// The level of the query whose cursor it reads; drivers repeat it.
+    /// The level of the query that opened the cursor; drivers repeat the level in `getMore`.
     OfCursor,
 }
 
 impl Command {
-    /// A command without fields that does not write.
+    /// A command without fields that does not write; the base of other entries.
     const fn reading(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
         let (aliases, fields): (&[&str], &[Field]) = (&[], &[]);
         Self {
@@ -193,37 +195,37 @@ impl Command {
         }
     }
 
-    /// A command without fields that may write.
+    /// A command without fields that may write; the base of other entries.
     const fn writing(name: &'static str, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Self {
         Self { writes: Writes::Always, levels: Levels::Any, usage: Use::Change, ..Self::reading(name, run) }
     }
 
-    /// The command, with fields that are not listed refused.
+    /// Makes the command refuse fields that are not listed.
     const fn strict(self) -> Self {
         Self { is_strict: true, ..self }
     }
 
-    /// The command, with a line of the audit log for each execution.
+    /// Makes the audit log have a line for each execution of the command.
     const fn audited(self) -> Self {
         Self { is_audited: true, ..self }
     }
 
-    /// The command, as part of version 1 of the stable API.
+    /// Makes the command a part of version 1 of the stable API.
     const fn stable(self) -> Self {
         Self { is_stable: true, ..self }
     }
 
-    /// The command, executed in the control lane.
+    /// Makes the command run in the control lane.
     const fn control(self) -> Self {
         Self { lane: Lane::Control, ..self }
     }
 
-    /// The command, counted as a use of a collection and shown as an operation; it is also counted by its own kind.
+    /// Makes the command count as a use of a collection, appear as an operation, and be counted under its own kind.
     const fn counted(self, usage: Use, op: &'static str) -> Self {
         Self { usage, op, counts_itself: true, ..self }
     }
 
-    /// True if some request of this command writes: then the command has a write concern.
+    /// True if any request of this command can write. The command has a write concern then.
     pub(crate) fn may_write(&self) -> bool {
         matches!(self.writes, Writes::Always | Writes::ByPipeline)
     }
@@ -237,12 +239,12 @@ impl Command {
         }
     }
 
-    /// True if a lock of `fsync` holds this request back.
+    /// True if a lock of `fsync` blocks this request.
     pub(crate) fn is_held_by_fsync(&self, body: &Map) -> bool {
         self.writes == Writes::Files || self.writes(body)
     }
 
-    /// Whom a request waits for: a pipeline that lists operations is short.
+    /// The lane of a request. A pipeline that lists operations is short, and therefore runs in the control lane.
     pub(crate) fn lane(&self, body: &Map) -> Lane {
         match self.writes {
             Writes::ByPipeline if lists_operations(body) => Lane::Control,
@@ -250,8 +252,8 @@ impl Command {
         }
     }
 
-    /// The namespace that the line of the audit log for this request has; `None` if it has no line. A pipeline that
-    /// writes replaces or changes the collection that its last stage names.
+    /// The namespace in the audit log line of this request; `None` if the request is not audited. If the pipeline of a
+    /// request writes, the namespace is the collection that its last stage replaces or changes.
     pub(crate) fn audited_namespace<'a>(&self, db: &str, body: &Map, namespace: &'a str) -> Option<Cow<'a, str>> {
         match self.writes {
             Writes::ByPipeline if pipeline_writes(body) => {
@@ -261,19 +263,19 @@ impl Command {
         }
     }
 
-    /// True for a command that returns documents that a client has stored.
+    /// True if the command returns documents that a client has stored.
     pub(crate) fn is_query(&self) -> bool {
         matches!(self.usage, Use::Query | Use::Read)
     }
 
-    /// True if some of its fields are secrets. Replies to such a command are never compressed.
+    /// True if some fields of the command are secrets. The replies to such a command are never compressed.
     pub(crate) fn has_secrets(&self) -> bool {
         self.fields.iter().any(|field| field.handling == Handling::Secret)
     }
 
-    /// The fields of a request as listings, logs and profiles may show them: every such place gets them from here. Only
-    /// the fields of a command with secrets that are known not to be secret are shown. So are those of a command within
-    /// the first field, which `explain` and `applyOps` have.
+    /// The fields of a request that listings, logs and profiles may show; all of them call this function. In a command
+    /// with secrets, only fields that are known not to be secret are shown. The same rule applies to commands nested in
+    /// the first field, as in `explain` and `applyOps`.
     pub(crate) fn shown(&self, body: &Arc<Map>) -> Arc<Map> {
         if !self.has_secrets() {
             let within = body.entries.first().and_then(|(_, value)| without_secrets(value));
@@ -297,12 +299,12 @@ impl Command {
         Arc::new(Map { entries: entries.collect() })
     }
 
-    /// True if the value of the first field is no secret.
+    /// True if the value of the first field is not a secret.
     fn argument_is_shown(&self) -> bool {
         !self.fields.iter().any(|field| field.name == self.name && field.handling == Handling::Secret)
     }
 
-    /// True for a field of statements or documents.
+    /// True if a field holds statements or documents.
     fn is_apart(&self, name: &Value) -> bool {
         let mut apart = self.fields.iter().filter(|field| field.handling == Handling::Apart);
         name.as_str().is_some_and(|name| apart.any(|field| field.name == name))
@@ -313,7 +315,7 @@ impl Command {
         Map { entries: body.entries.iter().filter(|(name, _)| !self.is_apart(name)).cloned().collect() }
     }
 
-    /// The fields of a request, and apart from them its statements and documents.
+    /// Splits a request into its fields and its statements and documents.
     pub(crate) fn set_apart(&self, body: Map) -> (Map, Map) {
         let (apart, rest) = match body.entries.iter().any(|(name, _)| self.is_apart(name)) {
             true => body.entries.into_iter().partition(|(name, _)| self.is_apart(name)),
@@ -323,7 +325,7 @@ impl Command {
     }
 }
 
-/// A value without the secrets of the commands in it; `None` if it has none.
+/// Returns a copy of a value without the secrets of the commands in it; `None` if the value has no secrets.
 fn without_secrets(value: &Value) -> Option<Value> {
     match value {
         Value::Map(map) => {
@@ -355,7 +357,7 @@ fn without_secrets(value: &Value) -> Option<Value> {
 /// The text that replaces a secret, as in MongoDB.
 const HIDDEN: &str = "xxx";
 
-/// The collection that the first field names in the database; without one, the database.
+/// The full name of the collection that the first field names; the database if the first field names none.
 fn namespace_of_argument(db: &str, body: &Map) -> String {
     match body.entries.first() {
         Some((_, Value::String(collection))) => format!("{db}.{collection}"),
@@ -363,7 +365,7 @@ fn namespace_of_argument(db: &str, body: &Map) -> String {
     }
 }
 
-/// In alphabetical order.
+/// All commands in alphabetical order.
 static REGISTRY: &[Command] = &[
     merge_authorization::COMMAND,
     transactions::ABORT,
@@ -487,7 +489,7 @@ static REGISTRY: &[Command] = &[
     diagnostics::WHATS_MY_URI,
 ];
 
-/// The places in the registry by name.
+/// The positions of the commands in the registry, by name.
 static PLACES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
     let names = |command: &'static Command| [command.name].into_iter().chain(command.aliases.iter().copied());
     REGISTRY.iter().enumerate().flat_map(|(at, command)| names(command).map(move |name| (name, at))).collect()
@@ -503,13 +505,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     REGISTRY.iter()
 }
 
-/// The names of the fields that some command keeps apart.
+/// The names of the fields that hold statements or documents in some command.
 static APART: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let fields = REGISTRY.iter().flat_map(|command| command.fields);
     fields.filter(|field| field.handling == Handling::Apart).map(|field| field.name).collect()
 });
 
-/// True for the name of a field of statements or documents, which are kept as bytes until each is executed.
+/// True if a field of this name holds statements or documents. Such fields are kept as bytes until each statement is
+/// executed.
 pub(crate) fn is_apart(field: &str) -> bool {
     APART.contains(field)
 }
@@ -526,7 +529,7 @@ fn pipeline_writes(body: &Map) -> bool {
     last.is_some_and(stages::writes)
 }
 
-/// The full name of the collection that the last stage of a pipeline writes.
+/// The full name of the collection that the last stage of a pipeline writes to.
 fn written_by_pipeline(db: &str, body: &Map) -> Option<String> {
     let last = body.elements("pipeline")?.last()?;
     let stage = stages::walk(None, std::slice::from_ref(last)).next()?;

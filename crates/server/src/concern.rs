@@ -7,11 +7,13 @@ use alluvium::{Durability, Map, Timestamp, Value};
 /// How a write is acknowledged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct WriteConcern {
-    /// The client does not ask for failures: `w: 0`.
+    /// True if the client does not want to learn of failures: `w: 0`.
     pub unacknowledged: bool,
-    /// The write waits until it is on the disk: `j: true`, or `w: "majority"`, since this server is the majority.
+    /// True if the write waits until it is on the disk: `j: true`, or `w: "majority"`, because this server alone is the
+    /// majority.
     pub synced: bool,
-    /// The error for members that do not exist, such as `w: 2`. The write is done all the same, as in MongoDB.
+    /// The error if the write concern asks for more members than exist, such as `w: 2`. The write is still done, as in
+    /// MongoDB.
     pub unsatisfiable: Option<CommandError>,
 }
 
@@ -33,7 +35,7 @@ const READ_FIELDS: &[Field] = &[
     optional("provenance", Kind::Text),
 ];
 
-/// The origin of a concern; clients repeat what they were sent.
+/// The possible origins of a concern. Clients send the origin that they received.
 const PROVENANCES: [&str; 5] =
     ["clientSupplied", "implicitDefault", "customDefault", "getLastErrorDefaults", "internalWriteDefault"];
 
@@ -53,10 +55,10 @@ fn wrong_value(concern: &str, field: &str, value: &str) -> CommandError {
 }
 
 impl WriteConcern {
-    /// The write concern of a command. A server without a replica set can only wait for itself.
+    /// The write concern of a command. A server without a replica set refuses concerns with other members.
     ///
     /// # Errors
-    /// Error 2, 9, 14 or 40415 for a wrong one.
+    /// Error 2, 9, 14 or 40415 for an invalid write concern.
     pub(crate) fn parse(body: &Map, in_set: bool) -> CommandResult<Self> {
         let Some(given) = body.document("writeConcern") else { return Ok(Self::default()) };
         check("writeConcern", WRITE_FIELDS, given)?;
@@ -109,7 +111,7 @@ impl WriteConcern {
         Ok(concern)
     }
 
-    /// The durability of writes; `None` for the database's own.
+    /// The durability of the writes; `None` means the default of the database.
     pub(crate) fn durability(&self) -> Option<Durability> {
         self.synced.then_some(Durability::Sync)
     }
@@ -120,13 +122,13 @@ impl WriteConcern {
 pub(crate) enum ReadLevel {
     /// The latest writes.
     Local,
-    /// The latest writes, as `Local`: a server that shares no collection has no others.
+    /// The latest writes, as `Local`: without sharding, the two levels are the same.
     Available,
-    /// Writes that are on the disk.
+    /// Only writes that are on the disk.
     Majority,
-    /// As `Majority`; all commands with this level have one order.
+    /// As `Majority`, and all commands with this level have one order.
     Linearizable,
-    /// One state of all collections.
+    /// A single state of all collections.
     Snapshot,
 }
 
@@ -135,7 +137,7 @@ pub(crate) enum ReadLevel {
 pub(crate) struct ReadConcern {
     /// The level.
     pub level: ReadLevel,
-    /// The read must see all writes up to this time.
+    /// The time up to which the read must see all writes.
     pub after: Option<Timestamp>,
     /// The time of the snapshot.
     pub at: Option<Timestamp>,

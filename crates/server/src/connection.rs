@@ -1,8 +1,9 @@
-//! One connection: reads a request, executes it, writes the reply.
+//! One connection: reads a request, executes it, and writes the reply.
 //!
-//! A request is executed on the thread that has read it: one of the connection itself ([`crate::threads`]), or one of the
-//! runtime. Those are as many as requests may run at a time, and two more, which wait for connections
-//! ([`crate::pulse`]). While a request runs, `pulse` looks whether the client is gone.
+//! A request is executed on the thread that has read the request: a thread of the connection itself
+//! ([`crate::threads`]), or a thread of the runtime. The runtime has one thread for each request that may run at a
+//! time, and two more, which wait for connections ([`crate::pulse`]). While a request runs, `pulse` checks whether the
+//! client has disconnected.
 
 use crate::admission::{Lane, Own, Permit};
 use crate::client::Client;
@@ -29,15 +30,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A connection is busy whose requests follow the replies to those before them within this time.
+/// A connection is busy if each request follows the previous reply within this time.
 const QUICK: Duration = Duration::from_millis(5);
-/// After this number of quick requests it asks for a thread.
+/// A connection asks for a thread of its own after this number of quick requests.
 const QUICK_REQUESTS: u32 = 4;
 
-/// The time between two looks at whether the client of a write that is held back is gone.
+/// The time between two checks whether the client of a blocked write has disconnected.
 const GATE_CHECK: Duration = Duration::from_millis(100);
 
-/// The permits of a request while it is executed.
+/// The permits that a request holds while it is executed.
 type Admitted<'a> = (Permit, Option<Writing<'a>>);
 
 /// A connection.
@@ -46,22 +47,22 @@ pub(crate) struct Connection<S> {
     incoming: Incoming,
     shared: Arc<Shared>,
     client: Arc<Client>,
-    /// The share of permits that its requests need.
+    /// The share of permits for its requests.
     own: Own,
-    /// Changes when the server ends.
+    /// Changes when the server stops.
     stopping: watch::Receiver<bool>,
     /// The number of the last reply.
     last_reply: i32,
     pace: Pace,
 }
 
-/// How soon the requests of a connection follow each other.
+/// Measures how quickly the requests of a connection follow each other.
 #[derive(Default)]
 struct Pace {
     wish: Wish,
-    /// The number of quick requests one after the other.
+    /// The number of consecutive quick requests.
     quick: u32,
-    /// When the last reply was sent, on the server's clock.
+    /// The time when the last reply was sent, on the server's clock.
     replied: Duration,
 }
 
@@ -97,7 +98,7 @@ impl<S: Stream> Connection<S> {
         self.shared.operations.disconnect(id);
     }
 
-    /// Answers requests until the client is gone, the server ends, or the client sends what is no message.
+    /// Answers requests until the client disconnects, the server stops, or the client sends an invalid message.
     async fn run(&mut self) -> io::Result<()> {
         while !self.shared.stopping.load(Ordering::Relaxed) {
             let head = tokio::select! {
@@ -139,7 +140,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Ends a connection that has sent a large message before a login.
+    /// Refuses a large message that was sent before a login, and ends the connection.
     async fn turn_away(&mut self, head: &Head, payer: &Payer<'_>) -> io::Result<()> {
         let message = format!(
             "a message of {} bytes requires authentication: before a login it may have {STRANGER_BYTES_MAX}, also \
@@ -151,7 +152,7 @@ impl<S: Stream> Connection<S> {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, "a large message before a login"))
     }
 
-    /// Answers a message that is not executed.
+    /// Sends an error as the reply to a message that is not executed.
     async fn refuse(&mut self, head: &Head, error: &CommandError, payer: &Payer<'_>) -> io::Result<()> {
         let form = if head.header.op_code == OpCode::Query { Form::Query } else { Form::Msg };
         let ids = Ids { request_id: 0, response_to: head.header.request_id };
@@ -172,11 +173,11 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Executes a request and sends its reply, or its replies: to one that allows it, several are sent.
+    /// Executes a request and sends its reply. A request that allows several replies may get several.
     async fn answer(&mut self, received: Received, payer: &Payer<'_>) -> io::Result<()> {
         let Received { mut request, compressor, charge } = received;
         let mut charge = charge;
-        // Before a login, and for logins, replies are never compressed.
+        // Replies to commands with secrets, which include logins, are never compressed.
         let compressor = compressor.filter(|_| !dispatch::has_secrets(&request));
         let (form, mut ids) = (request.form, Ids { request_id: 0, response_to: request.request_id });
         loop {
@@ -200,7 +201,8 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Executes a request; one that waits for documents of a tailable cursor until it replies.
+    /// Executes a request. A request that waits for documents of a tailable cursor is executed again until it has a
+    /// reply.
     async fn execute(
         &mut self,
         request: Request,
@@ -221,7 +223,8 @@ impl<S: Stream> Connection<S> {
         Ok(executed)
     }
 
-    /// Waits until a request for documents of a tailable cursor is to be executed again; false if the client is gone.
+    /// Waits until a request for documents of a tailable cursor has to be executed again. Returns false if the client
+    /// has disconnected.
     async fn wait(&mut self, wait: &Wait) -> bool {
         let time = wait.until.saturating_sub(self.shared.env.clock.now());
         tokio::select! {
@@ -231,7 +234,7 @@ impl<S: Stream> Connection<S> {
         !self.client.running.is_gone()
     }
 
-    /// Waits before a request, without a thread. Ends early when the client is gone, or the server ends.
+    /// Waits before a request without occupying a thread. Ends early when the client disconnects or the server stops.
     async fn pause(&mut self, time: Duration) {
         if time.is_zero() || self.shared.stopping.load(Ordering::Relaxed) {
             return;
@@ -243,7 +246,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Executes a request, when as few others run as the server allows. Fail points are for its first time.
+    /// Executes a request once, after waiting for its permits. Fail points apply only to the first execution.
     async fn execute_once(&mut self, request: Request, is_first: bool, payer: &Payer<'_>) -> io::Result<Option<Reply>> {
         let form = request.form;
         let failure = if is_first { dispatch::failure(&self.shared, &self.client, &request) } else { None };
@@ -259,7 +262,7 @@ impl<S: Stream> Connection<S> {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
-        // Nothing of the server is used after a panic but what is shared by threads, which no panic leaves locked.
+        // After a panic, the server continues to use only state that threads share. No panic leaves this state locked.
         let of_runtime = usize::from(!threads::is_of_connection());
         self.shared.executing.fetch_add(of_runtime, Ordering::Relaxed);
         let executed =
@@ -269,7 +272,7 @@ impl<S: Stream> Connection<S> {
         drop(admitted);
         let delay = self.client.peer.take_delay();
         if !delay.is_zero() {
-            // After logins that failed. The request has given its permit back, and no thread waits.
+            // Delays the reply after failed logins. The request has returned its permit, and no thread waits.
             tokio::time::sleep(delay).await;
         }
         if self.client.is_closed() {
@@ -295,7 +298,7 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// A reply that is to be sent.
+/// A reply to be sent.
 struct Outgoing {
     bytes: Vec<u8>,
     form: Form,
@@ -304,7 +307,7 @@ struct Outgoing {
     compressor: Option<Compressor>,
 }
 
-/// The principal whose account is charged for the connection's requests now.
+/// The principal that currently pays for the requests of the connection.
 fn payer<'a>(shared: &'a Shared, client: &Client) -> Payer<'a> {
     let (principal, is_user) = client.peer.principal();
     let is_stranger = !is_user && shared.security.is_checked(&client.peer);
@@ -316,8 +319,8 @@ fn closed_by_fail_point() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "a fail point closes the connection")
 }
 
-/// Waits until a request may be executed: until fewer are executed than may be and, if it writes, until no `fsync`
-/// holds writes back. Requests before a login, which are answered or refused at once, are in the lane of control.
+/// Waits for the permits of a request and, if the request writes, until no `fsync` lock blocks writes. Requests before
+/// a login use the control lane, because they are answered or refused at once.
 async fn admit<'a>(
     shared: &'a Shared,
     client: &Arc<Client>,

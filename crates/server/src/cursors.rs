@@ -12,33 +12,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The most open cursors. Beyond it those that were not read for the longest time are closed, so that a client that
-/// opens cursors and leaves them does not keep others from reading.
+/// The most open cursors. When there are more, the cursors that were not read for the longest time are closed. A client
+/// that opens cursors and does not close them therefore does not prevent others from reading.
 const CURSORS_MAX: usize = 10_000;
 
-/// One in this number is closed then.
+/// One in this number of cursors is closed when there are too many.
 const CLOSED_AT_ONCE: usize = 100;
-/// The part of the database's memory, and the least memory, that cursors have while they are not read. Cursors beyond
-/// this limit are closed.
+/// The memory for cursors that are not being read: this part of the database's memory, and at least the minimum.
+/// Cursors beyond the limit are closed.
 const MEMORY_PART: usize = 4;
 const MEMORY_MIN: usize = 32 << 20;
-/// The memory of a cursor of a short query, without the documents that it has read ahead.
+/// The memory of a cursor with a short query, without the documents that were read ahead.
 const CURSOR_BYTES: usize = 8 << 10;
-/// A parsed and planned query is taken to need this many times the memory of its fields.
+/// The estimated memory of a parsed and planned query, as a multiple of the memory of its fields.
 const QUERY_FACTOR: usize = 8;
 
-/// A cursor that was not read for this long is closed, by default.
+/// The default time after which a cursor that is not read is closed.
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
 
 /// The documents that a cursor reads.
 pub(crate) enum Documents {
-    /// A query or a pipeline, with a document that did not fit the last batch.
+    /// A query or a pipeline, with a document that did not fit into the last batch.
     Query(Box<Cursor>, Option<Document>),
-    /// A query whose documents get a field with their `_id`, as `$recordId`.
+    /// A query whose documents get the additional field `$recordId` with their `_id`.
     WithRecordIds(Box<Cursor>, Option<Document>),
-    /// A query of a capped collection that stays open at the end.
+    /// A query of a capped collection that stays open at its end.
     Tail(Box<TailCursor>),
-    /// Documents that were made at once, in reverse order.
+    /// Documents that are all in memory, in reverse order.
     List(Vec<Document>),
 }
 
@@ -46,11 +46,11 @@ pub(crate) enum Documents {
 pub(crate) struct TailCursor {
     /// The cursor.
     pub tail: Tail,
-    /// A document that did not fit the last batch.
+    /// A document that did not fit into the last batch.
     pub kept: Option<Document>,
-    /// True if a request for more waits until there are documents.
+    /// True if a `getMore` waits until there are documents.
     pub awaits: bool,
-    /// Wakes the request that waits when the cursor is closed.
+    /// Wakes the waiting request when the cursor is closed.
     pub waiting: Option<Wake>,
 }
 
@@ -69,7 +69,7 @@ impl Documents {
         matches!(self, Self::Tail(cursor) if !cursor.tail.is_dead())
     }
 
-    /// Releases what is needed only while a batch is read.
+    /// Releases resources that are needed only while a batch is read.
     pub(crate) fn pause(&mut self) {
         match self {
             Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.pause(),
@@ -78,13 +78,13 @@ impl Documents {
         }
     }
 
-    /// Documents of a list, in its order.
+    /// The documents of a list, in the order of the list.
     pub(crate) fn of(mut list: Vec<Document>) -> Self {
         list.reverse();
         Self::List(list)
     }
 
-    /// The same query, whose documents have a field `$recordId`.
+    /// Makes the documents of the same query have a field `$recordId`.
     pub(crate) fn with_record_ids(self) -> Self {
         match self {
             Self::Query(cursor, kept) => Self::WithRecordIds(cursor, kept),
@@ -114,7 +114,7 @@ impl Documents {
         }
     }
 
-    /// The numbers of keys and of documents that its query has examined so far; `None` without a query.
+    /// The numbers of keys and of documents that the query has examined so far; `None` if there is no query.
     pub(crate) fn examined(&self) -> Option<(u64, u64)> {
         match self {
             Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.examined(),
@@ -122,7 +122,7 @@ impl Documents {
         }
     }
 
-    /// The memory of the documents that it holds while it is not read.
+    /// The memory of the documents that the cursor keeps while it is not being read.
     fn bytes(&self) -> usize {
         let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);
         match self {
@@ -132,7 +132,7 @@ impl Documents {
         }
     }
 
-    /// Returns a document that was read last.
+    /// Takes back the document that was read last.
     pub(crate) fn give_back(&mut self, document: Document) {
         match self {
             Self::Query(_, kept) | Self::WithRecordIds(_, kept) => *kept = Some(document),
@@ -142,8 +142,8 @@ impl Documents {
     }
 }
 
-/// A document with its record's number, which is the `_id` that documents are stored by; without it, if the result does
-/// not have it.
+/// Adds the record id to a document, which is the `_id` in the order of which documents are stored. Adds nothing if the
+/// document has no `_id`.
 fn with_record_id(document: &Document) -> alluvium::Result<Document> {
     let mut map = document.to_map()?;
     if let Some(id) = map.get("_id").cloned() {
@@ -154,26 +154,26 @@ fn with_record_id(document: &Document) -> alluvium::Result<Document> {
 
 /// An open cursor.
 pub(crate) struct OpenCursor {
-    /// The documents that it reads.
+    /// The documents that the cursor reads.
     pub documents: Documents,
     /// `database.collection`.
     pub namespace: String,
-    /// The identity of its collection; it reads no other one that gets the name. `None` for what is not read from one
-    /// collection, and for a snapshot.
+    /// The identity of the collection. The cursor does not read another collection that later has the same name. `None`
+    /// for a snapshot, and for a cursor that does not read one collection.
     pub identity: Option<u64>,
-    /// The user who opened it; only this user may read it.
+    /// The user who opened the cursor; only this user may read it.
     pub user: Option<String>,
-    /// The memory of the fields of the command that opened it.
+    /// The memory of the fields of the command that opened the cursor.
     pub fields_bytes: usize,
-    /// The privileges that its user needs to continue it.
+    /// The privileges that the user needs to continue the cursor.
     pub needs: Vec<Need<'static>>,
-    /// The session that it belongs to.
+    /// The session that the cursor belongs to.
     pub session: Option<SessionId>,
-    /// The query has a time limit.
+    /// True if the query has a time limit.
     pub is_limited: bool,
-    /// Ends its query.
+    /// Stops the query.
     pub stop: Arc<AtomicBool>,
-    /// True if it stays open however long it is not read.
+    /// True if the cursor has no timeout.
     pub never_expires: bool,
 }
 
@@ -184,7 +184,7 @@ enum Entry {
         since: Duration,
         bytes: usize,
     },
-    /// A thread reads it.
+    /// A cursor that a thread is reading.
     Busy {
         stop: Arc<AtomicBool>,
         user: Option<String>,
@@ -202,12 +202,12 @@ pub(crate) struct Cursors {
 #[derive(Default)]
 struct State {
     entries: HashMap<i64, Entry>,
-    /// The memory of those that no thread reads.
+    /// The memory of the cursors that no thread is reading.
     bytes: usize,
 }
 
 impl State {
-    /// Adds a cursor, or gives back one that was read.
+    /// Adds a cursor, or puts back a cursor that was read.
     fn insert(&mut self, id: i64, cursor: Box<OpenCursor>, since: Duration) {
         let bytes = cursor.documents.bytes() + CURSOR_BYTES.max(cursor.fields_bytes.saturating_mul(QUERY_FACTOR));
         self.remove(id);
@@ -223,8 +223,8 @@ impl State {
         Some(entry)
     }
 
-    /// Removes cursors that were not read for the longest time, while there are too many, or they take too much memory.
-    /// The one that was read last stays.
+    /// Removes the cursors that were not read for the longest time, as long as there are too many cursors or their
+    /// memory is above the limit. The cursor that was read last remains.
     fn take_oldest(&mut self, bytes_max: usize) -> Vec<Entry> {
         if self.entries.len() < CURSORS_MAX && self.bytes <= bytes_max {
             return Vec::new();
@@ -250,14 +250,14 @@ impl State {
 /// The outcome of closing a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Killed {
-    /// It was closed.
+    /// The cursor was closed.
     Killed,
-    /// It does not exist.
+    /// The cursor does not exist.
     NotFound,
 }
 
 impl Cursors {
-    /// The cursors of a database that has this memory.
+    /// The open cursors of a server whose database has this memory.
     pub(crate) fn new(env: Env, memory_bytes: usize) -> Self {
         Self { state: Mutex::default(), bytes_max: (memory_bytes / MEMORY_PART).max(MEMORY_MIN), env }
     }
@@ -265,7 +265,7 @@ impl Cursors {
     /// Keeps a cursor, and returns its number.
     ///
     /// # Errors
-    /// Error 146 if there are too many, and all of them are read at the moment.
+    /// Error 146 if there are too many cursors, and all of them are being read.
     pub(crate) fn keep(&self, cursor: OpenCursor) -> CommandResult<i64> {
         let mut state = self.state.lock();
         let closed = state.take_oldest(self.bytes_max);
@@ -274,7 +274,7 @@ impl Cursors {
             return Err(CommandError::new(146, "ExceededMemoryLimit", message));
         }
         let id = loop {
-            // Positive, so that no client takes it for an error.
+            // The number is positive, so that no client treats it as an error.
             let id = (self.env.rng.next_u64() >> 1).cast_signed();
             if id != 0 && !state.entries.contains_key(&id) {
                 break id;
@@ -286,10 +286,11 @@ impl Cursors {
         Ok(id)
     }
 
-    /// Takes a cursor to read it. It is given back by [`Cursors::give_back`], or closed by [`Cursors::close`].
+    /// Takes a cursor to read it. The caller returns the cursor with [`Cursors::give_back`], or closes it with
+    /// [`Cursors::close`].
     ///
     /// # Errors
-    /// Error 43 if it does not exist; 13 if it is another user's; 12051 if another thread reads it.
+    /// Error 43 if the cursor does not exist; 13 if it belongs to another user; 12051 if another thread is reading it.
     pub(crate) fn take(&self, id: i64, namespace: &str, user: Option<&str>) -> CommandResult<Box<OpenCursor>> {
         let mut state = self.state.lock();
         let missing = || CommandError::cursor_not_found(format!("cursor id {id} not found"));
@@ -322,7 +323,7 @@ impl Cursors {
         }
     }
 
-    /// Keeps a cursor that was taken, unless it was closed in between.
+    /// Puts back a cursor that was taken, unless the cursor was closed in between.
     pub(crate) fn give_back(&self, id: i64, cursor: Box<OpenCursor>) {
         let mut state = self.state.lock();
         if !state.entries.contains_key(&id) {
@@ -334,13 +335,13 @@ impl Cursors {
         note(&closed);
     }
 
-    /// Forgets a cursor that was taken.
+    /// Closes a cursor that was taken.
     pub(crate) fn close(&self, id: i64) {
         let closed = self.state.lock().remove(id);
         drop(closed);
     }
 
-    /// Closes a cursor of a user; one that is read at the moment ends with an error.
+    /// Closes a cursor of a user. A cursor that is being read ends with an error.
     pub(crate) fn kill(&self, id: i64, user: Option<&str>) -> Killed {
         let mut state = self.state.lock();
         let is_of = |entry: &Entry| match entry {
@@ -365,7 +366,7 @@ impl Cursors {
         });
     }
 
-    /// Closes cursors that were not read for long.
+    /// Closes cursors that were not read for the time `idle`.
     pub(crate) fn expire(&self, idle: Duration) {
         let now = self.env.clock.now();
         self.kill_where(|entry| match entry {
@@ -382,7 +383,7 @@ impl Cursors {
         stop(killed.into_iter());
     }
 
-    /// The cursors that no thread reads: their numbers and namespaces.
+    /// The numbers and namespaces of the cursors that no thread is reading.
     pub(crate) fn idle(&self) -> Vec<(i64, String)> {
         let state = self.state.lock();
         let idle = state.entries.iter().filter_map(|(id, entry)| match entry {
@@ -398,14 +399,15 @@ impl Cursors {
     }
 }
 
-/// Logs that cursors were closed to make room.
+/// Logs that cursors were closed to free space.
 fn note(closed: &[Entry]) {
     if !closed.is_empty() {
         log::warn!("too many cursors are open: closed {} that were not read for long", closed.len());
     }
 }
 
-/// Ends the queries of cursors. Dropping one reads files, so no lock is held.
+/// Stops the queries of cursors, and drops the cursors. Dropping a cursor reads files and is therefore done without a
+/// lock.
 fn stop(entries: impl Iterator<Item = Entry>) {
     for entry in entries {
         match &entry {

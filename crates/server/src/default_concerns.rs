@@ -1,4 +1,4 @@
-//! The concerns of commands that have none: those of `setDefaultRWConcern`.
+//! The default concerns that `setDefaultRWConcern` sets, for commands that have no concern.
 
 use crate::concern::WriteConcern;
 use crate::error::CommandResult;
@@ -8,7 +8,7 @@ use alluvium::{Database, Map, Timestamp, Value};
 use alluvium_env::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The defaults, and what commands need to know of them.
+/// The defaults, and the flags that each command reads.
 #[derive(Default)]
 pub(crate) struct DefaultConcerns {
     defaults: Mutex<Defaults>,
@@ -19,16 +19,16 @@ pub(crate) struct DefaultConcerns {
 /// The defaults that clients have set.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Defaults {
-    /// The level of reads.
+    /// The default read level.
     pub read: Option<String>,
-    /// The write concern.
+    /// The default write concern.
     pub write: Option<Map>,
-    /// The time of the last change, and the milliseconds since 1970.
+    /// The cluster time of the last change, and the clock time in milliseconds since 1970.
     pub updated: Option<(Timestamp, i64)>,
 }
 
 impl DefaultConcerns {
-    /// Reads what was stored; a server of its own has no defaults.
+    /// Reads the stored defaults. A standalone server has no defaults.
     ///
     /// # Errors
     /// Errors of reading.
@@ -43,13 +43,13 @@ impl DefaultConcerns {
         Ok(concerns)
     }
 
-    /// The defaults.
+    /// The current defaults.
     pub(crate) fn get(&self) -> Defaults {
         self.defaults.lock().clone()
     }
 
-    /// Stores the defaults that `plan` makes of the present ones, and whether writes wait until they are on the disk.
-    /// The defaults are on the disk when this returns.
+    /// Stores new defaults, which `plan` makes from the present ones; `plan` also returns whether writes wait until
+    /// they are on the disk. The defaults are on the disk when this function returns.
     ///
     /// # Errors
     /// Errors of the plan, and of writing.
@@ -71,7 +71,7 @@ impl DefaultConcerns {
         *present = defaults;
     }
 
-    /// True if reads see only what is on the disk.
+    /// True if reads see only data that is on the disk.
     pub(crate) fn syncs_reads(&self) -> bool {
         self.syncs_reads.load(Ordering::Acquire)
     }
@@ -83,7 +83,7 @@ impl DefaultConcerns {
 }
 
 impl Defaults {
-    /// As MongoDB stores them.
+    /// The defaults in MongoDB's stored format.
     fn to_map(&self) -> Map {
         let mut map = Map::new();
         if let Some(level) = &self.read {
@@ -99,7 +99,7 @@ impl Defaults {
         map
     }
 
-    /// The defaults in a stored document, and whether writes wait for the disk.
+    /// Reads the defaults from a stored document, and whether writes wait for the disk.
     fn from_map(map: &Map) -> Option<(Self, bool)> {
         let read = match map.document("defaultReadConcern") {
             Some(read) => Some(read.text("level")?.to_owned()),

@@ -1,4 +1,4 @@
-//! From a request to its reply.
+//! Executes a request and makes its reply.
 
 mod concerns;
 mod gates;
@@ -34,14 +34,14 @@ use std::time::Duration;
 
 /// A reply.
 pub(crate) struct Reply {
-    /// The bytes, before the header is completed.
+    /// The bytes of the message; its header is not complete yet.
     pub bytes: Vec<u8>,
-    /// Another one follows without a request: the same request is executed again.
+    /// True if another reply follows without a request: the same request is executed again.
     pub has_more: bool,
 }
 
 impl Reply {
-    /// A reply that no other follows.
+    /// A reply that is not followed by another one.
     fn last(bytes: Vec<u8>) -> Self {
         Self { bytes, has_more: false }
     }
@@ -69,11 +69,11 @@ pub(crate) fn execute(
     if name != command.name
         && let Some((name, _)) = request.body.entries.first_mut()
     {
-        // Fields, privileges and listings know a command by one name.
+        // Replaces an alias by the name of the command, which fields, privileges and listings use.
         *name = Value::from(command.name);
     }
     let concern = WriteConcern::parse(&request.body, shared.config.replica_set.is_some());
-    // The reply of a write has the error of its concern whether the write fails or not.
+    // The reply to a write has the error of its write concern, even if the write fails.
     let unsatisfiable = concern.as_ref().ok().filter(|_| command.may_write()).and_then(|it| it.unsatisfiable.clone());
     let began = shared.env.clock.now();
     let outcome = run(Order { shared, client, command, request, failure, concern, labels: &labels, stop });
@@ -92,12 +92,12 @@ pub(crate) fn execute(
     }))
 }
 
-/// True for a request that may write, which `fsync` with a lock holds back.
+/// True if a request may write, and therefore a lock of `fsync` blocks it.
 pub(crate) fn writes(request: &Request) -> bool {
     commands::find(name_of(&request.body)).is_some_and(|command| command.is_held_by_fsync(&request.body))
 }
 
-/// Lists a request that `fsync` with a lock holds back, so that `currentOp` shows it and `killOp` ends it.
+/// Lists a request that a lock of `fsync` blocks, so that `currentOp` shows the request and `killOp` can end it.
 pub(crate) fn list_waiting<'a>(
     shared: &'a Shared,
     client: &Arc<Client>,
@@ -118,22 +118,22 @@ pub(crate) fn list_waiting<'a>(
     }))
 }
 
-/// Whom a request waits for before it is executed. One without a command is only refused.
+/// The lane of a request. A request without a known command uses the control lane, because it is only refused.
 pub(crate) fn lane(request: &Request) -> Lane {
     commands::find(name_of(&request.body)).map_or(Lane::Control, |command| command.lane(&request.body))
 }
 
-/// True for a request of a command with secrets: its reply is never compressed.
+/// True if the command of a request has secrets. The reply to such a request is never compressed.
 pub(crate) fn has_secrets(request: &Request) -> bool {
     commands::find(name_of(&request.body)).is_some_and(Command::has_secrets)
 }
 
-/// The name of a command, as the client writes it.
+/// The name of the command, as the client has written it.
 fn name_of(body: &Map) -> &str {
     body.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default()
 }
 
-/// The command with a name, if this server has it.
+/// The command with a name, if this server accepts the command.
 fn find(shared: &Shared, name: &str) -> Option<&'static Command> {
     commands::find(name).filter(|command| !command.is_for_tests || shared.config.test_commands)
 }
@@ -150,20 +150,20 @@ pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Op
     shared.fail_points.on_command(&candidate)
 }
 
-/// The time that a request waits, without a thread, before it is executed.
+/// The time that a request waits before it is executed. The wait does not occupy a thread.
 pub(crate) fn wait(shared: &Shared, request: &Request) -> Duration {
     let command = find(shared, name_of(&request.body));
     command.map_or(Duration::ZERO, |command| (command.wait)(shared, &request.body))
 }
 
-/// Gives up what further replies to a request would have had.
+/// Releases the state for further replies to a request.
 pub(crate) fn abandon(shared: &Shared, client: &Client, request: &Request) {
     if let Some(command) = find(shared, name_of(&request.body)) {
         (command.abandon)(shared, client, &request.body);
     }
 }
 
-/// A command that is to be run.
+/// A command to be run.
 struct Order<'a> {
     shared: &'a Shared,
     client: &'a Arc<Client>,
@@ -175,10 +175,10 @@ struct Order<'a> {
     stop: Arc<AtomicBool>,
 }
 
-/// A command that has succeeded.
+/// The result of a command that has succeeded.
 struct Done {
     builder: BsonBuilder,
-    /// Another reply follows.
+    /// True if another reply follows.
     has_more: bool,
 }
 
@@ -201,11 +201,11 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     })?;
     let write_concern = concerns::write_concern(shared, command, &body, concern?);
     advance_time(shared, client, &body)?;
-    // From here on, each step leaves something behind until the command has ended. The session is noted first: a client
-    // that waits keeps it.
+    // Each of the following steps has an effect that lasts until the command ends. The session is noted first, so that
+    // a waiting client keeps its session.
     let session = SessionId::of_command(&body, client.user())?;
     session.iter().try_for_each(|id| shared.sessions.touch(id))?;
-    // Then the command is listed: all that follows may wait, and is ended by `killOp`.
+    // Lists the command before steps that may wait, so that `killOp` can end them.
     let (body, statements) = command.set_apart(body);
     let body = Arc::new(body);
     let listed = shared.operations.begin(Operation {
@@ -218,10 +218,10 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         stop: Arc::clone(&stop),
         waits_for_lock: false,
     });
-    // The snapshot is pinned before the write of the session begins, which may wait for another one.
+    // Pins the snapshot before the session's write begins, because the write may wait for an earlier write.
     let snapshot = concerns::read_concern(shared, client, command, &body)?;
     check_uuid(shared, command, &db, &body)?;
-    // Last, as it excludes others: the write of a session.
+    // Begins the session's write last, because the session is locked for other writes from here on.
     let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
     let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
     let mut call = Call {
@@ -258,8 +258,8 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     Ok(Done { builder, has_more: call.has_more.get() })
 }
 
-/// Advances the cluster time to the one that a client has seen, maybe of this server before it lost writes. Where logins
-/// are required, others than members of a cluster cannot move it beyond the clock.
+/// Advances the cluster time to the time that a client has seen. The client may have seen it on this server before the
+/// server lost writes. If logins are required, only members of a cluster can move the time beyond the clock.
 fn advance_time(shared: &Shared, client: &Client, body: &Map) -> CommandResult<()> {
     let Some(given) = body.document("$clusterTime").filter(|_| shared.config.replica_set.is_some()) else {
         return Ok(());
@@ -273,7 +273,7 @@ fn advance_time(shared: &Shared, client: &Client, body: &Map) -> CommandResult<(
     Ok(())
 }
 
-/// Executes a command, and notes it where executed commands are noted.
+/// Executes a command, and records it in the counters, the audit log and the profiler.
 fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> CommandResult<BsonBuilder> {
     let shared = call.shared;
     if !command.counts_itself {
@@ -292,8 +292,8 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
     result
 }
 
-/// Checks the UUID of the collection, if the client sent one. A command of `admin` names collections of other databases,
-/// and looks at the UUID itself.
+/// Checks the UUID of the collection, if the client sent one. Commands for `admin` name collections of other databases,
+/// and check the UUID themselves.
 fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Map) -> CommandResult<()> {
     let uuid = body.get("collectionUUID").filter(|uuid| !command.admin_only && **uuid != Value::Null);
     match (uuid, body.entries.first()) {
@@ -302,7 +302,7 @@ fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Map) -> Comma
     }
 }
 
-/// The records of a retryable write, and its session, which is held until the write has ended.
+/// The records of a retryable write, and its session. The session is locked until the write ends.
 fn begin_retry<'a>(
     shared: &'a Shared,
     command: &Command,

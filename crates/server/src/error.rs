@@ -1,4 +1,4 @@
-//! Errors that commands answer with.
+//! Errors in the replies of commands.
 
 use crate::shell_text;
 use alluvium::{ErrorKind, Map, Value};
@@ -7,13 +7,13 @@ use alluvium::{ErrorKind, Map, Value};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{name} ({code}): {message}")]
 pub(crate) struct CommandError {
-    /// MongoDB's code.
+    /// The code in MongoDB.
     pub code: i32,
-    /// MongoDB's name of the code.
+    /// The name of the code in MongoDB.
     pub name: &'static str,
-    /// The failure and its remedy.
+    /// The failure, and how to correct it.
     pub message: String,
-    /// Other fields of the reply, such as `keyValue`.
+    /// Additional fields of the reply, such as `keyValue`.
     pub fields: Map,
 }
 
@@ -59,7 +59,7 @@ codes! {
 }
 
 impl CommandError {
-    /// An error with a code that has no function of its own.
+    /// Creates an error with a code that has no function of its own.
     pub(crate) fn new(code: i32, name: &'static str, message: impl Into<String>) -> Self {
         Self { code, name, message: message.into(), fields: Map::new() }
     }
@@ -70,7 +70,7 @@ impl CommandError {
         self
     }
 
-    /// The fields of a reply, or of one write's error: code, message and details.
+    /// Adds the error to a reply, or to the error of one write: code, message and additional fields.
     pub(crate) fn describe(&self, map: &mut Map) {
         map.push("code", self.code);
         map.push("errmsg", self.message.as_str());
@@ -79,7 +79,7 @@ impl CommandError {
         }
     }
 
-    /// Error 50, of a command that has exceeded its time limit.
+    /// Error 50: a command has exceeded its time limit.
     pub(crate) fn time_limit() -> Self {
         Self::new(50, "MaxTimeMSExpired", "operation exceeded time limit")
     }
@@ -109,14 +109,14 @@ impl From<alluvium::Error> for CommandError {
     }
 }
 
-/// True if a retryable write with an error of this code may succeed if it is repeated, by the list of the drivers'
+/// True if repeating a retryable write after an error with this code may succeed, according to the drivers'
 /// specification.
 pub(crate) fn is_worth_a_retry(code: i32) -> bool {
     const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
     CODES.contains(&code)
 }
 
-/// The error for an `_id` that is taken; it is given as extended JSON.
+/// The error for an `_id` that exists already; `id` is extended JSON.
 fn duplicate_id(collection: &str, id: &str) -> CommandError {
     let value = alluvium_document::json::parse(id.as_bytes()).unwrap_or(Value::Null);
     let value = Map::from([("_id", value)]);
@@ -127,7 +127,7 @@ fn duplicate_id(collection: &str, id: &str) -> CommandError {
         .with("keyValue", value)
 }
 
-/// The code for an error of the library that MongoDB has no counterpart of.
+/// The code for an error of the library that has no counterpart in MongoDB.
 fn by_kind(kind: ErrorKind) -> (i32, &'static str) {
     match kind {
         ErrorKind::DuplicateKey => (11000, "DuplicateKey"),

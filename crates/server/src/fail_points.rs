@@ -1,7 +1,7 @@
-//! Fail points: failures that a client asks for, so that tests meet them. They exist with `--enable-test-commands` only.
+//! Fail points: failures that a client requests for tests. They exist only with `--enable-test-commands`.
 //!
-//! The fail points that concern a whole command are looked up before it is executed ([`FailPoints::on_command`]), by the
-//! task of its connection: a command that is to wait takes no thread and no permit.
+//! The connection's task looks up fail points for whole commands before the command is executed
+//! ([`FailPoints::on_command`]). A command that a fail point delays therefore occupies no thread and no permit.
 
 mod errors;
 mod failure;
@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Fails whole commands by name.
+/// Fails whole commands, selected by name.
 const COMMAND: &str = "failCommand";
-/// Fails `getMore` after it has found its cursor.
+/// Fails a `getMore` after it has taken its cursor.
 const GET_MORE: &str = "failGetMoreAfterCursorCheckout";
 /// Fails retryable writes, by default after they were carried out.
 const WRITE: &str = "onPrimaryTransactionalWrite";
-/// Commands with a time limit exceed it.
+/// Makes commands with a time limit exceed the limit.
 const TIME_OUT: &str = "maxTimeAlwaysTimeOut";
 
 const NAMES: [&str; 4] = [COMMAND, GET_MORE, WRITE, TIME_OUT];
@@ -31,19 +31,19 @@ const NAMES: [&str; 4] = [COMMAND, GET_MORE, WRITE, TIME_OUT];
 /// The fail points of a server.
 pub(crate) struct FailPoints {
     rng: Arc<dyn Rng>,
-    /// False if all are off, which costs a load.
+    /// False if all fail points are off. This case costs one atomic load.
     any: AtomicBool,
     points: Mutex<BTreeMap<&'static str, Point>>,
 }
 
-/// How often a fail point is entered.
+/// When a fail point takes effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {
     Off,
     Always,
-    /// This number of times more.
+    /// This number of further times.
     Times(i64),
-    /// Always, after this number of times.
+    /// Every time after skipping this number of times.
     Skip(i64),
     /// With this probability.
     Sometimes(f64),
@@ -53,12 +53,12 @@ enum Mode {
 struct Point {
     mode: Mode,
     data: Map,
-    /// How often it was entered.
+    /// The number of times that the fail point took effect.
     entered: i64,
 }
 
 impl Point {
-    /// True if it is entered now, which is counted.
+    /// True if the fail point takes effect now; counts the effect.
     fn enter(&mut self, rng: &dyn Rng) -> bool {
         let enters = match self.mode {
             Mode::Off => false,
@@ -72,7 +72,7 @@ impl Point {
                 false
             }
             Mode::Skip(_) => true,
-            // The random number is uniform over its range, so its share of the range is a probability.
+            // The random number is uniform over its range. Its share of the range is therefore a probability.
             Mode::Sometimes(probability) => (rng.next_u64() as f64) < probability * 2f64.powi(64),
         };
         self.entered += i64::from(enters);
@@ -83,23 +83,23 @@ impl Point {
 /// The effect of a fail point on a retryable write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FailedWrite {
-    /// The write is not carried out, and has this error; otherwise it is.
+    /// If set, the write is not carried out and fails with this error; otherwise the write is carried out.
     pub error: Option<CommandError>,
-    /// The connection is closed instead of a reply.
+    /// True if the connection is closed instead of a reply.
     pub closes: bool,
 }
 
 impl FailPoints {
-    /// All are off.
+    /// Creates the fail points, all of them off.
     pub(crate) fn new(rng: Arc<dyn Rng>) -> Self {
         Self { rng, any: AtomicBool::new(false), points: Mutex::default() }
     }
 
-    /// Sets a fail point. Returns how often it was entered since it was set before.
+    /// Sets a fail point. Returns how often the fail point took effect since it was last set.
     ///
     /// # Errors
-    /// Error 40 for an unknown name, 2 for a mode that is no mode, 9 for data that is not as documented, 115 for what
-    /// MongoDB has and this server has not.
+    /// Error 40 for an unknown name, 2 for an invalid mode, 9 for data that differs from the documented form, 115 for
+    /// data that only MongoDB supports.
     pub(crate) fn configure(&self, name: &str, mode: &Value, data: Map) -> CommandResult<i64> {
         let Some(known) = NAMES.into_iter().find(|known| *known == name) else {
             let message =
@@ -116,12 +116,12 @@ impl FailPoints {
         Ok(before.map_or(0, |point| point.entered))
     }
 
-    /// False if all are off.
+    /// False if all fail points are off.
     pub(crate) fn are_on(&self) -> bool {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// The data of a fail point if it is entered. `applies` decides whether it may be.
+    /// Returns the data of a fail point if it takes effect now. `applies` checks whether the data selects the caller.
     fn enter(&self, name: &str, applies: impl FnOnce(&Map) -> bool) -> Option<Map> {
         if !self.are_on() {
             return None;
@@ -137,7 +137,7 @@ impl FailPoints {
         Some(Failure::of(&data, COMMAND))
     }
 
-    /// The error of a `getMore` that has found its cursor.
+    /// The error for a `getMore` that has taken its cursor.
     pub(crate) fn on_get_more(&self) -> Option<CommandError> {
         let data = self.enter(GET_MORE, |_| true)?;
         Some(
@@ -146,21 +146,21 @@ impl FailPoints {
         )
     }
 
-    /// The failure set for a statement of a retryable write.
+    /// The failure for a statement of a retryable write.
     pub(crate) fn on_write(&self) -> Option<FailedWrite> {
         let data = self.enter(WRITE, |_| true)?;
         let closes = !data.contains("closeConnection") || data.flag("closeConnection");
         Some(FailedWrite { error: errors::error(&data, "failBeforeCommitExceptionCode", WRITE), closes })
     }
 
-    /// True if a command with a time limit is to exceed it.
+    /// True if a command with a time limit has to exceed it.
     pub(crate) fn on_time_limit(&self) -> bool {
         self.enter(TIME_OUT, |_| true).is_some()
     }
 }
 
-/// The first field of the document, in the order `times`, `skip`, `activationProbability`, determines the mode, as in
-/// MongoDB. Drivers send all of them, and zero for those without a use.
+/// The first field that the document has, in the order `times`, `skip`, `activationProbability`, determines the mode,
+/// as in MongoDB. Drivers send all fields, with zero for unused ones.
 fn parse_mode(mode: &Value) -> CommandResult<Mode> {
     let wrong = || {
         let message = "the mode of a fail point is \"off\", \"alwaysOn\", {times: N}, {skip: N} or \

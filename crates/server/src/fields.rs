@@ -7,21 +7,21 @@ use std::cmp::Ordering;
 /// The types that a field may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Anything.
+    /// A value of any type.
     Any,
-    /// A boolean, or a number in its place.
+    /// A boolean or a number.
     Flag,
-    /// A boolean, a number in its place, or a string.
+    /// A boolean, a number, or a string.
     FlagOrText,
-    /// A boolean, and nothing in its place.
+    /// A boolean; numbers are not accepted.
     Bool,
-    /// A boolean, or binary data that has to be a UUID.
+    /// A boolean, or binary data that is a UUID.
     BoolOrUuid,
     /// A number without a fraction.
     Integer,
-    /// A number; its fraction does not count.
+    /// A number; its fraction is ignored.
     Number,
-    /// An integer of any numeric type; its absolute value counts.
+    /// An integer of any numeric type; its absolute value is used.
     Limit,
     /// A number of 32 bits.
     Int32,
@@ -50,11 +50,12 @@ pub(crate) enum Kind {
 /// How the value of a field is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// As all others.
+    /// No special handling.
     Plain,
-    /// A password or a part of a login: no listing, log or profile shows it.
+    /// A password or a part of a login, which no listing, log or profile may show.
     Secret,
-    /// The statements and documents of a write: kept apart, so that listings do not hold them.
+    /// The statements and documents of a write. They are stored separately from the other fields, so that lists of
+    /// operations do not contain them.
     Apart,
 }
 
@@ -63,28 +64,28 @@ pub(crate) enum Handling {
 pub(crate) struct Field {
     /// The name.
     pub name: &'static str,
-    /// Its types.
+    /// The types that the field may have.
     pub kind: Kind,
-    /// True if a command without it is refused.
+    /// True if a command without the field is refused.
     pub required: bool,
-    /// True if null is an error of type; otherwise it counts as missing.
+    /// True if null is a type error; otherwise null counts as missing.
     pub refuses_null: bool,
-    /// How its value is handled.
+    /// The handling of the value.
     pub handling: Handling,
 }
 
 impl Field {
-    /// The field, as a secret.
+    /// Marks the field as a secret.
     pub(crate) const fn secret(self) -> Self {
         Self { handling: Handling::Secret, ..self }
     }
 
-    /// The field, as the statements or documents of a write.
+    /// Marks the field as the statements or documents of a write.
     pub(crate) const fn apart(self) -> Self {
         Self { handling: Handling::Apart, ..self }
     }
 
-    /// The field, with null as a wrong type.
+    /// Makes null a wrong type for the field.
     pub(crate) const fn not_null(self) -> Self {
         Self { refuses_null: true, ..self }
     }
@@ -95,13 +96,13 @@ pub(crate) const fn optional(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, required: false, refuses_null: matches!(kind, Kind::Hint), handling: Handling::Plain }
 }
 
-/// A field that must be there.
+/// A field that must be present.
 pub(crate) const fn required(name: &'static str, kind: Kind) -> Field {
     let refuses_null = matches!(kind, Kind::Collection | Kind::CollectionOrNumber | Kind::Change | Kind::FlagOrText);
     Field { name, kind, required: true, refuses_null, handling: Handling::Plain }
 }
 
-/// Fields that every command has.
+/// Fields that every command accepts.
 pub(crate) const COMMON: &[Field] = &[
     optional("$db", Kind::Text),
     optional("$readPreference", Kind::Document),
@@ -119,7 +120,7 @@ pub(crate) const COMMON: &[Field] = &[
     optional("apiDeprecationErrors", Kind::Flag),
 ];
 
-/// Fields that clients and routers add to any command, and that have no effect here.
+/// Fields that clients and routers add to any command. They have no effect here.
 const ADDED: [&str; 16] = [
     "$audit",
     "$client",
@@ -177,7 +178,7 @@ impl Kind {
         }
     }
 
-    /// The types in words.
+    /// The names of the accepted types, for messages.
     fn names(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -204,17 +205,17 @@ fn is_integer(value: &Value) -> bool {
     value.is_number() && integer(value).is_some()
 }
 
-/// A number without a fraction.
+/// A number without a fraction; `None` for any other value.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;
-        // Exact in this range: 2^53.
+        // Doubles are exact up to 2^53.
         (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
     })
 }
 
-/// A number without its fraction, as MongoDB reads options: a double is cut, a decimal rounded, its half to the even
-/// neighbour. NaN is zero, and a number beyond 64 bits is the nearest of these.
+/// The integer that MongoDB reads from an option. A double is truncated; a decimal is rounded, with halves to the even
+/// neighbour. NaN is zero, and a number outside of 64 bits becomes the nearest 64-bit number.
 pub(crate) fn truncated(value: &Value) -> Option<i64> {
     match value {
         Value::Decimal(number) if number.is_nan() => Some(0),
@@ -227,13 +228,13 @@ pub(crate) fn truncated(value: &Value) -> Option<i64> {
             };
             Some(whole as i64)
         }),
-        // The conversion saturates, and NaN is zero.
+        // The conversion saturates; NaN becomes zero.
         value if value.is_number() => value.as_i64().or_else(|| Some(value.as_f64()? as i64)),
         _ => None,
     }
 }
 
-/// The truth of a value, as of a condition: only false, zero and null are false.
+/// The truth of a value in a condition. Only false, zero and null are false.
 pub(crate) fn is_true(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => *flag,
@@ -243,10 +244,10 @@ pub(crate) fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Checks the types of the known fields of a command or of one of its statements; null counts as missing.
+/// Checks the types of the known fields of a command or of a statement. Null counts as missing.
 ///
 /// # Errors
-/// Error 14, or that of its kind, for a type; error 40414 for a field that is missing.
+/// Error 14, or another error of the field's kind, for a wrong type; error 40414 for a missing field.
 pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<()> {
     for field in fields {
         let value = match body.get(field.name) {
@@ -271,8 +272,9 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
     Ok(())
 }
 
-/// True if the fields of a command are certainly right: known if the command is strict, of their types, and none
-/// missing but those that were sent beside the body. Otherwise [`check`] and [`refuse_unknown`] return the error.
+/// A fast check: true if the fields of a command are certainly valid. All fields are known if the command is strict,
+/// their types are right, and every missing required field was sent next to the body. If the result is false, [`check`]
+/// and [`refuse_unknown`] find the error.
 pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_beside: impl Fn(&str) -> bool) -> bool {
     let is_right = |(at, (name, value)): (usize, &(Value, Value))| {
         let Some(name) = name.as_str() else { return false };
@@ -285,7 +287,7 @@ pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_be
     body.entries.iter().enumerate().all(is_right) && known.iter().filter(|field| field.required).all(is_there)
 }
 
-/// Refuses fields that are not known. The first of a command is its name.
+/// Refuses unknown fields. The caller leaves out the first field of a command, which is its name.
 ///
 /// # Errors
 /// Error 40415.
@@ -302,29 +304,29 @@ pub(crate) fn refuse_unknown<'a>(
     }
 }
 
-/// True for a field that any command may have.
+/// True if any command may have the field.
 pub(crate) fn is_common(name: &str) -> bool {
     COMMON.iter().any(|field| field.name == name) || ADDED.contains(&name)
 }
 
-/// Access to fields whose types were checked; another type counts as missing.
+/// Access to fields whose types have been checked. A field of another type counts as missing.
 pub(crate) trait Fields {
     /// The text of a field.
     fn text(&self, name: &str) -> Option<&str>;
-    /// The document of a field.
+    /// The document in a field.
     fn document(&self, name: &str) -> Option<&Map>;
-    /// The elements of a field.
+    /// The elements of an array field.
     fn elements(&self, name: &str) -> Option<&[Value]>;
-    /// The number of a field.
+    /// The number in a field.
     fn integer(&self, name: &str) -> Option<i64>;
-    /// The number of a field without its fraction: a double is truncated, a decimal rounded to the even neighbour; NaN
-    /// is 0, and what is out of range the nearest number.
+    /// The number in a field without its fraction. A double is truncated; a decimal is rounded, with halves to the even
+    /// neighbour. NaN is 0, and a number out of range becomes the nearest 64-bit number.
     fn coerced(&self, name: &str) -> Option<i64>;
-    /// A number without its fraction; `None` for another type.
+    /// The number in a field, truncated; `None` for another type.
     fn truncated(&self, name: &str) -> Option<i64>;
-    /// The truth of a field; false if it is missing.
+    /// The truth of a field; false if the field is missing.
     fn flag(&self, name: &str) -> bool;
-    /// A count; negative ones are refused.
+    /// The count in a field.
     ///
     /// # Errors
     /// Error 2 for a negative number.
@@ -360,7 +362,7 @@ impl Fields for Map {
     fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(Value::Bool(flag)) => *flag,
-            // A decimal may be smaller than every double but zero.
+            // A nonzero decimal may be smaller than every nonzero double.
             Some(Value::Decimal(number)) => !number.is_zero(),
             Some(value) if value.is_number() => value.as_f64() != Some(0.0),
             _ => false,

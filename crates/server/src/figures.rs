@@ -1,4 +1,4 @@
-//! Figures of the server: what `serverStatus`, the metrics and the slow operations are made of.
+//! Figures of the server, from which `serverStatus`, the metrics and the log of slow operations are made.
 
 use alluvium_env::sync::{Mutex, RwLock};
 use hdrhistogram::Histogram;
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Longer latencies count as this one, an hour in microseconds.
+/// The longest latency in the histograms, an hour in microseconds. Longer latencies count as this one.
 const LONGEST_US: u64 = 3_600_000_000;
-/// Latencies are exact to this many digits.
+/// The number of exact decimal digits in a latency.
 const DIGITS: u8 = 2;
 
 /// Counts since the start, and the latencies of each command.
@@ -32,15 +32,15 @@ pub(crate) struct Figures {
 #[derive(Default)]
 struct CommandFigures {
     failures: AtomicU64,
-    /// Microseconds. Made by the first call.
+    /// The latencies in microseconds. The first call creates the histogram.
     latencies: Mutex<Option<Histogram<u64>>>,
 }
 
-/// The figures of one command at one time.
+/// A copy of the figures of one command.
 pub(crate) struct Latencies {
     /// The command.
     pub command: &'static str,
-    /// The calls that failed.
+    /// The number of failed calls.
     pub failures: u64,
     /// The latencies of all calls in microseconds.
     pub histogram: Histogram<u64>,
@@ -85,7 +85,7 @@ impl Figures {
         }
     }
 
-    /// The commands that were called, by their names, with the numbers of their calls and of those that failed.
+    /// The names of the commands that were called, with the numbers of all calls and of failed calls.
     pub(crate) fn counts(&self) -> Vec<(&'static str, u64, u64)> {
         let by_command = self.by_command.read();
         let each = by_command.iter().map(|(command, figures)| {
@@ -95,7 +95,7 @@ impl Figures {
         each.collect()
     }
 
-    /// The latencies of the commands that were called, by their names.
+    /// The latencies of the commands that were called, in the order of their names.
     pub(crate) fn latencies(&self) -> Vec<Latencies> {
         let by_command = self.by_command.read();
         let each = by_command.iter().filter_map(|(command, figures)| {

@@ -1,4 +1,4 @@
-//! The memory of a command that is executed.
+//! The memory of a running command.
 
 use crate::client::Client;
 use crate::error::{CommandError, CommandResult};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long the decoding of a document waits for memory.
+/// The most time that the decoding of a document waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(30);
 
 /// Charges the memory of documents to the account of requests.
@@ -17,7 +17,7 @@ pub(crate) struct Funds<'c> {
     pub shared: &'c Shared,
     /// The connection.
     pub client: &'c Client,
-    /// Ends the command.
+    /// Set to end the command.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -25,7 +25,7 @@ impl Funds<'_> {
     /// Charges the memory of a decoded document or of a reply while a command is executed.
     ///
     /// # Errors
-    /// Error 462 if the memory is not free for some time.
+    /// Error 462 if the memory does not become free in time.
     pub(crate) fn charge(&self, bytes: usize, until: Until) -> CommandResult<Charge> {
         let (principal, _) = self.client.peer.principal();
         let charge = self.shared.memory.charge_on_thread(&principal, bytes, until, MEMORY_WAIT, &self.stop);

@@ -1,13 +1,13 @@
-//! The address of a server as its clients write it: `HOST:PORT`, or the path of a Unix socket.
+//! The address of a server in the form that clients use: `HOST:PORT`, or the path of a Unix socket.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::str::FromStr;
 
-/// The port of an address that names none.
+/// The port of an address without a port.
 const DEFAULT_PORT: u16 = 27_017;
-/// The longest name of the domain name system.
+/// The longest name that the domain name system allows.
 const NAME_BYTES_MAX: usize = 253;
 
 /// An address that clients can connect to.
@@ -17,47 +17,47 @@ pub struct Host(String);
 /// The name of a replica set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetName {
-    /// The name given by `replSetInitiate`; before that, a name that no other database has, so that a driver does not
-    /// take another server for this one.
+    /// The name that `replSetInitiate` sets. Before that, a name that no other database has, so that a driver does not
+    /// confuse two servers.
     OfDatabase,
-    /// The name given in the settings.
+    /// A name from the settings.
     Given(String),
 }
 
 /// The reason why a text is not the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// It has another form.
+    /// The text has another form.
     #[error("'{0}' is not HOST:PORT, [IPV6]:PORT or the absolute path of a socket that ends with .sock")]
     Form(String),
-    /// It is the address of all interfaces.
+    /// The address means all interfaces.
     #[error("'{0}' means every address of a machine: write the one that clients connect to")]
     Unspecified(String),
 }
 
 impl Host {
-    /// A name or an IP address, and a port.
+    /// An address made of a name or an IP address, and a port.
     pub(crate) fn new(host: &str, port: u16) -> Self {
         Self(format!("{host}:{port}"))
     }
 
-    /// An address of the network. An IPv4 address that arrives at an IPv6 socket is one of IPv4.
+    /// An address of the network. An IPv4 address that an IPv6 socket reports becomes an IPv4 address.
     pub(crate) fn of_ip(address: SocketAddr) -> Self {
         Self(SocketAddr::new(address.ip().to_canonical(), address.port()).to_string())
     }
 
-    /// The path of a socket, which clients of any directory can use.
+    /// The absolute path of a socket, so that clients can use the path in any directory.
     pub(crate) fn of_socket(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Self(absolute.display().to_string())
     }
 
-    /// The text.
+    /// The address as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host without the port, and the port; 0 for a socket.
+    /// The host and the port; the port of a socket is 0.
     pub(crate) fn parts(&self) -> (&str, u16) {
         match self.0.rsplit_once(':') {
             Some((host, port)) if !self.0.starts_with('/') => (host, port.parse().unwrap_or(0)),
@@ -75,11 +75,11 @@ impl fmt::Display for Host {
 impl FromStr for Host {
     type Err = HostError;
 
-    /// The address in the form that all drivers read: with a port.
+    /// Parses an address, and adds the port if it is missing, so that all drivers can read the address.
     fn from_str(text: &str) -> Result<Self, HostError> {
         let wrong = || HostError::Form(text.to_owned());
         if text.starts_with('/') {
-            // Drivers know a socket by the end of its name.
+            // Drivers recognize a socket by the end of its name.
             return if text.ends_with(".sock") { Ok(Self(text.to_owned())) } else { Err(wrong()) };
         }
         let (host, port) =

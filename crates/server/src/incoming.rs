@@ -1,7 +1,8 @@
-//! Messages as they arrive.
+//! Incoming messages.
 //!
-//! The first bytes of a message are read as they come. The rest of a large one is read once its memory is charged, within a
-//! time if others wait for memory. Until a connection has logged in, its messages are small.
+//! The first bytes of a message are read as they arrive. The rest of a large message is read after its memory was
+//! charged, and has to arrive within a time limit if others wait for memory. Before a login, only small messages are
+//! accepted.
 
 use crate::memory::{Charge, Memory};
 use crate::principal::Principal;
@@ -13,29 +14,30 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-/// The least and the most bytes that are read at once. The declared length of a message is not reserved at once: a
-/// client that sends a length and no bytes costs nothing.
+/// The least and the most bytes of one read. The declared length of a message is not allocated at once: a client that
+/// sends a length and no further bytes therefore costs nothing.
 const READ_BYTES_MIN: usize = 4 << 10;
 const READ_BYTES_MAX: usize = 1 << 20;
-/// The room that is kept for further messages.
+/// The buffer space that is kept for further messages.
 const ROOM_KEPT: usize = 16 << 10;
-/// A message of more bytes is charged before the rest of it is read.
+/// The memory of messages with more bytes than this is charged before the rest of the message is read.
 const LARGE: usize = 64 << 10;
-/// The same for connections that have to log in.
+/// The same limit for connections that have to log in.
 const LARGE_OF_STRANGERS: usize = READ_BYTES_MIN;
-/// The longest message of a connection that has to log in, and the longest that it expands to. Those that log in are
-/// shorter than a quarter of this.
+/// The longest message of a connection that has to log in, and the longest message after decompression. The messages of
+/// a login have less than a quarter of this length.
 pub(crate) const STRANGER_BYTES_MAX: usize = 16 << 10;
-/// How long a message waits for its memory.
+/// The most time that a message waits for memory.
 pub(crate) const MEMORY_WAIT: Duration = Duration::from_secs(30);
-/// While other messages wait for memory, a message must arrive within this time, and one more second for each of these
-/// bytes.
+/// While other messages wait for memory, a message must arrive within this time. The time is longer by a second for
+/// each `ARRIVAL_RATE` bytes.
 const ARRIVAL: Duration = Duration::from_secs(10);
 const ARRIVAL_RATE: u64 = 256 << 10;
-/// The time between two looks whether others wait.
+/// The time between two checks whether others wait for memory.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Bytes that were read and not yet used. The room after them is kept, so that it is not cleared for each read.
+/// Bytes that were read and not used yet. The buffer space after them is kept, so that it need not be cleared for each
+/// read.
 #[derive(Default)]
 pub(crate) struct Incoming {
     room: Vec<u8>,
@@ -47,23 +49,25 @@ pub(crate) struct Incoming {
 pub(crate) struct Head {
     /// The header.
     pub header: Header,
-    /// Its length once it is expanded; that of the message, if it is not compressed.
+    /// The length after decompression; the length of the message if it is not compressed.
     pub expanded: usize,
 }
 
 impl Head {
-    /// True if a client that has to log in may send it.
+    /// True if a client that has to log in may send this message.
     pub(crate) fn is_for_strangers(&self) -> bool {
         self.header.length.max(self.expanded) <= STRANGER_BYTES_MAX
     }
 
-    /// The bytes of it that are read before its memory is charged; `None` if all of it is.
+    /// The bytes of the message that are read before its memory is charged; `None` if the whole message is read without
+    /// a charge.
     fn before_charge(&self, is_stranger: bool) -> Option<usize> {
         let large = if is_stranger { LARGE_OF_STRANGERS } else { LARGE };
         (self.header.length.max(self.expanded) > large).then(|| large.min(self.header.length))
     }
 
-    /// The memory that it takes until it is decoded: itself, what it expands to, and the copy of a body.
+    /// The memory that the message uses until it is decoded: the message, the decompressed message, and a copy of the
+    /// body.
     pub fn bytes(&self) -> usize {
         let packed = if self.header.op_code == OpCode::Compressed { self.header.length } else { 0 };
         packed + self.expanded + self.expanded.min(MAX_BODY_BYTES)
@@ -73,26 +77,27 @@ impl Head {
 /// The principal whose account is charged for a message.
 #[derive(Clone)]
 pub(crate) struct Payer<'a> {
-    /// The account.
+    /// The memory account.
     pub memory: &'a Memory,
-    /// Whom it is charged to.
+    /// The principal that the memory is charged to.
     pub principal: Principal,
     /// True for a connection that has to log in.
     pub is_stranger: bool,
 }
 
 impl Payer<'_> {
-    /// Charges memory when it is free; `None` if it is not for some time, or the message needs too much.
+    /// Charges memory when it is free. Returns `None` if the memory does not become free in time, or the message needs
+    /// more than the account has.
     pub(crate) async fn charge(&self, bytes: usize) -> Option<Charge> {
         self.memory.charge(&self.principal, bytes, MEMORY_WAIT).await
     }
 }
 
-/// Why a message is not read.
+/// The reason why a message is not read.
 pub(crate) enum NotRead {
-    /// Its memory was not free for some time.
+    /// The memory did not become free in time.
     NoMemory,
-    /// The connection has ended, or is of no use any more.
+    /// The connection has ended, or cannot be used any more.
     Ended(io::Error),
 }
 
@@ -101,7 +106,7 @@ impl Incoming {
         self.room.get(..self.count).unwrap_or_default()
     }
 
-    /// The header of the next message; `None` if the client has ended the connection between two messages.
+    /// Reads the header of the next message; `None` if the client has closed the connection between two messages.
     pub(crate) async fn head(&mut self, stream: &mut impl Stream) -> io::Result<Option<Head>> {
         loop {
             let header = self.bytes().first_chunk::<HEADER_BYTES>().map(Header::parse).transpose().map_err(invalid)?;
@@ -113,7 +118,7 @@ impl Incoming {
                     let expanded = declared_length(self.bytes()).ok_or_else(|| invalid(WireError::Compression))?;
                     return Ok(Some(Head { header, expanded }));
                 }
-                // It has no room for what a compressed message begins with.
+                // The message is shorter than the beginning of a compressed message.
                 Some(header) if header.length < DECLARED_BYTES => return Err(invalid(WireError::Truncated)),
                 _ => READ_BYTES_MIN,
             };
@@ -123,7 +128,7 @@ impl Incoming {
         }
     }
 
-    /// Reads the rest of a message. A large one has its memory charged first.
+    /// Reads the rest of a message. The memory of a large message is charged first.
     pub(crate) async fn rest(
         &mut self,
         stream: &mut impl Stream,
@@ -160,7 +165,7 @@ impl Incoming {
         Ok(Some(charge))
     }
 
-    /// Reads bytes, of which `missing` are still needed. False at the end of the connection.
+    /// Reads bytes, of which at least `missing` are needed. Returns false at the end of the connection.
     async fn read(&mut self, stream: &mut impl Stream, missing: usize) -> io::Result<bool> {
         let room = self.count + missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
         if self.room.len() < room {
@@ -176,7 +181,7 @@ impl Incoming {
         }
     }
 
-    /// A message that was read. It is used until it is [consumed](Incoming::consume).
+    /// The message that was read. It stays valid until it is [consumed](Incoming::consume).
     pub(crate) fn message(&self, length: usize) -> &[u8] {
         self.bytes().get(..length).unwrap_or_default()
     }
@@ -191,8 +196,8 @@ impl Incoming {
         }
     }
 
-    /// Removes a message and returns it. The returned vector keeps the buffer; the bytes after the message move to a
-    /// new one.
+    /// Removes a message and returns it. The returned vector keeps the buffer. The bytes after the message are copied
+    /// to a new buffer.
     pub(crate) fn take(&mut self, length: usize) -> Vec<u8> {
         let rest = self.room.get(length..self.count).unwrap_or_default().to_vec();
         self.count = rest.len();
@@ -201,7 +206,8 @@ impl Incoming {
         message
     }
 
-    /// Reads the rest of a message and drops all of it: a client gets its reply after it has sent the request.
+    /// Reads the rest of a message and discards the whole message. The client reads the reply only after it has sent
+    /// the whole request.
     pub(crate) async fn discard(&mut self, stream: &mut impl Stream, head: &Head) -> io::Result<()> {
         if self.count >= head.header.length {
             self.consume(head.header.length);

@@ -1,4 +1,4 @@
-//! How often collections are read and written, and how long it takes: `$collStats` and `top` show it.
+//! The number and the duration of reads and writes of collections, which `$collStats` and `top` show.
 
 use alluvium::{Map, Value};
 use alluvium_env::sync::RwLock;
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The collections that are counted; later ones are not.
+/// The most collections that are counted; further collections are not counted.
 const COLLECTIONS_MAX: usize = 10_000;
-/// The number of ranges of latencies.
+/// The number of latency ranges.
 const BUCKETS: usize = 40;
 
 /// The figures of all collections, by their full names.
@@ -20,11 +20,11 @@ pub(crate) struct Latencies {
 
 #[derive(Default)]
 struct OfCollection {
-    /// Reads, writes and other commands.
+    /// Reads, writes and other commands, in this order.
     operations: [Operations; 3],
-    /// By [`Use`].
+    /// The sums of each [`Use`].
     uses: [Sum; Use::ALL.len()],
-    /// Queries that scanned all documents.
+    /// The number of queries that scanned all documents.
     scans: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ struct OfCollection {
 pub(crate) enum Use {
     Query,
     GetMore,
-    /// Another read.
+    /// A read that is not a query.
     Read,
     Insert,
     Update,
@@ -44,7 +44,7 @@ pub(crate) enum Use {
     Change,
 }
 
-/// The number of operations of one use, and how long all of them took.
+/// The number and the total duration of operations of one use.
 #[derive(Default)]
 struct Sum {
     count: AtomicU64,
@@ -55,7 +55,7 @@ struct Sum {
 struct Operations {
     count: AtomicU64,
     micros: AtomicU64,
-    /// Bucket `n` counts operations of 2^n to 2^(n+1) microseconds; the first one also shorter ones.
+    /// Bucket `n` counts operations of 2^n to 2^(n+1) microseconds. The first bucket also counts shorter operations.
     buckets: [AtomicU64; BUCKETS],
 }
 
@@ -66,11 +66,11 @@ impl Default for Operations {
 }
 
 impl Use {
-    /// All of them.
+    /// All uses.
     const ALL: [Self; 8] =
         [Self::Query, Self::GetMore, Self::Read, Self::Insert, Self::Update, Self::Remove, Self::Command, Self::Change];
 
-    /// The place of its latencies: reads, writes and other commands.
+    /// The position of the use among reads, writes and other commands.
     fn kind(self) -> usize {
         match self {
             Self::Query | Self::GetMore | Self::Read => 0,
@@ -79,7 +79,7 @@ impl Use {
         }
     }
 
-    /// True for a use that may write.
+    /// True if the use may write.
     fn writes(self) -> bool {
         matches!(self, Self::Insert | Self::Update | Self::Remove | Self::Change)
     }
@@ -155,7 +155,7 @@ impl Latencies {
         }
     }
 
-    /// The uses of all collections by their full names, as `top` shows them.
+    /// The uses of all collections, by full collection name, as `top` shows them.
     pub(crate) fn to_top(&self) -> Map {
         let by_collection = self.by_collection.read();
         let mut all: Vec<(&String, &Arc<OfCollection>)> = by_collection.iter().collect();
@@ -170,7 +170,7 @@ impl Latencies {
         }
     }
 
-    /// The queries that scanned all documents.
+    /// The number of queries that scanned all documents.
     pub(crate) fn scans(&self, collection: &str) -> i64 {
         let by_collection = self.by_collection.read();
         by_collection.get(collection).map_or(0, |of| of.scans.load(Ordering::Relaxed).cast_signed())
@@ -187,7 +187,7 @@ impl Latencies {
         }
     }
 
-    /// Forgets the collections that do not exist.
+    /// Removes the figures of collections that do not exist.
     pub(crate) fn retain(&self, exists: impl Fn(&str) -> bool) {
         self.by_collection.write().retain(|name, _| exists(name));
     }

@@ -1,8 +1,8 @@
 //! A server for MongoDB's clients over a database of Alluvium.
 //!
-//! [`Server::bind`] listens, [`Server::run`] serves connections. Each connection reads a request, executes it
-//! and writes the reply, on a thread of its own while it is busy; a limited number of requests is executed at a time. Every command has a file in `commands`, and an entry
-//! in its registry.
+//! [`Server::bind`] listens, and [`Server::run`] serves connections. A connection reads a request, executes it and
+//! writes the reply. While a connection is busy, it has a thread of its own. A limited number of requests is executed
+//! at a time. Each command has a file in `commands`, and an entry in the registry.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -31,32 +31,32 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::server::TlsStream;
 
-/// Threads for connections, besides those that execute requests.
+/// The threads that wait for connections, in addition to the threads that execute requests.
 const IO_THREADS: usize = 2;
-/// Threads for housekeeping.
+/// The threads for housekeeping.
 const BLOCKING_THREADS: usize = 4;
-/// The time between two searches for cursors that have not been read.
+/// The time between two searches for cursors that were not read for long.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
-/// The pause after an error of accepting, such as too many open files.
+/// The pause after a failure to accept a connection, for example because of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The time that running requests have to end when the server ends.
+/// The time that running requests have to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The time between two rounds in which all commands are ended while the server ends.
+/// While the server stops, it ends all commands again after this time.
 const END_AGAIN: Duration = Duration::from_millis(50);
 
 /// The reason why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// It cannot listen at an address.
+    /// The server cannot listen on an address.
     #[error("cannot listen at {address}: {source}: choose another address, or end the program that uses it")]
     Listen {
         /// The address, or the path of a socket.
         address: String,
-        /// The system's error.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Other machines could reach a database that has no users.
+    /// Other machines could reach a database without users.
     #[error("the database has no users, and would be open to every machine that reaches {0}: create a user first")]
     Unprotected(SocketAddr),
     /// The audit log cannot be opened.
@@ -74,27 +74,27 @@ pub enum ServeError {
     /// The settings that clients have stored cannot be read.
     #[error("cannot read the settings of the server: {0}")]
     Settings(String),
-    /// The system refuses threads.
+    /// The system refuses to create threads.
     #[error("cannot start the threads of the server: {0}")]
     Threads(io::Error),
 }
 
-/// A server that listens, and does not accept connections yet.
+/// A server that listens. It does not accept connections yet.
 pub struct Server {
     runtime: tokio::runtime::Runtime,
     listeners: Vec<TcpListener>,
     sockets: Vec<(UnixListener, SocketFile)>,
     monitors: Vec<TcpListener>,
-    /// The owner's socket.
+    /// The socket of the owner.
     door: Option<Door>,
     shared: Arc<Shared>,
 }
 
-/// The file of a Unix socket, which is removed with this.
+/// The file of a Unix socket, which is removed when this value is dropped.
 struct SocketFile(PathBuf);
 
 impl Server {
-    /// Listens at the addresses of the settings.
+    /// Listens on the addresses in the settings.
     ///
     /// # Errors
     /// [`ServeError`].
@@ -130,12 +130,12 @@ impl Server {
         Ok(Self { runtime, listeners, sockets, monitors, door: None, shared })
     }
 
-    /// The addresses that it listens at; of a port 0, the port that the system chose.
+    /// The addresses that the server listens on. For a port 0, the port is the one that the system chose.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// The addresses that it answers monitors at.
+    /// The addresses on which the server answers monitors.
     pub fn admin_addresses(&self) -> Vec<SocketAddr> {
         self.monitors.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
@@ -145,8 +145,8 @@ impl Server {
         Arc::clone(&self.shared)
     }
 
-    /// Serves connections until `stopped` returns, which runs on a thread of its own. Requests that run then are ended
-    /// at their next step, which all commands reach within a second, and new ones are refused.
+    /// Serves connections until `stopped` returns, which runs on a thread of its own. Then, running requests are ended
+    /// at their next step, and new requests are refused. All commands reach their next step within a second.
     pub fn run(self, stopped: impl FnOnce() + Send + 'static) {
         let Self { runtime, listeners, sockets, monitors, door, shared } = self;
         let _pulse = Pulse::start(Arc::clone(&shared), runtime.handle().clone());
@@ -174,7 +174,8 @@ impl Server {
             }
             let keeping = tokio::spawn(keep_house(Arc::clone(&shared)));
             let (ended, waiting) = oneshot::channel();
-            // Its end is not waited for: the command `shutdown` may come first.
+            // The server does not wait for the end of this thread, because the command `shutdown` may stop the server
+            // first.
             let _waiting = alluvium_env::thread::spawn("alluvium-stop", move || {
                 stopped();
                 let _no_receiver_is_fine = ended.send(());
@@ -191,7 +192,8 @@ impl Server {
                 while accepting.join_next().await.is_some() {}
                 while all_closed.recv().await.is_some() {}
             });
-            // Again and again, for a command that was not yet listed, or got another flag, the first time.
+            // Repeats this, because a command may not have been listed yet the first time, or may have replaced its
+            // flag.
             let ending = async {
                 loop {
                     shared.operations.end_all();
@@ -218,7 +220,7 @@ async fn keep_house(shared: Arc<Shared>) {
     }
 }
 
-/// The sockets and addresses that a server listens at.
+/// The sockets and addresses that a server listens on.
 struct Bound {
     listeners: Vec<TcpListener>,
     sockets: Vec<(UnixListener, SocketFile)>,
@@ -232,7 +234,8 @@ async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
     for address in &addresses {
         match TcpListener::bind(address).await {
             Ok(listener) => bound.listeners.push(listener),
-            // Where the system lets all addresses of IPv6 include those of IPv4, this listener exists already.
+            // On some systems, listening on all IPv6 addresses includes all IPv4 addresses. The listener exists already
+            // then.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_of_all(&bound.listeners, address) => {}
             Err(error) => return Err(failed(address.to_string())(error)),
         }
@@ -246,8 +249,8 @@ async fn bind_all(config: &Config) -> Result<Bound, ServeError> {
     Ok(bound)
 }
 
-/// Addresses without those that another one includes: itself, or all of the machine. Those of IPv6 that are all of the
-/// machine come first. Each port 0 is another port.
+/// Removes duplicate addresses, and addresses that an address of the whole machine with the same port includes. The
+/// IPv6 address of the whole machine comes first. Addresses with port 0 are all kept, because each gets another port.
 fn distinct(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let mut kept: Vec<SocketAddr> = Vec::new();
     let is_all = |address: &SocketAddr| address.ip().is_unspecified();
@@ -265,15 +268,15 @@ fn distinct(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     kept
 }
 
-/// True for an address of IPv4 if one of the listeners has its port at all addresses of IPv6.
+/// True for an IPv4 address if a listener has the same port on all IPv6 addresses.
 fn is_of_all(listeners: &[TcpListener], address: &SocketAddr) -> bool {
     let listening = listeners.iter().filter_map(|listener| listener.local_addr().ok());
     let mut all = listening.filter(|other| other.is_ipv6() && other.ip().is_unspecified());
     address.is_ipv4() && all.any(|other| other.port() == address.port())
 }
 
-/// Listens at a Unix socket. One that a killed process has left is replaced.
-// Sockets are not files of the database: they are no part of what a power cut is simulated for.
+/// Listens on a Unix socket. The socket file of a killed process is replaced.
+// Sockets are not files of the database, and are therefore not part of simulated power cuts.
 #[allow(clippy::disallowed_methods)]
 async fn bind_socket(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     if path.exists() && tokio::net::UnixStream::connect(path).await.is_err() {
@@ -295,7 +298,7 @@ impl Drop for SocketFile {
 struct Acceptor {
     shared: Arc<Shared>,
     stopping: watch::Receiver<bool>,
-    /// Each connection has one while it is open.
+    /// Each open connection holds a clone.
     open: mpsc::Sender<()>,
 }
 
@@ -309,9 +312,9 @@ impl Acceptor {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, address)) => {
-                        // Replies are written at once: nothing is gained by waiting for more bytes.
+                        // Replies are written as a whole. Waiting for more bytes would only delay them.
                         let _works_without = stream.set_nodelay(true);
-                        // An address that the system does not know any more is of a connection that has ended.
+                        // If the system does not know the local address any more, the connection has ended already.
                         let reached = Host::of_ip(stream.local_addr().unwrap_or(address));
                         let peer = Peer::network(address, reached);
                         let socket = stream.into_std().and_then(Socket::new);
@@ -343,7 +346,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection. `open` makes it ready.
+    /// Serves a connection. `open` prepares the connection.
     fn serve<S: Stream>(
         &mut self,
         mut peer: Peer,
@@ -385,7 +388,7 @@ impl Acceptor {
     }
 }
 
-/// The handshake of TLS.
+/// The TLS handshake.
 async fn handshake(shared: Arc<Shared>, socket: io::Result<Socket>) -> io::Result<(TlsStream<Socket>, Greeting)> {
     match &shared.tls {
         Some(tls) => tls.accept(socket?).await,

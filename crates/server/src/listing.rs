@@ -1,4 +1,4 @@
-//! Lists of things that are no documents of a collection, filtered as if they were.
+//! Lists of entries that are not documents of a collection, filtered like documents.
 
 use crate::call::Call;
 use crate::error::CommandResult;
@@ -17,13 +17,14 @@ pub(crate) fn filtered(call: &Call<'_>, list: Vec<Map>, filter: Option<&Map>) ->
     found.map(map).collect()
 }
 
-/// A stage whose documents are the entries of a list. They are literal: a validator among them is no expression.
+/// A `$documents` stage with the entries of a list. The entries are literals, so that a validator among them is not
+/// evaluated as an expression.
 pub(crate) fn stage(list: Vec<Map>) -> Value {
     let literal = Map::from([("$literal", Value::Array(list.into_iter().map(Value::Map).collect()))]);
     Value::Map(Map::from([("$documents", Value::Map(literal))]))
 }
 
-/// The definition of an index as MongoDB shows it, which has an int for the seconds of its expiry.
+/// An index definition as MongoDB shows it: `expireAfterSeconds` is a 32-bit integer.
 pub(crate) fn definition(mut definition: Map) -> Map {
     if let Some(Value::Int64(seconds)) = definition.get("expireAfterSeconds")
         && let Ok(seconds) = i32::try_from(*seconds)
@@ -33,10 +34,10 @@ pub(crate) fn definition(mut definition: Map) -> Map {
     definition
 }
 
-/// Maps as documents.
+/// Converts maps to documents.
 ///
 /// # Errors
-/// Error 22 for one that is nested too deep.
+/// Error 22 for a map that is nested too deep.
 pub(crate) fn documents(list: &[Map]) -> CommandResult<Vec<Document>> {
     list.iter().map(|map| Ok(Document::from_map(map).map_err(alluvium::Error::from)?)).collect()
 }

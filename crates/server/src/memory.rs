@@ -1,14 +1,14 @@
 //! The memory of requests and replies.
 //!
-//! A message of some size is charged to an account before it is read, expanded and decoded, and the reply that a client
-//! does not read while it waits to be sent. A message or reply that does not fit waits for a time, in the order of
-//! arrival, and is then refused. Small requests never wait: they are charged even beyond the capacity, because they can
-//! exceed it only by a little.
+//! A message above a certain size is charged to an account before it is read, decompressed and decoded. A reply is
+//! charged while it waits for the client to read it. A message or reply that does not fit waits for a time, in the
+//! order of arrival, and is then refused. Small requests never wait: they are charged even beyond the capacity, because
+//! they can exceed it only by a little.
 //!
-//! One principal gets at most three quarters of the account, unless what it asks for is all that it has. A request that is
-//! executed is not held to that: it has memory that comes back when it ends. So that requests which hold some and wait for
-//! more do not wait for each other, one of them at a time may exceed the capacity, by a large document. So may the reply to
-//! a write that was made, which is never refused.
+//! One principal gets at most three quarters of the account, unless the principal has no other charge. This limit does
+//! not apply to a running request, whose memory is released when the request ends. Running requests that hold memory
+//! and wait for more must not block each other: therefore, one of them at a time may exceed the capacity by a large
+//! document. The reply to a finished write may exceed the capacity, too, and is never refused.
 
 use crate::principal::Principal;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -20,22 +20,22 @@ use tokio::sync::oneshot;
 
 /// The least memory of all requests and replies.
 const CAPACITY_MIN: usize = 64 << 20;
-/// The part of the memory of the database that they have.
+/// The part of the database's memory for requests and replies.
 const PART: usize = 4;
-/// The memory of the messages of connections that have to log in.
+/// The memory for messages of connections that have to log in.
 const STRANGERS: usize = 16 << 20;
-/// The bytes that are charged at once and never wait: for requests and replies, and for clients without a login.
+/// Charges of at most this number of bytes never wait: for requests and replies, and for clients without a login.
 pub(crate) const SMALL: usize = 256 << 10;
 const SMALL_OF_STRANGERS: usize = 64 << 10;
-/// The memory that an executing request may take beyond the capacity: that of the largest document, decoded.
+/// The memory that a running request may take beyond the capacity: the memory of the largest document, decoded.
 const OVERDRAFT_MAX: usize = 17 << 20;
-/// One thread may wait for memory for each of these parts of the capacity, and two at least: each thread has a permit and a
-/// document, which may be as large as the part.
+/// The capacity divided by this number is the number of threads that may wait for memory; at least two may wait. Each
+/// of these threads holds a permit and a document, which may have this size.
 const BYTES_OF_A_THREAD: usize = 16 << 20;
-/// The time between two looks whether a request that waits on a thread is to end.
+/// The time between two checks whether a request that waits on a thread has to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// An account of memory.
+/// A memory account.
 #[derive(Clone)]
 pub(crate) struct Memory(Arc<Account>);
 
@@ -43,7 +43,7 @@ struct Account {
     capacity: usize,
     small: usize,
     state: Mutex<State>,
-    /// Something was given back.
+    /// Notified when memory is released.
     freed: Condvar,
 }
 
@@ -52,34 +52,34 @@ struct State {
     used: usize,
     by_principal: HashMap<Principal, usize>,
     waiting: VecDeque<Waiting>,
-    /// How many threads wait.
+    /// The number of waiting threads.
     threads: usize,
-    /// A request that is executed has more than there was.
+    /// True if a running request has exceeded the capacity.
     is_overdrawn: bool,
 }
 
-/// A charge that does not fit yet.
+/// A charge that waits for memory.
 struct Waiting {
     principal: Principal,
     bytes: usize,
     granted: oneshot::Sender<Charge>,
 }
 
-/// When the memory of a request that is executed comes back.
+/// The time at which the memory of a running request is released.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// When the request ends, at the latest.
+    /// At the end of the request, or earlier.
     Ended,
-    /// When the client has read the reply.
+    /// After the client has read the reply.
     Sent,
 }
 
-/// Memory that is charged until this is dropped.
+/// Memory that is charged until this value is dropped.
 pub(crate) struct Charge {
     account: Arc<Account>,
     principal: Principal,
     bytes: usize,
-    /// It exceeded the capacity.
+    /// True if the charge has exceeded the capacity.
     is_overdraft: bool,
 }
 
@@ -94,13 +94,13 @@ impl Memory {
         Self::new(STRANGERS, SMALL_OF_STRANGERS)
     }
 
-    /// An account of this capacity, which charges of at most `small` bytes may exceed.
+    /// An account with this capacity. Charges of at most `small` bytes may exceed the capacity.
     pub(crate) fn new(capacity: usize, small: usize) -> Self {
         let (state, freed) = (Mutex::new(State::default()), Condvar::new());
         Self(Arc::new(Account { capacity, small, state, freed }))
     }
 
-    /// Charges memory that is used already, or too small to wait for.
+    /// Charges memory that is in use already, or that is too small to wait for.
     pub(crate) fn note(&self, principal: &Principal, bytes: usize) -> Charge {
         self.0.state.lock().add(principal, bytes);
         self.granted(principal, bytes)
@@ -117,7 +117,8 @@ impl Memory {
         })
     }
 
-    /// Charges memory when it is free. `None` if it is not within this time, or will never be.
+    /// Charges memory when it is free. Returns `None` if the memory does not become free within `limit`, or exceeds the
+    /// capacity.
     pub(crate) async fn charge(&self, principal: &Principal, bytes: usize, limit: Duration) -> Option<Charge> {
         if bytes <= self.0.small {
             return Some(self.note(principal, bytes));
@@ -130,13 +131,13 @@ impl Memory {
         }
         let (granted, mut waiting) = oneshot::channel();
         self.0.state.lock().waiting.push_back(Waiting { principal: principal.clone(), bytes, granted });
-        // Since the look before, something may have been given back.
+        // Memory may have been released since the check above.
         self.0.grant();
         match tokio::time::timeout(limit, &mut waiting).await {
             Ok(granted) => granted.ok(),
             Err(_) => {
                 waiting.close();
-                // Those behind it may fit.
+                // The charges behind this one may fit.
                 let late = waiting.try_recv().ok();
                 self.0.grant();
                 late
@@ -144,7 +145,8 @@ impl Memory {
         }
     }
 
-    /// As [`Memory::charge`], on a thread that executes a request, which has memory already; `stop` ends the wait.
+    /// As [`Memory::charge`], for a thread that executes a request, and therefore holds memory already. `stop` ends the
+    /// wait.
     pub(crate) fn charge_on_thread(
         &self,
         principal: &Principal,
@@ -158,7 +160,7 @@ impl Memory {
         }
         let mut looks = limit.as_millis() / LOOK.as_millis();
         let mut state = self.0.state.lock();
-        // Those that wait have no memory yet; this request may have some, so it is the first.
+        // Waiting requests hold no memory yet. This request may hold some, and therefore precedes them.
         let fits_now = |state: &State| match until {
             Until::Ended => state.fits_running(self.0.capacity, bytes),
             Until::Sent => state.fits(self.0.capacity, principal, bytes).then_some(false),
@@ -177,8 +179,8 @@ impl Memory {
         Some(self.charge_running(&mut state, principal, bytes, fits?))
     }
 
-    /// Charges the memory of the reply to a write that was made: when it fits, or exceeds the capacity alone. `killOp`
-    /// does not end this wait, since there is nothing more to end. `is_over` ends it.
+    /// Charges the memory of the reply to a finished write, when the memory is free or no other charge exceeds the
+    /// capacity. `is_over` ends the wait. `killOp` does not end it, because the write is done already.
     pub(crate) fn charge_made(&self, principal: &Principal, bytes: usize, is_over: impl Fn() -> bool) -> Charge {
         if bytes <= self.0.small {
             return self.note(principal, bytes);
@@ -211,18 +213,18 @@ impl Memory {
         self.0.capacity
     }
 
-    /// True if memory lacks: someone waits for it, or less than an eighth is free.
+    /// True if memory is short: a request waits for memory, or less than an eighth is free.
     pub(crate) fn is_short(&self) -> bool {
         let state = self.0.state.lock();
         !state.waiting.is_empty() || state.threads > 0 || state.used > self.0.capacity / 8 * 7
     }
 
-    /// True if more is used than there is, by more than a quarter.
+    /// True if the used memory exceeds the capacity by more than a quarter.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.0.state.lock().used > self.0.capacity / 4 * 5
     }
 
-    /// The bytes that are used.
+    /// The number of bytes in use.
     pub(crate) fn used(&self) -> usize {
         self.0.state.lock().used
     }
@@ -234,7 +236,8 @@ impl State {
         self.used + bytes <= capacity && (own == 0 || own + bytes <= capacity / 4 * 3)
     }
 
-    /// `None` if the charge of an executing request does not fit; true if it fits only by exceeding the capacity.
+    /// Checks whether the charge of a running request fits. Returns `None` if it does not, and true if it fits only by
+    /// exceeding the capacity.
     fn fits_running(&self, capacity: usize, bytes: usize) -> Option<bool> {
         if self.used + bytes <= capacity {
             return Some(false);
@@ -242,7 +245,7 @@ impl State {
         (!self.is_overdrawn && bytes <= OVERDRAFT_MAX.min(capacity / 2)).then_some(true)
     }
 
-    /// As [`State::fits_running`], of any size: at most one such charge exceeds the capacity at a time.
+    /// As [`State::fits_running`], for charges of any size. At most one such charge exceeds the capacity at a time.
     fn fits_made(&self, capacity: usize, bytes: usize) -> Option<bool> {
         let fits = self.used + bytes <= capacity;
         (fits || !self.is_overdrawn).then_some(!fits)
@@ -265,12 +268,13 @@ impl State {
 }
 
 impl Account {
-    /// The most threads that wait for memory.
+    /// The most threads that may wait for memory.
     fn threads_max(&self) -> usize {
         (self.capacity / BYTES_OF_A_THREAD).max(2)
     }
 
-    /// Gives what is free to those that wait: in their order, where only a principal's own share keeps one back.
+    /// Grants free memory to waiting charges, in their order. A charge that only the limit of its principal holds back
+    /// is skipped.
     fn grant(self: &Arc<Self>) {
         // Charges whose requests no longer wait are dropped after the lock is released.
         let mut refused = Vec::new();
@@ -305,7 +309,7 @@ impl Charge {
         self.bytes
     }
 
-    /// Releases the bytes of the charge that exceed `bytes`.
+    /// Releases the bytes of the charge above `bytes`.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some(free) = self.bytes.checked_sub(bytes).filter(|free| *free > 0) {
             self.bytes = bytes;

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The upper ends of the buckets of latencies, in microseconds.
+/// The upper limits of the latency buckets, in microseconds.
 const BUCKETS_US: [u64; 16] = [
     50,
     100,
@@ -47,7 +47,7 @@ impl fmt::Debug for Metrics {
 /// The metrics as text.
 ///
 /// # Errors
-/// None but those of formatting.
+/// Only formatting errors.
 pub(crate) fn text(shared: &Arc<Shared>) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("alluvium");
     registry.register_collector(Box::new(Metrics { shared: Arc::clone(shared) }));

@@ -1,4 +1,4 @@
-//! The operations that run at the moment.
+//! The operations that are running.
 
 use crate::client::Client;
 use crate::sessions::SessionId;
@@ -16,25 +16,25 @@ pub(crate) struct Operation {
     pub namespace: Arc<str>,
     /// The kind of operation.
     pub op: &'static str,
-    /// Its fields as listings may show them: without secrets, statements and documents.
+    /// The fields of the command that listings may show: without secrets, statements and documents.
     pub shown: Arc<Map>,
-    /// Its session.
+    /// The session of the command.
     pub session: Option<SessionId>,
-    /// Its connection.
+    /// The connection of the command.
     pub client: Arc<Client>,
-    /// When it began, on the server's clock.
+    /// The time when the command began, on the server's clock.
     pub began: Duration,
-    /// Ends it.
+    /// Set to end the command.
     pub stop: Arc<AtomicBool>,
-    /// It has not begun: `fsync` with a lock holds it back.
+    /// True if the command has not begun, because a lock of `fsync` blocks it.
     pub waits_for_lock: bool,
 }
 
-/// Running commands by their numbers.
+/// The running commands by number.
 #[derive(Default)]
 pub(crate) struct Operations {
     running: Mutex<Running>,
-    /// The addresses of connections.
+    /// The addresses of the connections.
     connections: Mutex<BTreeMap<i32, String>>,
 }
 
@@ -44,7 +44,7 @@ struct Running {
     by_number: BTreeMap<i32, Operation>,
 }
 
-/// A command that is in the list until this is dropped.
+/// A command that is in the list until this value is dropped.
 pub(crate) struct Listed<'a> {
     operations: &'a Operations,
     /// The number of the command.
@@ -73,7 +73,7 @@ impl Operations {
         old.map(|operation| Arc::clone(&operation.client)).collect()
     }
 
-    /// From now on, ending a command sets this flag.
+    /// Replaces the flag that ends a command.
     pub(crate) fn stop_by(&self, number: i32, stop: Arc<AtomicBool>) {
         if let Some(operation) = self.running.lock().by_number.get_mut(&number) {
             operation.stop = stop;
@@ -94,7 +94,7 @@ impl Operations {
         self.connections.lock().insert(number, address);
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub(crate) fn disconnect(&self, number: i32) {
         self.connections.lock().remove(&number);
     }

@@ -1,7 +1,8 @@
-//! The socket of the database's owner: a file in the directory of the database.
+//! The socket of the owner: a file in the directory of the database.
 //!
-//! Its mode is 0600, and connections of other users are refused, so that it needs no login. MongoDB's clients connect
-//! to it as to any other socket. A connection whose first bytes are [`RUN`] is passed to the [`Runner`].
+//! The mode of the socket is 0600, and connections of other users are refused. Connections therefore need no login.
+//! MongoDB's clients connect to the socket as to any other. A connection whose first bytes are [`RUN`] is passed to the
+//! [`Runner`].
 
 use alluvium::Database;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -16,29 +17,31 @@ use std::sync::atomic::AtomicBool;
 
 /// The name of the socket in the directory of a database.
 pub const OWNER_SOCKET: &str = "server.sock";
-/// The first bytes of a connection to the [`Runner`]. As the length of a message they would be too many.
+/// The first bytes of a connection to the [`Runner`]. A message cannot begin with these bytes, because as a length they
+/// are above the limit.
 pub const RUN: [u8; 4] = *b"ALRN";
-/// The length of a path that fits every system's address of a socket.
+/// The longest path that fits into the socket addresses of all systems.
 const PATH_BYTES_MAX: usize = 100;
-/// Read and write for the owner.
+/// Read and write permission for the owner.
 const MODE: u32 = 0o600;
 
-/// A connection to the runner. The first bytes, [`RUN`], were not read yet.
+/// A connection to the runner. The first bytes, [`RUN`], are not consumed yet.
 pub struct Visit {
-    /// The connection, which blocks.
+    /// The connection, in blocking mode.
     pub stream: UnixStream,
     /// The database.
     pub database: Database,
-    /// Set when the server ends.
+    /// Set when the server stops.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Serves a connection that begins with [`RUN`], on a thread of its own: the command line runs commands by it.
+/// Serves a connection that begins with [`RUN`], on a thread of its own. The command line uses it to run its commands
+/// in the server.
 #[derive(Clone)]
 pub struct Runner(Arc<dyn Fn(Visit) + Send + Sync>);
 
 impl Runner {
-    /// A runner that is this function.
+    /// A runner that calls this function.
     pub fn new(run: impl Fn(Visit) + Send + Sync + 'static) -> Self {
         Self(Arc::new(run))
     }
@@ -58,15 +61,15 @@ impl fmt::Debug for Runner {
 /// Connects to the owner's socket of a database.
 ///
 /// # Errors
-/// `NotFound` without a socket, `ConnectionRefused` for that of a process that has ended.
+/// `NotFound` if the socket does not exist, `ConnectionRefused` if the process of the socket has ended.
 pub fn connect(database: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(Address::of(database)?.path)
 }
 
-/// A path of the socket that is short enough.
+/// A path to the socket that fits into a socket address.
 struct Address {
     path: PathBuf,
-    /// The directory, if the path is relative to its descriptor.
+    /// The open directory, if the path is relative to its descriptor.
     _directory: Option<OwnedFd>,
 }
 
@@ -94,16 +97,16 @@ impl Address {
     }
 }
 
-/// The socket of a running database; its file is removed with this.
+/// The socket of a running database. The file is removed when this value is dropped.
 pub(crate) struct OwnerSocket {
     address: Address,
-    /// The file that this process has created.
+    /// Identifies the file that this process has created.
     device_and_inode: (u64, u64),
 }
 
 impl OwnerSocket {
-    /// Listens. The file of a process that has ended is replaced: this process has the lock of the database, so no
-    /// other listens.
+    /// Listens on the socket. The file of a process that has ended is replaced. No other process can listen on it,
+    /// because this process holds the lock of the database.
     pub(crate) fn bind(db: &Database) -> io::Result<(UnixListener, Self)> {
         if db.is_read_only() {
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the database is opened for reading only"));
@@ -127,7 +130,7 @@ impl Drop for OwnerSocket {
     }
 }
 
-/// Removes the file of a socket at which no process listens.
+/// Removes the file of a socket if no process listens on it.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let found = match lookup(path) {
         Err(Errno::NOENT) => return Ok(()),
@@ -149,7 +152,7 @@ fn identity(found: &Stat) -> (u64, u64) {
     (found.st_dev as u64, found.st_ino as u64)
 }
 
-/// True for a connection of this process's user, or of root.
+/// True for a connection of the user of this process, or of root.
 pub(crate) fn is_of_owner(stream: &tokio::net::UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)

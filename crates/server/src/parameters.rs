@@ -1,5 +1,5 @@
-//! Parameters of the server that clients set: those of `setParameter`, and those of `setClusterParameter`. They last
-//! until the server ends, but for the version of `setFeatureCompatibilityVersion`.
+//! Parameters that clients set with `setParameter` and `setClusterParameter`. They last until the server stops, except
+//! the version of `setFeatureCompatibilityVersion`, which is stored.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, is_true, truncated};
@@ -8,18 +8,18 @@ use alluvium::{Database, Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The version whose features may be used, by default.
+/// The default feature compatibility version.
 pub(crate) const FEATURES: &str = "8.2";
-/// The versions whose features may be used.
+/// The possible feature compatibility versions.
 pub(crate) const FEATURE_VERSIONS: [&str; 2] = ["8.0", "8.2"];
-/// The characters of `automationServiceDescriptor`.
+/// The most characters of `automationServiceDescriptor`.
 const DESCRIPTOR_MAX: usize = 64;
-/// The longest time limit.
+/// The longest time limit in milliseconds.
 const MILLIS_MAX: i64 = i32::MAX as i64;
-/// The verbosity of a component that has that of the one above it.
+/// The verbosity that means the verbosity of the component above.
 const INHERITED: i32 = -1;
 
-/// Parameters that launchers and suites set, and that have no effect here, with MongoDB's defaults.
+/// Parameters that launchers and test suites set, with MongoDB's defaults. They have no effect here.
 const WITHOUT_EFFECT: [(&str, Value); 7] = [
     ("diagnosticDataCollectionEnabled", Value::Bool(false)),
     ("disableLogicalSessionCacheRefresh", Value::Bool(false)),
@@ -30,7 +30,7 @@ const WITHOUT_EFFECT: [(&str, Value); 7] = [
     ("writePeriodicNoops", Value::Bool(true)),
 ];
 
-/// The components of the log, as paths.
+/// The log components, as paths.
 const COMPONENTS: [&str; 40] = [
     "accessControl",
     "assert",
@@ -74,27 +74,27 @@ const COMPONENTS: [&str; 40] = [
     "write",
 ];
 
-/// The parameters.
+/// The parameters of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Parameters {
-    /// Fewer messages are logged.
+    /// True if fewer messages are logged.
     pub quiet: bool,
-    /// How much is logged.
+    /// The verbosity of the log.
     pub log_level: i32,
-    /// The verbosity of components of the log, by their paths.
+    /// The verbosity of log components, by their paths.
     components: BTreeMap<&'static str, i32>,
     descriptor: String,
-    /// A cursor that is not read for so long is closed.
+    /// The time after which a cursor that is not read is closed.
     cursor_timeout: Duration,
-    /// The seconds between two looks at expired documents.
+    /// The seconds between two searches for expired documents.
     ttl_seconds: i32,
     /// True if expired documents are deleted.
     ttl_enabled: bool,
     /// The parameters without effect that were set.
     without_effect: BTreeMap<&'static str, Value>,
-    /// The version whose features may be used.
+    /// The feature compatibility version.
     pub features: String,
-    /// The parameters of clusters that differ from their defaults.
+    /// The cluster parameters that differ from their defaults.
     cluster: BTreeMap<&'static str, Map>,
 }
 
@@ -116,7 +116,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The defaults, with what was stored.
+    /// The defaults, with the stored version.
     ///
     /// # Errors
     /// Errors of reading.
@@ -131,7 +131,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Stores the version whose features may be used; it is on the disk when this returns.
+    /// Stores the feature compatibility version. The version is on the disk when this function returns.
     ///
     /// # Errors
     /// Errors of writing.
@@ -141,7 +141,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// A cursor that is not read for so long is closed.
+    /// The time after which a cursor that is not read is closed.
     pub(crate) fn cursor_timeout(&self) -> Duration {
         self.cursor_timeout
     }
@@ -164,12 +164,12 @@ impl Parameters {
         map
     }
 
-    /// The time between two looks at expired documents; `None` if they stay.
+    /// The time between two searches for expired documents; `None` if expired documents are not deleted.
     pub(crate) fn expiry_interval(&self) -> Option<Duration> {
         self.ttl_enabled.then(|| Duration::from_secs(self.ttl_seconds.unsigned_abs().into()))
     }
 
-    /// The verbosity of the components below one.
+    /// The verbosity of a component and of the components below it.
     fn verbosity(&self, above: &str) -> Map {
         let own = if above.is_empty() { self.log_level } else { *self.components.get(above).unwrap_or(&INHERITED) };
         let mut map = Map::from([("verbosity", Value::Int32(own))]);
@@ -182,10 +182,10 @@ impl Parameters {
         map
     }
 
-    /// Sets a parameter. False if none has the name.
+    /// Sets a parameter. Returns false if no parameter has the name.
     ///
     /// # Errors
-    /// Errors 2, 14, 15 for a value.
+    /// Errors 2, 14 and 15 for an invalid value.
     pub(crate) fn set(&mut self, name: &str, value: &Value) -> CommandResult<bool> {
         match name {
             "quiet" => self.quiet = is_true(value),
@@ -255,16 +255,16 @@ impl Parameters {
         Ok(())
     }
 
-    /// A parameter of clusters; `None` if none has the name.
+    /// The value of a cluster parameter; `None` if no parameter has the name.
     pub(crate) fn of_cluster(&self, name: &str) -> Option<Map> {
         let (name, default) = CLUSTER.iter().find(|(known, _)| *known == name)?;
         Some(self.cluster.get(name).cloned().unwrap_or_else(|| default.to_map()))
     }
 
-    /// Sets a parameter of clusters.
+    /// Sets a cluster parameter.
     ///
     /// # Errors
-    /// Error 4 for an unknown name; 2, 14 and 52 for a value.
+    /// Error 4 for an unknown name; 2, 14 and 52 for an invalid value.
     pub(crate) fn set_of_cluster(&mut self, name: &str, value: &Value) -> CommandResult<()> {
         let Some((name, kind)) = CLUSTER.iter().find(|(known, _)| *known == name) else {
             return Err(CommandError::no_such_key(format!("Unknown server parameter: {name}")));
@@ -285,7 +285,7 @@ fn level(name: &str, value: &Value) -> CommandResult<i32> {
     }
 }
 
-/// The verbosity of a component; a negative one is that of the component above it.
+/// The verbosity of a component. A negative verbosity means the verbosity of the component above.
 fn component_level(value: &Value) -> CommandResult<i32> {
     let wrong = || CommandError::bad_value(format!("the verbosity of a component is a number, not {value}"));
     if value.as_f64().is_some_and(f64::is_nan) {
@@ -295,10 +295,10 @@ fn component_level(value: &Value) -> CommandResult<i32> {
     Ok(level.max(INHERITED))
 }
 
-/// The time limit of reads that have none.
+/// The cluster parameter with the default time limit of reads.
 pub(crate) const DEFAULT_MAX_TIME: &str = "defaultMaxTimeMS";
 
-/// The parameters of clusters.
+/// The cluster parameters.
 const CLUSTER: [(&str, ClusterParameter); 4] = [
     ("changeStreamOptions", ClusterParameter::ChangeStreamOptions),
     ("changeStreams", ClusterParameter::Seconds),
@@ -306,12 +306,12 @@ const CLUSTER: [(&str, ClusterParameter); 4] = [
     ("pauseMigrationsDuringMultiUpdates", ClusterParameter::Enabled),
 ];
 
-/// The names of the parameters of clusters.
+/// The names of the cluster parameters.
 pub(crate) fn cluster_names() -> impl Iterator<Item = &'static str> {
     CLUSTER.iter().map(|(name, _)| *name)
 }
 
-/// The form of a parameter of clusters.
+/// The form of a cluster parameter.
 #[derive(Debug, Clone, Copy)]
 enum ClusterParameter {
     /// `{preAndPostImages: {expireAfterSeconds: N or "off"}}`

@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// The open connections by address.
 pub(crate) struct Peers {
     counts: Mutex<HashMap<String, usize>>,
-    /// The most connections of an address; 0 is no limit.
+    /// The most connections of one address; 0 means no limit.
     max: usize,
 }
 
-/// A connection that counts until this is dropped.
+/// A connection that is counted until this value is dropped.
 pub(crate) struct Admitted {
     peers: Arc<Peers>,
     host: String,
@@ -23,7 +23,7 @@ impl Peers {
         Arc::new(Self { counts: Mutex::new(HashMap::new()), max })
     }
 
-    /// Counts a connection of an address; `None` if it has too many.
+    /// Counts a connection of an address; `None` if the address has too many connections.
     pub(crate) fn admit(self: &Arc<Self>, host: &str) -> Option<Admitted> {
         let mut counts = self.counts.lock();
         let count = counts.entry(host.to_owned()).or_default();

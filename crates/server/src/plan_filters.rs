@@ -1,16 +1,17 @@
-//! Which indexes queries may use, by their shapes: the filters of `planCacheSetFilter`. They last until the server ends.
+//! The indexes that queries may use, by query shape: the filters of `planCacheSetFilter`. They last until the server
+//! stops.
 
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 use std::collections::HashMap;
 
-/// The filters of all collections, by their full names.
+/// The filters of all collections, by full collection name.
 #[derive(Default)]
 pub(crate) struct PlanFilters {
     by_collection: HashMap<String, Vec<PlanFilter>>,
 }
 
-/// The indexes that queries of a shape may use.
+/// The indexes that queries of one shape may use.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlanFilter {
     /// The shape.
@@ -19,7 +20,7 @@ pub(crate) struct PlanFilter {
     pub indexes: Vec<Value>,
 }
 
-/// A query as far as its shape counts: the values of its filter do not.
+/// The parts of a query that determine its shape. The values in the filter have no effect.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct QueryShape {
     pub query: Map,
@@ -29,13 +30,13 @@ pub(crate) struct QueryShape {
 }
 
 impl QueryShape {
-    /// The shape of a command, which has its filter in the field `filter`.
+    /// The shape of a command whose query is in the field `filter`.
     pub(crate) fn of(body: &Map, filter: &str) -> Self {
         let part = |name: &str| body.document(name).cloned().unwrap_or_default();
         Self { query: part(filter), sort: part("sort"), projection: part("projection"), collation: part("collation") }
     }
 
-    /// The shape of the query at the head of a pipeline: its first stages, as far as they are `$match` and `$sort`.
+    /// The shape of the query at the beginning of a pipeline: the leading `$match` and `$sort` stages.
     pub(crate) fn of_pipeline(body: &Map) -> Self {
         let mut stages = body.elements("pipeline").unwrap_or_default().iter().filter_map(Value::as_map).peekable();
         let mut part = |name: &str| {
@@ -71,14 +72,14 @@ impl QueryShape {
 }
 
 impl PlanFilters {
-    /// Sets the indexes for a shape.
+    /// Sets the indexes for a query shape.
     pub(crate) fn set(&mut self, collection: &str, filter: PlanFilter) {
         let filters = self.by_collection.entry(collection.to_owned()).or_default();
         filters.retain(|other| !other.query.is_like(&filter.query));
         filters.push(filter);
     }
 
-    /// Forgets the filter of a shape; all of a collection without one.
+    /// Removes the filter of a shape; without a shape, removes all filters of the collection.
     pub(crate) fn clear(&mut self, collection: &str, query: Option<&QueryShape>) {
         match (query, self.by_collection.get_mut(collection)) {
             (Some(query), Some(filters)) => filters.retain(|filter| !filter.query.is_like(query)),
@@ -109,7 +110,7 @@ impl PlanFilters {
     }
 }
 
-/// A filter with its values left out: fields, operators, and the types that decide how they are compared.
+/// A filter without its values: fields, operators, and the value types that determine comparisons.
 fn shape(query: &Map) -> Map {
     let mut fields: Vec<(Value, Value)> = query
         .entries

@@ -1,8 +1,8 @@
-//! Whom the server counts requests and memory for.
+//! The unit for which the server counts requests and memory.
 
 use std::sync::Arc;
 
-/// The user who is logged in; without a login, the address.
+/// The user of the login; without a login, the address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Principal(Arc<str>);
 
@@ -12,12 +12,12 @@ impl Principal {
         Self(format!("address {host}").into())
     }
 
-    /// A user, by the name with the database.
+    /// A user, identified by name and database.
     pub(crate) fn user(id: &str) -> Self {
         Self(format!("user {id}").into())
     }
 
-    /// True for the same object, which is soon compared.
+    /// True if both are the same object, which is a fast comparison.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,5 +1,5 @@
-//! Queries of collections whose documents are made: pipelines over the entries of `system.profile`, which are kept in
-//! memory, and over `admin.system.version` as long as the version is the default one, which is not stored.
+//! Queries of virtual collections, whose documents are generated: pipelines over the entries of `system.profile`, which
+//! are kept in memory, and over `admin.system.version` while it has the default version, which is not stored.
 
 use crate::batch::FirstBatch;
 use crate::call::Call;
@@ -10,15 +10,15 @@ use crate::settings::FEATURES;
 use crate::slow::Level;
 use alluvium::{Cursor, Document, Map, Value};
 
-/// The collection of the entries.
+/// The collection of the profiler entries.
 const COLLECTION: &str = "system.profile";
 
-/// True if a command reads the entries.
+/// True if a command reads the profiler entries.
 pub(crate) fn is_read(collection: &str) -> bool {
     collection == COLLECTION
 }
 
-/// True if the command's database has a profile: its profiler is on, or has kept entries.
+/// True if the profiler of the command's database is on, or has kept entries.
 pub(crate) fn exists(call: &Call<'_>) -> bool {
     let slow = &call.shared.slow;
     slow.level(&call.db) != Level::Off || !slow.entries(&call.db).is_empty()
@@ -28,7 +28,7 @@ fn stage(name: &str, operand: impl Into<Value>) -> Value {
     Value::Map(Map::from([(name, operand.into())]))
 }
 
-/// True if a command reads a collection whose documents are made.
+/// True if a command reads a virtual collection.
 ///
 /// # Errors
 /// Errors of reading.
@@ -36,7 +36,7 @@ pub(crate) fn is_made(call: &Call<'_>, collection: &str) -> CommandResult<bool> 
     Ok(is_read(collection) || is_default_version(call, collection)?)
 }
 
-/// True for the collection of the feature compatibility version, if none is stored in it.
+/// True for the collection of the feature compatibility version while no version is stored in it.
 ///
 /// # Errors
 /// Errors of reading.
@@ -44,7 +44,7 @@ pub(crate) fn is_default_version(call: &Call<'_>, collection: &str) -> CommandRe
     Ok(FEATURES.is_in(&call.db, collection) && FEATURES.read(&call.shared.db)?.is_none())
 }
 
-/// The documents of such a collection.
+/// The documents of a virtual collection.
 fn documents(call: &Call<'_>, collection: &str) -> CommandResult<Vec<Map>> {
     if is_read(collection) {
         return Ok(call.shared.slow.entries(&call.db));
@@ -56,7 +56,7 @@ fn documents(call: &Call<'_>, collection: &str) -> CommandResult<Vec<Map>> {
     Ok(all)
 }
 
-/// A pipeline over the documents of such a collection of the command's database.
+/// A pipeline over a virtual collection in the database of the command.
 ///
 /// # Errors
 /// Errors of the stages.
@@ -70,7 +70,7 @@ pub(crate) fn pipeline(
     Ok(call.collection_called("profile").aggregate(Value::Array(all)).run()?)
 }
 
-/// The stages of a skip and a limit. Zero is the same as no value.
+/// Adds the stages of a skip and a limit. Zero means no value.
 fn push_window(skip: Option<u64>, limit: Option<u64>, stages: &mut Vec<Value>) {
     for (name, count) in [("$skip", skip), ("$limit", limit)] {
         if let Some(count) = count.filter(|count| *count > 0) {
@@ -82,13 +82,13 @@ fn push_window(skip: Option<u64>, limit: Option<u64>, stages: &mut Vec<Value>) {
 /// The documents of a `find`.
 ///
 /// # Errors
-/// Errors of its fields.
+/// Errors of the fields of the command.
 pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
     let body = &call.body;
     let mut stages = vec![stage("$match", body.document("filter").cloned().unwrap_or_default())];
     let natural = body.document("sort").and_then(|sort| sort.integer("$natural"));
     match body.document("sort").filter(|sort| !sort.is_empty()) {
-        // The order in which entries were kept, which is that of their times.
+        // Entries are kept in the order of their times, which therefore is the natural order.
         Some(_) if natural.is_some() => {
             stages.push(stage("$sort", Map::from([("ts", Value::from(natural.unwrap_or(1)))])))
         }
@@ -102,14 +102,14 @@ pub(crate) fn find(call: &Call<'_>) -> CommandResult<FirstBatch> {
     Ok(FirstBatch::of(pipeline(call, call.collection_name()?, stages)?, call.namespace()?))
 }
 
-/// The number of a `count`.
+/// The result of a `count`.
 ///
 /// # Errors
-/// Errors of its fields.
+/// Errors of the fields of the command.
 pub(crate) fn count(call: &Call<'_>) -> CommandResult<u64> {
     let body = &call.body;
     let mut stages = vec![stage("$match", body.document("query").cloned().unwrap_or_default())];
-    // A negative limit counts as its amount.
+    // A negative limit counts as its absolute value.
     push_window(body.count("skip")?, body.integer("limit").map(i64::unsigned_abs), &mut stages);
     let mut count = 0;
     for document in pipeline(call, call.collection_name()?, stages)? {

@@ -1,5 +1,5 @@
-//! The promises of `docs/SERVER.md`, tested in simulated time and on a disk that loses power: `docs/PROMISES.md` has
-//! the sentences.
+//! Tests of the promises in `docs/SERVER.md`, in simulated time and on a disk that loses power. `docs/PROMISES.md`
+//! lists the sentences.
 
 mod audit;
 mod concerns;
@@ -33,14 +33,14 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A server whose time and disk the test decides. Nothing is synced by time.
+/// A server whose time and disk the test controls. No timer syncs the log.
 struct World {
     disk: Arc<MemFs>,
     clock: Arc<ManualClock>,
     shared: Shared,
 }
 
-/// A connection to it.
+/// A connection to the server.
 struct Connection<'a> {
     shared: &'a Shared,
     client: Arc<Client>,
@@ -58,8 +58,8 @@ impl World {
         Self::on(Arc::new(MemFs::new()), config)
     }
 
-    /// A server of the database on a disk, which is created if it does not exist. Its memory is enough for as many
-    /// cursors as there may be.
+    /// A server for the database on a disk. The database is created if it does not exist. Its memory is enough for the
+    /// maximum number of cursors.
     fn on(disk: Arc<MemFs>, config: Config) -> Self {
         let clock = Arc::new(ManualClock::new());
         let env = Env { fs: disk.clone(), clock: clock.clone(), rng: Arc::new(SeededRng::new(7)) };
@@ -76,17 +76,17 @@ impl World {
         Self { disk, clock, shared }
     }
 
-    /// A new server after a power cut that leaves only what was synced.
+    /// A new server after a power cut that keeps only synced data.
     fn after_a_cut(&self) -> Self {
         Self::on(self.cut(), Config::default())
     }
 
-    /// The disk after such a power cut.
+    /// The disk after a power cut that keeps only synced data.
     fn cut(&self) -> Arc<MemFs> {
         Arc::new(self.disk.crash_clone(u64::MAX, CrashStyle::AllLost))
     }
 
-    /// A new server, on the disk as a process leaves it that is killed now.
+    /// A new server on the disk as a process that is killed now leaves it.
     fn after_a_kill(&self) -> Self {
         Self::on(Arc::new(self.disk.kill_clone()), Config::default())
     }
@@ -96,7 +96,7 @@ impl World {
         Connection { shared: &self.shared, client }
     }
 
-    /// Time passes, and the server looks at what was not used for long.
+    /// Advances the clock, and lets the server close what was not used for long.
     fn wait(&self, time: Duration) {
         self.clock.advance(time);
         self.shared.expire();
@@ -132,7 +132,7 @@ impl Connection<'_> {
     }
 }
 
-/// A session as a field.
+/// The field value that identifies a session.
 fn lsid(number: u8) -> Value {
     Value::Map(Map::from([("id", Value::Binary(Binary { subtype: 4, bytes: vec![number; 16] }))]))
 }
@@ -146,14 +146,14 @@ fn insert(id: i32) -> Map {
     doc! {"insert": "pets", "documents": [{"_id": id}]}
 }
 
-/// The documents of a reply's batch.
+/// The documents in the batch of a reply.
 fn batch(reply: &Map) -> Vec<Map> {
     let cursor = reply.document("cursor").expect("a cursor");
     let documents = cursor.elements("firstBatch").or(cursor.elements("nextBatch")).expect("a batch");
     documents.iter().filter_map(Value::as_map).cloned().collect()
 }
 
-/// The number of a reply's cursor.
+/// The number of the cursor in a reply.
 fn cursor_of(reply: &Map) -> i64 {
     reply.document("cursor").and_then(|cursor| cursor.integer("id")).expect("a cursor")
 }

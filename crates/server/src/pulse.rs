@@ -1,12 +1,13 @@
-//! Keeps the runtime reading sockets while requests run on its threads, and ends requests whose clients are gone.
+//! Keeps the runtime reading sockets while requests run on its threads, and ends requests whose clients have
+//! disconnected.
 //!
-//! A thread of the runtime that finds one request executes it, and wakes no other thread. If all others sleep then, no
-//! thread waits for sockets until the request has ended. So a thread of its own looks every few milliseconds whether a
-//! request runs, and gives the runtime a task that does nothing: the thread that wakes for it waits for sockets next.
-//! Passing every request to another thread would cost more than most requests do.
+//! A thread of the runtime that finds a single request executes the request, and wakes no other thread. If all other
+//! threads are asleep, no thread waits for sockets until the request ends. Therefore, a separate thread checks every
+//! few milliseconds whether a request runs. If so, it gives the runtime an empty task: the thread that wakes up for
+//! this task waits for sockets afterwards. Passing every request to another thread would cost more than most requests.
 //!
-//! A connection is not read while its request runs. So the same thread looks whether the clients of requests that take
-//! long are still there.
+//! A connection is not read while its request runs. Therefore, the same thread checks whether the clients of long
+//! requests are still connected.
 
 use crate::shared::Shared;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -16,15 +17,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// The time between two looks while requests run: the longest that sockets are not read.
+/// The time between two checks while requests run. Sockets are not read for at most this time.
 const BUSY: Duration = Duration::from_millis(4);
-/// The time between two looks while no request runs.
+/// The time between two checks while no request runs.
 const IDLE: Duration = Duration::from_millis(16);
 
-/// A request that takes longer is one whose client may be gone.
+/// For requests that take longer than this, the connection of the client is checked.
 const LONG: Duration = Duration::from_millis(8);
 
-/// The thread, which ends with this.
+/// The thread, which ends when this value is dropped.
 pub(crate) struct Pulse {
     ended: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -57,7 +58,7 @@ impl Drop for Pulse {
         *self.ended.0.lock() = true;
         self.ended.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // The panic was printed, and nothing depends on this thread any more.
+            // The panic was printed already. Nothing depends on this thread any more.
             let _panicked = thread.join();
         }
     }

@@ -1,8 +1,9 @@
 //! The shapes of queries: queries that differ only in values have the same shape.
 //!
-//! There are two of them, as in MongoDB. The shape of the plan (`planCacheShapeHash`) has the parts that decide about
-//! plans: the conditions in any order, without their values; the sort, the fields that are needed, and the collation.
-//! The shape of the query (`queryShapeHash`) has all parts of a command in their order, with the types of the values.
+//! There are two kinds of shapes, as in MongoDB. The shape of the plan (`planCacheShapeHash`) contains the parts that
+//! determine plans: the conditions without their values, independent of their order; the sort, the needed fields, and
+//! the collation. The shape of the query (`queryShapeHash`) contains all parts of a command in their order, with the
+//! types of the values.
 
 mod conditions;
 mod stages;
@@ -12,22 +13,22 @@ use alluvium::{Map, Value};
 use conditions::all_of;
 use sha2::{Digest, Sha256};
 
-/// Where a command has its query.
+/// The position of the query in a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueryPlace {
-    /// It has none.
+    /// The command has no query.
     Nowhere,
-    /// A field with the filter of a read.
+    /// The query is a field with the filter of a read.
     Filter(&'static str),
-    /// The pipeline of a read.
+    /// The query is the pipeline of a read.
     Pipeline,
-    /// A field with the filter of a write.
+    /// The query is a field with the filter of a write.
     WriteFilter(&'static str),
-    /// A field with the statements of a write.
+    /// The queries are in a field with the statements of a write.
     Statements(&'static str),
 }
 
-/// The parts of a command that decide about plans.
+/// The parts of a command that determine plans.
 #[derive(Default)]
 struct Parts {
     filter: Map,
@@ -43,7 +44,7 @@ pub(crate) fn of_plan(place: QueryPlace, body: &Map) -> String {
     hex(&of_plan_text(place, body), 4)
 }
 
-/// As [`of_plan`], with the indexes that exist: another one for each set of them.
+/// As [`of_plan`], together with the existing indexes: each set of indexes gives another hash.
 pub(crate) fn of_plan_and_indexes(place: QueryPlace, body: &Map, indexes: &[Map]) -> String {
     let mut text = of_plan_text(place, body);
     for index in indexes {
@@ -53,7 +54,7 @@ pub(crate) fn of_plan_and_indexes(place: QueryPlace, body: &Map, indexes: &[Map]
     hex(&text, 4)
 }
 
-/// The shape of a query as a hash of 64 hexadecimal digits; `None` for commands that have none.
+/// The shape of a query as a hash of 64 hexadecimal digits; `None` for a command without a query shape.
 pub(crate) fn of_query(db: &str, command: &str, place: QueryPlace, body: &Map) -> Option<String> {
     let filter = match place {
         QueryPlace::Filter(field) => field,
@@ -75,7 +76,7 @@ pub(crate) fn of_query(db: &str, command: &str, place: QueryPlace, body: &Map) -
     Some(hex(&text, 32))
 }
 
-/// True for a field of a command that belongs to its query.
+/// True if a field of a command belongs to its query.
 fn is_of_shape(name: &str) -> bool {
     !fields::is_common(name) && !["cursor", "explain", "batchSize"].contains(&name)
 }
@@ -86,7 +87,7 @@ fn of_plan_text(place: QueryPlace, body: &Map) -> String {
     format!("{filter} s{sort} p{} c{collation} {needed}", required(&projection).join(","))
 }
 
-/// The first bytes of a digest.
+/// The first `bytes` bytes of a digest, in hexadecimal digits.
 fn hex(text: &str, bytes: usize) -> String {
     Sha256::digest(text).iter().take(bytes).map(|byte| format!("{byte:02X}")).collect()
 }
@@ -115,7 +116,7 @@ impl Parts {
     }
 }
 
-/// True for a value of a projection that leaves its field out.
+/// True if a value of a projection excludes its field.
 fn is_excluded(value: &Value) -> bool {
     match value {
         Value::Bool(included) => !included,
@@ -123,7 +124,7 @@ fn is_excluded(value: &Value) -> bool {
     }
 }
 
-/// The fields that a projection needs, sorted; none if it needs whole documents.
+/// The fields that a projection needs, sorted; empty if the projection needs whole documents.
 fn required(projection: &Map) -> Vec<String> {
     let mut fields = Vec::new();
     let mut has_id = true;
@@ -133,7 +134,7 @@ fn required(projection: &Map) -> Vec<String> {
         match is_plain {
             true if is_excluded(value) && name == "_id" => has_id = false,
             true if !is_excluded(value) => fields.push(name.to_owned()),
-            // Others than plain inclusions read the whole document.
+            // Any other projection than plain inclusions reads the whole document.
             _ => return Vec::new(),
         }
     }
@@ -144,7 +145,7 @@ fn required(projection: &Map) -> Vec<String> {
     fields
 }
 
-/// A projection in the order of its fields.
+/// A projection as text, in the order of its fields.
 fn projected(projection: &Map) -> String {
     let each = projection.iter().map(|(name, value)| {
         let is_plain = matches!(value, Value::Bool(_)) || value.is_number();

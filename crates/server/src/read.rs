@@ -4,8 +4,8 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Hint, Map, Value};
 
-/// True for collections that MongoDB's servers have for themselves, and this one keeps elsewhere or not at all. They are
-/// empty.
+/// True for collections that MongoDB's servers reserve for themselves. Such a collection is empty here: this server
+/// stores its content elsewhere or not at all.
 pub(crate) fn is_of_server(namespace: &str) -> bool {
     let collection = namespace.split_once('.').map_or("", |(_, collection)| collection);
     collection.starts_with("system.") && !["system.users", "system.roles", "system.version"].contains(&collection)
@@ -25,7 +25,7 @@ pub(crate) fn refuse_oplog(namespace: &str) -> CommandResult<()> {
     }
 }
 
-/// The index that a command names.
+/// The index in the hint of a command.
 pub(crate) fn hint(body: &Map) -> Option<Hint> {
     match body.get("hint")? {
         Value::String(name) => Some(Hint::from(&**name)),
@@ -35,16 +35,16 @@ pub(crate) fn hint(body: &Map) -> Option<Hint> {
     }
 }
 
-/// The collation that a command asks for; an empty one counts as missing.
+/// The collation in a command; an empty collation counts as missing.
 pub(crate) fn collation(body: &Map) -> Option<&Map> {
     body.document("collation").filter(|options| !options.is_empty())
 }
 
-/// Checks the variables that a command defines: their names, and that their values are constants.
+/// Checks the variables that a command defines. The names must be valid, and the values must be constants.
 ///
 /// # Errors
-/// Error 9 for a name, 4738901 for one of the server's, 51144 and 4890500 for a value that depends on the time or a
-/// document.
+/// Error 9 for an invalid name, 4738901 for the name of a system variable, 51144 and 4890500 for a value that depends
+/// on the time or on a document.
 pub(crate) fn check_variables(body: &Map) -> CommandResult<()> {
     for (name, value) in body.document("let").into_iter().flat_map(Map::iter) {
         let name = name.as_str().unwrap_or_default();
@@ -67,7 +67,7 @@ pub(crate) fn check_variables(body: &Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// An error for an expression that is no constant.
+/// Refuses an expression that is not a constant.
 fn check_constant(value: &Value) -> CommandResult<()> {
     match value {
         Value::String(text) if text.starts_with("$$") => match text[2..].split('.').next() {
@@ -91,7 +91,7 @@ fn not_constant(text: &str) -> CommandError {
     CommandError::new(4_890_500, "Location4890500", message)
 }
 
-/// Refuses options that are set and have no effect here. A flag that is false, and an empty document, ask for nothing.
+/// Refuses options that are set but not supported. A flag that is false and an empty document count as not set.
 ///
 /// # Errors
 /// Error 115.

@@ -1,7 +1,7 @@
-//! Requests from the bytes of messages.
+//! Decodes requests from the bytes of messages.
 //!
-//! A body of a few megabytes can become hundreds of them when it is decoded. So the memory that it will take is counted
-//! first, and charged.
+//! Decoding a body of a few megabytes can take hundreds of megabytes. Therefore, the memory that decoding will take is
+//! computed and charged first.
 
 use crate::commands;
 use crate::error::CommandError;
@@ -11,30 +11,31 @@ use alluvium::Value;
 use alluvium_wire::compression::{Compressor, decompress};
 use alluvium_wire::{OpCode, Request, Sealed, WireError};
 
-/// A message of at most this number of bytes is decoded without counting what it takes.
+/// The memory of messages with at most this number of bytes is not computed before they are decoded.
 const UNCOUNTED: usize = 2 << 10;
-/// The memory of a request is not charged below this number of bytes.
+/// The memory of a request below this number of bytes is not charged.
 const UNCHARGED: usize = 64 << 10;
 
-/// A request, and how its reply is sent.
+/// A request, with the data for sending its reply.
 pub(crate) struct Received {
     /// The request.
     pub request: Request,
-    /// The compressor of the reply.
+    /// The compressor for the reply.
     pub compressor: Option<Compressor>,
-    /// The memory of the request.
+    /// The charged memory of the request.
     pub charge: Option<Charge>,
 }
 
 /// A message that is not executed.
 pub(crate) enum Refused {
-    /// Only its content is wrong, or memory lacks: the connection continues.
+    /// Only the content is invalid, or there is not enough memory. The connection continues.
     Answered(CommandError),
-    /// The connection ends.
+    /// The connection has to be closed.
     Ended(WireError),
 }
 
-/// The request of a message that was read, and charged if it is large. The message is removed.
+/// Decodes a message that was read, and whose memory was charged if the message is large. The message is removed from
+/// the buffer.
 pub(crate) async fn receive(
     incoming: &mut Incoming,
     head: &Head,
@@ -66,7 +67,7 @@ pub(crate) async fn receive(
     Ok(Received { request: sealed.take(message).map_err(refuse)?, compressor, charge })
 }
 
-/// Charges what a request takes beside what is charged already, or gives the rest back.
+/// Charges the memory that a request needs in addition to its charge, or releases the unused part of the charge.
 async fn afford(
     sealed: &Sealed,
     message: &[u8],
@@ -100,8 +101,8 @@ fn refuse(error: WireError) -> Refused {
 }
 
 impl CommandError {
-    /// The error of a request that finds no memory in this account. Nothing of it was executed, and drivers may repeat it,
-    /// unless it needs more than the account has.
+    /// The error of a request for which the account has no memory. Nothing was executed, and drivers may repeat the
+    /// request, unless it needs more than the whole account.
     pub(crate) fn no_memory(bytes: usize, memory: &Memory) -> Self {
         let capacity = memory.capacity();
         if bytes > capacity {

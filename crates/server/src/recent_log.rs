@@ -1,13 +1,13 @@
-//! The last lines that the server has logged about itself and its clients, which `getLog` shows.
+//! The last lines that the server has logged about itself and its clients. `getLog` shows them.
 
 use alluvium::{Map, Value};
 use alluvium_env::Clock;
 use alluvium_env::sync::Mutex;
 use std::collections::VecDeque;
 
-/// The lines that are kept, as many as in MongoDB.
+/// The number of lines that are kept, as in MongoDB.
 const LINES_MAX: usize = 1024;
-/// The longest message in characters.
+/// The most characters of a message; longer messages are cut.
 const MESSAGE_CHARS_MAX: usize = 1024;
 
 /// The last lines.
@@ -16,28 +16,28 @@ pub(crate) struct RecentLog {
     lines: Mutex<Lines>,
 }
 
-/// The lines at one time.
+/// A copy of the lines.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Lines {
-    /// The last ones, the oldest first.
+    /// The last lines, the oldest first.
     pub lines: VecDeque<String>,
-    /// The number of lines since the start.
+    /// The number of all lines since the start.
     pub written: u64,
-    /// The messages of the start that an administrator should read.
+    /// The warnings of the start, for the administrator.
     pub warnings: Vec<String>,
 }
 
-/// How important a line is.
+/// The severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// For information.
+    /// Information.
     Information,
-    /// A warning of the start.
+    /// A warning at the start.
     Warning,
 }
 
 impl RecentLog {
-    /// Notes a line of a component, in the form of MongoDB's log.
+    /// Adds a line of a component, in the format of MongoDB's log.
     pub(crate) fn note(&self, clock: &dyn Clock, severity: Severity, component: &str, message: &str) {
         let message: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
         let sign = if severity == Severity::Warning { "W" } else { "I" };
@@ -60,7 +60,7 @@ impl RecentLog {
         lines.written += 1;
     }
 
-    /// The lines.
+    /// A copy of the current lines.
     pub(crate) fn get(&self) -> Lines {
         self.lines.lock().clone()
     }

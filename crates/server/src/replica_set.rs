@@ -1,7 +1,7 @@
-//! The replica set whose only member the server is: its name, and the address by which `hello` sends clients to it.
+//! The replica set whose only member is this server: its name, and the address that `hello` returns to clients.
 //!
-//! A client stays with the address that it was given, unless `replSetInitiate`, `replSetReconfig` or the settings of the
-//! server name another one. `docs/decisions/0084-a-client-stays-where-it-came.md` has the reasons.
+//! A client keeps the address that it connected to, unless `replSetInitiate`, `replSetReconfig` or the settings of the
+//! server set another address. `docs/decisions/0084-a-client-stays-where-it-came.md` has the reasons.
 
 use crate::config::Config;
 use crate::error::{CommandError, CommandResult};
@@ -15,39 +15,39 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// The replica set of a server.
 pub(crate) struct ReplicaSet {
     db: Database,
-    /// `None` for a server of its own.
+    /// `None` for a standalone server.
     name: Option<SetName>,
-    /// The address of the settings.
+    /// The address in the settings of the server.
     advertised: Option<Host>,
     /// The configuration stored by `replSetInitiate` and `replSetReconfig`.
     stored: Mutex<Option<Stored>>,
-    /// Held by the thread that stores another configuration, while it writes.
+    /// Locked while a thread plans and stores another configuration.
     changing: Mutex<()>,
-    /// The count of changes since the server has started.
+    /// The number of changes since the server started.
     changes: AtomicI64,
 }
 
-/// A configuration that was stored.
+/// A stored configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stored {
     /// The name of the set.
     pub name: String,
-    /// The number of the configuration.
+    /// The version number of the configuration.
     pub version: i32,
-    /// The address of the member; `None` for the one at which a client arrives.
+    /// The address of the member; `None` means the address that each client connected to.
     pub host: Option<Host>,
 }
 
-/// The configuration that is in use.
+/// The current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Present {
-    /// The name, the version and the address, stored or not.
+    /// The name, the version and the address, whether stored or default.
     pub config: Stored,
-    /// True once a configuration was stored.
+    /// True if a configuration was stored.
     pub is_initiated: bool,
-    /// The name of the settings, which cannot be changed.
+    /// True if the name comes from the settings, and therefore cannot be changed.
     pub fixed_name: bool,
-    /// The address of the settings, which cannot be changed.
+    /// The address from the settings, which cannot be changed.
     pub fixed_host: Option<Host>,
 }
 
@@ -79,13 +79,13 @@ impl ReplicaSet {
         self.db.logical_database("local").collection("replset").with_durability(Durability::Sync)
     }
 
-    /// Sixteen hexadecimal digits that no other database has.
+    /// The identifier of the database: sixteen hexadecimal digits that no other database has.
     fn database(&self) -> String {
         format!("{:016x}", self.db.store().database_id())
     }
 
-    /// The stored configuration. A configuration that was copied from another database does not belong to this server,
-    /// which would send its clients to the server of that.
+    /// Reads the stored configuration. A configuration that was copied from another database is ignored, because it
+    /// would send clients to the server of the other database.
     fn read(&self) -> CommandResult<Option<Stored>> {
         let own = self.database();
         for document in self.collection().find(Map::new()).run()? {
@@ -103,7 +103,7 @@ impl ReplicaSet {
         Ok(None)
     }
 
-    /// The configuration; `None` for a server of its own.
+    /// The current configuration; `None` for a standalone server.
     pub(crate) fn present(&self) -> Option<Present> {
         let name = self.name.as_ref()?;
         let stored = self.stored.lock().clone();
@@ -119,15 +119,15 @@ impl ReplicaSet {
         Some(Present { config, is_initiated, fixed_name, fixed_host: self.advertised.clone() })
     }
 
-    /// The configuration.
+    /// The current configuration.
     ///
     /// # Errors
-    /// Error 76 for a server of its own.
+    /// Error 76 for a standalone server.
     pub(crate) fn require(&self) -> CommandResult<Present> {
         self.present().ok_or_else(|| CommandError::no_replication("not running with --replica-set"))
     }
 
-    /// A name that no other database has.
+    /// The default name of the set, which no other database has.
     fn default_name(&self) -> String {
         format!("alluvium-{}", self.database().get(..8).unwrap_or_default())
     }
@@ -138,15 +138,16 @@ impl ReplicaSet {
         self.advertised.clone().or_else(of_set).unwrap_or_else(|| peer.reached.clone())
     }
 
-    /// The count of changes since the server has started.
+    /// The number of changes since the server started.
     pub(crate) fn changes(&self) -> i64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Stores the configuration that `plan` makes of the present one. It is on the disk when this returns.
+    /// Stores a new configuration, which `plan` makes from the present one. The new configuration is on the disk when
+    /// this function returns.
     ///
     /// # Errors
-    /// Error 76 for a server of its own; errors of the plan, and of writing.
+    /// Error 76 for a standalone server; errors of the plan, and of writing.
     pub(crate) fn change(&self, plan: impl FnOnce(&Present) -> CommandResult<Stored>) -> CommandResult<()> {
         let _changing = self.changing.lock();
         let stored = plan(&self.require()?)?;

@@ -1,13 +1,14 @@
-//! Retryable writes: a client that gets no reply repeats a write, and the server answers it without applying it again.
+//! Retryable writes: a client that gets no reply repeats a write, and the server returns the result without applying
+//! the write again.
 //!
-//! Each statement of such a write puts a record with its result into the collection `config.transactions`, by the same
-//! batch as the write itself, so a crash keeps both or neither. The `_id` of a record has the session, its user and the
-//! position of the statement, and the record has the number of the write. So a session has as many records as its
-//! largest command had statements, and they are deleted when the session ends.
+//! Each statement of such a write stores a record with its result in the collection `config.transactions`. The record
+//! is in the same batch as the write itself, so that a crash keeps both or neither. The `_id` of a record contains the
+//! session, its user and the position of the statement; the record contains the number of the write. A session
+//! therefore has as many records as its largest command had statements. The records are deleted when the session ends.
 //!
-//! A statement that changes nothing, or fails, has no batch. Its result is in the record of the next statement that
-//! changes something, so that a repetition does not run it again and finds what later statements have written. Those
-//! after the last change have no record: they run again.
+//! A statement that changes nothing, or fails, has no batch. Its result is stored in the record of the next statement
+//! that changes something. A repetition therefore does not run the statement again, and the statement cannot see the
+//! effects of later statements. Statements after the last change have no record, and run again.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -22,20 +23,20 @@ const RECORDS: &str = "config.transactions";
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
 
-/// The most results of statements without a change in the record of another statement.
+/// The most results of unchanged statements that the record of another statement contains.
 const UNRECORDED_MAX: usize = 1_000;
-/// The name of the code of an error in a record, which replies to statements do not show.
+/// The code name of an error that was read from a record. Replies to statements do not show the name.
 const EARLIER: &str = "Earlier";
 
 /// A write that may be a repetition.
 pub(crate) struct Retry {
     session: SessionId,
     number: i64,
-    /// The results of the statements that were carried out before.
+    /// The results of statements that an earlier attempt carried out.
     done: HashMap<i32, CommandResult<Map>>,
-    /// The numbers of the statements, if the client sent them.
+    /// The statement numbers, if the client sent them.
     statements: Option<Vec<i32>>,
-    /// The results of the statements without a change since the last record.
+    /// The results of statements since the last record; these statements changed nothing.
     unrecorded: RefCell<Arc<Vec<Value>>>,
 }
 
@@ -79,7 +80,7 @@ impl Retry {
     /// Sets the numbers of the statements.
     ///
     /// # Errors
-    /// Error 72 if they are not as many as the statements.
+    /// Error 72 if the numbers and the statements differ in count.
     pub(crate) fn number_statements(&mut self, statements: Option<&[Value]>, count: usize) -> CommandResult<()> {
         let Some(given) = statements else { return Ok(()) };
         let numbers = given.iter().map(|number| number.as_i64().and_then(|number| i32::try_from(number).ok()));
@@ -100,25 +101,26 @@ impl Retry {
         given.unwrap_or_else(|| i32::try_from(at).unwrap_or(i32::MAX))
     }
 
-    /// The result of the statement at a position, if it was carried out before.
+    /// The result of the statement at a position, if an earlier attempt carried it out.
     pub(crate) fn done(&self, at: usize) -> Option<&CommandResult<Map>> {
         self.done.get(&self.statement(at))
     }
 
-    /// Notes that a statement has put its record, and with it the results of those before it.
+    /// Notes that a statement has stored its record, together with the results of the unchanged statements before it.
     pub(crate) fn note_recorded(&self) {
         *self.unrecorded.borrow_mut() = Arc::default();
     }
 
-    /// Notes the result of a statement that changed nothing. Many of them become a record of their own.
+    /// Notes the result of a statement that changed nothing. When many such results have accumulated, they are stored
+    /// in a record of their own.
     ///
     /// # Errors
-    /// As for any write.
+    /// The errors of any write.
     pub(crate) fn note_unchanged(&self, db: &Database, at: usize, result: CommandResult<Map>) -> CommandResult<()> {
         let mut entry = Map::from([("statement", Value::Int32(self.statement(at)))]);
         match result {
             Ok(result) => entry.push("result", Value::Map(result)),
-            // What ends the whole command is no result of a statement.
+            // An error that ends the whole command is not the result of a statement.
             Err(error) if error.is_fatal() => return Ok(()),
             Err(error) => {
                 let mut described = Map::new();
@@ -159,8 +161,8 @@ impl Retry {
     }
 }
 
-/// The number of a statement, which `id` has, and its result in a record; `None` for a record that has results of
-/// statements before it only.
+/// The number of a statement, which `id` has, and its result in a record; `None` for a record that only has results of
+/// earlier statements.
 fn earlier(id: &Map, record: &Map) -> Option<(i32, CommandResult<Map>)> {
     let statement = id.get("statement").and_then(Value::as_i64).and_then(|at| i32::try_from(at).ok())?;
     if let Some(error) = record.document("error") {
@@ -190,7 +192,7 @@ fn of_session(db: &Database, session: &SessionId) -> alluvium::Result<alluvium::
 /// Deletes the records of sessions that have ended.
 ///
 /// # Errors
-/// As for any read and write.
+/// The errors of any read and write.
 pub(crate) fn forget(db: &Database, sessions: &[SessionId]) -> alluvium::Result<()> {
     let records = db.collection(RECORDS);
     for session in sessions {
@@ -201,17 +203,17 @@ pub(crate) fn forget(db: &Database, sessions: &[SessionId]) -> alluvium::Result<
     Ok(())
 }
 
-/// The sessions that have records, of an earlier run of the server.
+/// Finds the sessions that have records from an earlier run of the server.
 ///
 /// # Errors
-/// As for any read.
+/// The errors of any read.
 pub(crate) fn sessions(db: &Database) -> alluvium::Result<Vec<SessionId>> {
     let mut found: Vec<SessionId> = Vec::new();
     let mut cursor = db.collection(RECORDS).scan().run()?;
     while let Some(fields) = cursor.next_fields(&["_id"])? {
         let id = fields.get("_id").and_then(Value::as_map).cloned().unwrap_or_default();
         let user = id.get("user").and_then(Value::as_str).map(str::to_owned);
-        // An identifier from a client has no other fields than this one.
+        // A client's identifier has this field and no others.
         let uuid = Map::from([("id", id.get("id").cloned().unwrap_or_default())]);
         if let Ok(session) = SessionId::of(&uuid, user)
             && found.last() != Some(&session)

@@ -1,8 +1,8 @@
 //! Users, roles, logins, and the rights of users.
 //!
-//! A login fills the [`login::State`] of a connection. [`check`] compares what a command needs ([`needs`]) with the
-//! privileges that the roles of the user give, which [`directory`] reads from the collections `admin.system.users` and
-//! `admin.system.roles`.
+//! A login fills the [`login::State`] of a connection. [`check`] compares the needs of a command ([`needs`]) with the
+//! privileges that the roles of the user give. [`directory`] reads users and roles from the collections
+//! `admin.system.users` and `admin.system.roles`.
 
 pub(crate) mod access;
 pub(crate) mod action;
@@ -28,13 +28,13 @@ use failures::Failures;
 pub(crate) struct Security {
     /// Users and roles.
     pub directory: Directory,
-    /// Logins that failed.
+    /// Failed logins.
     pub failures: Failures,
-    /// The log of logins, refusals and administration.
+    /// The log of logins, refusals and administrative acts.
     pub audit: Audit,
-    /// False if every connection may do everything.
+    /// False if every connection may run every command.
     required: bool,
-    /// The secret from which the made-up credentials of unknown users are derived.
+    /// The secret for deriving made-up credentials of unknown users.
     secret: [u8; 32],
 }
 
@@ -54,12 +54,12 @@ impl Security {
         })
     }
 
-    /// True if commands need a login, and there is no user who could log in.
+    /// True if commands need a login, and no user exists who could log in.
     pub(crate) fn is_open_to_all(&self) -> bool {
         self.required && !self.directory.has_users()
     }
 
-    /// True if commands need a login. Before the first user is created, connections of the same machine do not.
+    /// True if commands of a connection need a login. Before the first user is created, local connections need none.
     pub(crate) fn is_enforced(&self, is_local: bool) -> bool {
         self.required && (self.directory.has_users() || !is_local)
     }

@@ -1,4 +1,4 @@
-//! Replies on their way to clients.
+//! Sends replies to clients.
 
 use crate::incoming::Payer;
 use crate::memory::Charge;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
-/// Replies of at most this number of bytes wait for their clients for any time, and are not charged.
+/// Replies with at most this number of bytes are not charged, and may wait for their clients without a time limit.
 const TINY: usize = 16 << 10;
-/// The time between two looks whether others need the memory of a reply.
+/// The time between two checks whether others need the memory of a reply.
 const LOOK: Duration = Duration::from_secs(1);
-/// While memory lacks, a client has one second more for each of these bytes of a reply.
+/// If memory is short, a client has one further second for each of these bytes of a reply.
 const RATE: u64 = 1 << 20;
 
-/// Sends a message. Its memory is charged until it is sent: `charge` has the part that already is. A client that does not
-/// read it within `unread_max` loses its connection if memory lacks.
+/// Sends a message. The memory of the message is charged until the message is sent; `charge` is the part that is
+/// charged already. If memory is short, a client that does not read the message within `unread_max` is disconnected.
 pub(crate) async fn send(
     stream: &mut impl Stream,
     message: Vec<u8>,

@@ -1,6 +1,8 @@
-//! Stages of pipelines that only a server knows: their documents are its operations, sessions and collections.
+//! Pipeline stages that only a server supports. Their documents are the operations, sessions and collections of the
+//! server.
 //!
-//! Such a stage begins a pipeline. Its documents are listed, and the stages after it run over the list.
+//! Such a stage is the first in its pipeline. Its documents are collected in a list, and the following stages run over
+//! the list.
 
 pub(crate) mod catalog;
 pub(crate) mod operations;
@@ -20,20 +22,21 @@ use alluvium_query::pipeline::stages::{self, Over, RawStage, ServerStage, StageR
 /// Makes the documents of a stage.
 type Documents = fn(&Call<'_>, &Value) -> CommandResult<Vec<Map>>;
 
-/// How a stage is answered.
+/// The way in which a stage is answered.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// Its documents.
+    /// Makes the documents of the stage.
     documents: Documents,
-    /// The error over something else than it has to be over.
+    /// The error if the stage is used on the wrong kind of source.
     misplaced: (i32, &'static str),
-    /// The error in `$facet` over something else: that of the place or, if true, the one above.
+    /// Decides the error of a stage in `$facet` that is also on the wrong kind of source: `misplaced` if true,
+    /// otherwise the error of the position.
     checks_place_first: bool,
 }
 
 const INVALID_NAMESPACE: (i32, &str) = (73, "InvalidNamespace");
 
-/// How each stage is answered.
+/// The answer for each stage.
 fn answer(stage: ServerStage) -> Answer {
     let plain = |documents: Documents| Answer { documents, misplaced: INVALID_NAMESPACE, checks_place_first: true };
     match stage {
@@ -50,7 +53,7 @@ fn answer(stage: ServerStage) -> Answer {
     }
 }
 
-/// True for a stage that has no read concern but `local`.
+/// True for a stage that allows only the read concern `local`.
 pub(crate) fn is_local(name: &str) -> bool {
     stages::find(name).is_some_and(|row| row.only_local)
 }
@@ -58,9 +61,9 @@ pub(crate) fn is_local(name: &str) -> bool {
 /// Checks that the stages of this module are in allowed positions.
 ///
 /// # Errors
-/// Error 73 or that of the stage over something else; 40600 in `$facet`; 40602 after another stage.
+/// Error 73 or the error of the stage for a wrong kind of source; 40600 in `$facet`; 40602 after another stage.
 pub(crate) fn check(db: &str, collection: Option<&str>, pipeline: &[Value]) -> CommandResult<()> {
-    // What follows the first field of a stage is refused with it.
+    // A stage with several fields is refused as a whole.
     for raw in stages::walk(collection, pipeline).filter(|raw| raw.field == 0) {
         let Some((row, stage)) = raw.row.and_then(|row| Some((row, row.of_server?))) else { continue };
         if raw.fields > 1 {
@@ -72,7 +75,7 @@ pub(crate) fn check(db: &str, collection: Option<&str>, pipeline: &[Value]) -> C
     Ok(())
 }
 
-/// True if the pipeline has the source that a stage demands; and that source, for the error.
+/// Returns whether the pipeline has the source that a stage demands, and the name of that source for the error.
 fn fits(over: Over, db: &str, collection: Option<&str>) -> (bool, &'static str) {
     let no_collection = collection.is_none();
     match over {
@@ -104,7 +107,7 @@ fn check_stage(db: &str, row: &StageRow, answer: Answer, raw: &RawStage<'_>) -> 
     Ok(())
 }
 
-/// The reply of a pipeline that begins with a stage of this module; `None` for another one.
+/// The reply to a pipeline that begins with a stage of this module; `None` for any other pipeline.
 ///
 /// # Errors
 /// Errors of the stages.
@@ -122,7 +125,7 @@ pub(crate) fn run(call: &Call<'_>) -> CommandResult<Option<BsonBuilder>> {
     batch.reply(call).map(Some)
 }
 
-/// The options of a stage, with their types checked.
+/// The options of a stage; their types have been checked.
 fn options<'a>(
     name: &str,
     operand: &'a Value,

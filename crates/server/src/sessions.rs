@@ -9,17 +9,17 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A session ends if it was not used for this long: what `hello` announces as 30 minutes.
+/// A session that was not used for this time ends; `hello` announces 30 minutes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The most sessions, as in MongoDB.
 const SESSIONS_MAX: usize = 1_000_000;
-/// The time between two looks at whether the client of a waiting write is gone.
+/// The time between two checks whether the client of a waiting write has disconnected.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
 
-/// The fields of an identifier. The user of a session is that of its connection.
+/// The fields of a session identifier. The user of a session is the user of its connection.
 const FIELDS: &[Field] = &[
     required("id", Kind::Any),
     optional("uid", Kind::Any),
@@ -30,13 +30,13 @@ const FIELDS: &[Field] = &[
 /// A session. Two users may use the same UUID for sessions of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SessionId {
-    /// The UUID, which the client has made.
+    /// The UUID, which the client has generated.
     pub uuid: [u8; 16],
     /// The user, as `db.name`.
     pub user: Option<String>,
 }
 
-/// As MongoDB shows a session in messages: its UUID, and its user if there is one.
+/// Displays a session as MongoDB's messages do: the UUID, and the user if the session has one.
 impl std::fmt::Display for SessionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, byte) in self.uuid.iter().enumerate() {
@@ -63,16 +63,17 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Session {
     last_used: Duration,
-    /// The highest number of a retryable write since the start of the server.
+    /// The highest number of a retryable write since the server started.
     number: Option<i64>,
-    /// A retryable write runs, or the session is being ended.
+    /// True while a retryable write runs, or while the session is being ended.
     busy: bool,
-    /// A client has ended it while a retryable write ran: it ends with the next [`Sessions::expire`].
+    /// True if a client has ended the session while a retryable write ran. The session then ends with the next
+    /// [`Sessions::expire`].
     ended: bool,
 }
 
-/// Sessions that end. No write begins in these sessions until this is dropped. After that they have either ended or are
-/// unchanged.
+/// Sessions that are being ended. No write begins in these sessions until this value is dropped. Afterwards, they have
+/// either ended or are unchanged.
 pub(crate) struct Ending<'a> {
     sessions: &'a Sessions,
     /// The sessions.
@@ -81,18 +82,18 @@ pub(crate) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Lets the sessions stay: they end later, unused.
+    /// Keeps the sessions. They end later, when they have not been used for long.
     pub(crate) fn give_up(mut self) {
         self.stay = true;
     }
 }
 
-/// A retryable write of a session, which runs alone in its session.
+/// A retryable write of a session. No other write runs in the session at the same time.
 pub(crate) struct CheckedOut<'a> {
     sessions: &'a Sessions,
     id: SessionId,
-    /// True if the session has used a lower number since the start of the server, and none as high: then the write is
-    /// certainly not a repetition.
+    /// True if the session has used a lower number since the server started, and no number as high as this one. The
+    /// write is then certainly not a repetition.
     pub is_new: bool,
 }
 
@@ -104,13 +105,13 @@ impl Sessions {
     /// Notes that a session is used.
     ///
     /// # Errors
-    /// Error 261 if there are too many.
+    /// Error 261 if there are too many sessions.
     pub(crate) fn touch(&self, id: &SessionId) -> CommandResult<()> {
         let now = self.env.clock.now();
         let mut sessions = self.by_id.lock();
         if let Some(session) = sessions.get_mut(id) {
             session.last_used = now;
-            // It is used again: a write may be repeated that ran when the session was ended.
+            // The session is used again: the write that ran when the session was ended may be repeated.
             session.ended = false;
             return Ok(());
         }
@@ -122,8 +123,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Begins a retryable write. Waits for one that runs in the session: a client repeats a write whose reply it does
-    /// not get, while the first one may still run.
+    /// Begins a retryable write. Waits for the running write of the session: a client that gets no reply repeats the
+    /// write, although the first attempt may still be running.
     ///
     /// # Errors
     /// Error 225 if the session has used a higher number; 11601 if `stop` is set.
@@ -148,7 +149,7 @@ impl Sessions {
         }
     }
 
-    /// Begins to end sessions. Those in which a retryable write runs end after it.
+    /// Begins to end sessions. A session in which a retryable write runs ends after the write.
     pub(crate) fn end(&self, ids: &[SessionId]) -> Ending<'_> {
         let mut sessions = self.by_id.lock();
         let mut idle = Vec::with_capacity(ids.len());
@@ -159,7 +160,7 @@ impl Sessions {
                     session.busy = true;
                     idle.push(id.clone());
                 }
-                // It may have records of an earlier run of the server.
+                // The session may have records from an earlier run of the server.
                 None => {
                     sessions.insert(id.clone(), Session { busy: true, ..Session::default() });
                     idle.push(id.clone());
@@ -169,7 +170,7 @@ impl Sessions {
         Ending { sessions: self, ids: idle, stay: false }
     }
 
-    /// Begins to end the sessions that were not used for long, and those that clients have ended.
+    /// Begins to end the sessions that were not used for long, and sessions that clients have ended during a write.
     pub(crate) fn expire(&self) -> Ending<'_> {
         let now = self.env.clock.now();
         let is_old = |session: &Session| session.ended || now.saturating_sub(session.last_used) > TIMEOUT;
@@ -187,7 +188,7 @@ impl Sessions {
         self.by_id.lock().keys().cloned().collect()
     }
 
-    /// The identifiers of all sessions, and when they were last used, on the server's clock.
+    /// The identifiers of all sessions, and the time of their last use on the server's clock.
     pub(crate) fn with_last_use(&self) -> Vec<(SessionId, Duration)> {
         self.by_id.lock().iter().map(|(id, session)| (id.clone(), session.last_used)).collect()
     }
@@ -202,7 +203,7 @@ impl Drop for CheckedOut<'_> {
     fn drop(&mut self) {
         if let Some(session) = self.sessions.by_id.lock().get_mut(&self.id) {
             session.busy = false;
-            // A write may take longer than a session lasts, and be repeated after it.
+            // A write may take longer than the timeout of a session, and may be repeated afterwards.
             session.last_used = self.sessions.env.clock.now();
         }
         self.sessions.ended.notify_all();
@@ -223,7 +224,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// The error for a retryable write with a number below one that its session has used.
+/// The error for a retryable write if its session has used a higher number.
 pub(crate) fn too_old(number: i64, latest: i64) -> CommandError {
     let message = format!(
         "Retryable write with txnNumber {number} is prohibited on session because a newer retryable write with \

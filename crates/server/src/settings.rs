@@ -1,9 +1,9 @@
-//! Settings that clients give the server and that last: documents in the collections where MongoDB keeps them.
+//! Persistent settings that clients change. MongoDB stores the same documents in the same collections.
 
 use crate::error::CommandResult;
 use alluvium::{Collection, Database, Durability, Map};
 
-/// Where a setting is kept.
+/// The document that stores a setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     database: &'static str,
@@ -11,11 +11,11 @@ pub(crate) struct Place {
     id: &'static str,
 }
 
-/// The version whose features may be used.
+/// The feature compatibility version.
 pub(crate) const FEATURES: Place =
     Place { database: "admin", collection: "system.version", id: "featureCompatibilityVersion" };
 
-/// The concerns of commands that have none.
+/// The default read and write concerns.
 pub(crate) const CONCERNS: Place = Place { database: "config", collection: "settings", id: "ReadWriteConcernDefaults" };
 
 impl Place {
@@ -23,7 +23,7 @@ impl Place {
         db.logical_database(self.database).collection(self.collection).with_durability(Durability::Sync)
     }
 
-    /// The setting, if there is one.
+    /// Reads the setting; `None` if it is not stored.
     ///
     /// # Errors
     /// Errors of reading.
@@ -32,7 +32,7 @@ impl Place {
         Ok(document.map(|document| document.to_map().map_err(alluvium::Error::from)).transpose()?)
     }
 
-    /// Writes the setting, which is on the disk when this returns.
+    /// Writes the setting. The setting is on the disk when this function returns.
     ///
     /// # Errors
     /// Errors of writing.
@@ -47,12 +47,12 @@ impl Place {
         document
     }
 
-    /// True if it is kept in this collection.
+    /// True if the setting is stored in this collection.
     pub(crate) fn is_in(self, database: &str, collection: &str) -> bool {
         self.database == database && self.collection == collection
     }
 
-    /// As text, for messages.
+    /// The place as text, for messages.
     pub(crate) fn shown(self) -> String {
         format!("{} in {}.{}", self.id, self.database, self.collection)
     }

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The arguments of `autoCompact`: megabytes, and true if it runs once.
+/// The arguments of `autoCompact`: megabytes, and whether the compaction runs once.
 type AutoCompact = (i64, bool);
 
 /// The state of a server.
@@ -49,21 +49,21 @@ pub(crate) struct Shared {
     pub cursors: Cursors,
     /// Sessions in use.
     pub sessions: Sessions,
-    /// Snapshots that clients read at.
+    /// The snapshots that clients read.
     pub snapshots: Snapshots,
     /// The times of writes.
     pub cluster_time: ClusterTime,
-    /// Certificates, if the server uses TLS.
+    /// The certificates, if the server uses TLS.
     pub tls: Option<Tls>,
-    /// The connections of each address.
+    /// The number of connections of each address.
     pub peers: Arc<Peers>,
-    /// Users, logins, and what is allowed.
+    /// Users, logins and privileges.
     pub security: Security,
     /// The permits of requests.
     pub admission: Admission,
     /// The memory of requests and replies.
     pub memory: Memory,
-    /// The memory of requests of connections that have to log in.
+    /// The memory of requests on connections that have to log in.
     pub strangers: Memory,
     /// Running commands.
     pub operations: Operations,
@@ -71,39 +71,39 @@ pub(crate) struct Shared {
     pub auto_compact: Mutex<Option<AutoCompact>>,
     /// Parameters of the server that clients have set.
     pub parameters: Mutex<Parameters>,
-    /// The time limit in milliseconds of reads that have none; zero is no limit.
+    /// The time limit in milliseconds of reads that set none; zero means no limit.
     pub read_millis_max: AtomicU64,
-    /// The indexes that queries may use.
+    /// The filters that restrict the indexes of queries.
     pub plan_filters: Mutex<PlanFilters>,
-    /// The concerns of commands that have none.
+    /// The default concerns, for commands that set none.
     pub default_concerns: DefaultConcerns,
-    /// Refuses writes.
+    /// Refuses writes of users while it is on.
     pub write_block: WriteBlock,
-    /// Holds writes back.
+    /// Blocks writes while `fsync` has locked the server.
     pub writes: WriteGate,
-    /// The operations of each collection.
+    /// The number and duration of the operations on each collection.
     pub latencies: Latencies,
-    /// Counts and latencies.
+    /// Counts and latencies of commands.
     pub figures: Figures,
-    /// Failures for tests.
+    /// The fail points for tests.
     pub fail_points: FailPoints,
     /// The last lines of the log.
     pub log: RecentLog,
-    /// Slow operations.
+    /// Slow operations, and the entries of the profiler.
     pub slow: SlowOperations,
     /// The name of the replica set, and the address that clients are given.
     pub replica_set: ReplicaSet,
-    /// Another one for each start of the server, larger than those before it.
+    /// An identifier of this start of the server, which is larger than the identifiers of earlier starts.
     pub election_id: [u8; 12],
-    /// When the server started, on the clock of `env`.
+    /// The time when the server started, on the clock of `env`.
     pub started: Duration,
     /// The number of requests that are executed on threads of the runtime.
     pub executing: AtomicUsize,
     /// Notified when a client shuts the server down.
     pub shutdown: Notify,
-    /// Threads of connections.
+    /// The threads of busy connections.
     pub threads: Arc<Threads>,
-    /// True once the server ends.
+    /// True while the server stops.
     pub stopping: AtomicBool,
     /// The number of the last connection.
     pub last_connection: AtomicI32,
@@ -180,7 +180,8 @@ impl Shared {
     pub(crate) fn end_sessions(&self, sessions: Ending<'_>) {
         self.cursors.kill_of_sessions(&sessions.ids);
         let Some(_writing) = self.writes.enter() else {
-            // While `fsync` has locked the server, the records stay: the sessions end again later, unused.
+            // While `fsync` has locked the server, the records cannot be deleted. The sessions are kept, and end again
+            // later.
             return sessions.give_up();
         };
         if let Err(error) = retries::forget(&self.db, &sessions.ids) {
@@ -188,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// Notes the sessions of an earlier run, so that their records are deleted when they end.
+    /// Notes the sessions of an earlier run, so that their records are deleted when the sessions end.
     pub(crate) fn remember_sessions(&self) {
         match retries::sessions(&self.db) {
             Ok(sessions) => {
@@ -202,13 +203,13 @@ impl Shared {
         }
     }
 
-    /// The cluster time: that of the last visible write, or a later one that a client has sent.
+    /// The cluster time: the time of the last visible write, or a later time that a client has sent.
     pub(crate) fn time(&self) -> Timestamp {
         self.cluster_time.now(&self.writes)
     }
 }
 
-/// The first lines of the log.
+/// The log with the lines of the start.
 fn begun_log(env: &Env, config: &Config, address: &str) -> RecentLog {
     let log = RecentLog::default();
     let started = format!("alluvium {} has started at {address}", env!("CARGO_PKG_VERSION"));

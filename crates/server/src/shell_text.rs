@@ -1,4 +1,4 @@
-//! Values in messages, as MongoDB's servers and shell write them: `{ name: "rex", n: 1 }`.
+//! Values in messages, in the form of MongoDB's servers and shell: `{ name: "rex", n: 1 }`.
 
 use alluvium::{Map, Value};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Slow operations: in the log, and in `system.profile` of databases whose profiler is on.
+//! Slow operations: they are logged, and kept for `system.profile` of databases whose profiler is on.
 
 use crate::fields::Fields;
 use crate::numbers::int;
@@ -9,11 +9,11 @@ use alluvium_env::sync::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// An operation that takes longer is slow, by default: MongoDB's value.
+/// The default threshold of slow operations in milliseconds, as in MongoDB.
 const SLOW_MS: i64 = 100;
-/// The entries of all databases that are kept; older ones are dropped.
+/// The most entries of all databases together; older entries are dropped.
 pub(crate) const ENTRIES_MAX: usize = 1_000;
-/// A longer command or plan is cut in an entry, as in MongoDB.
+/// A command or plan with more bytes than this is truncated in an entry, as in MongoDB.
 const FIELD_BYTES_MAX: usize = 50_000;
 
 /// The operations that the profiler of a database keeps.
@@ -38,7 +38,7 @@ pub(crate) struct SlowOperations {
 struct State {
     slow_ms: Option<i64>,
     sample_rate: Option<f64>,
-    /// The level of databases without a level of their own.
+    /// The level of databases for which no level was set.
     level: Level,
     levels: HashMap<String, Level>,
     filters: HashMap<String, Map>,
@@ -50,7 +50,7 @@ struct Entry {
     fields: Map,
 }
 
-/// An entry with its long fields cut, because 1,000 entries are kept.
+/// Truncates the long fields of an entry, because up to 1,000 entries are kept in memory.
 pub(crate) fn cut(mut entry: Map) -> Map {
     for (_, value) in &mut entry.entries {
         let bytes = bson_size(value);
@@ -65,7 +65,7 @@ pub(crate) fn cut(mut entry: Map) -> Map {
     entry
 }
 
-/// Adds a plan on a collection to an entry, with its costs and its short form.
+/// Adds a plan to an entry, with its costs and its summary.
 pub(crate) fn put_plan(entry: &mut Map, plan: Option<Map>, collection: &Collection) {
     let Some(plan) = plan else { return };
     let indexes = collection.indexes().unwrap_or_default();
@@ -83,7 +83,7 @@ pub(crate) fn put_plan(entry: &mut Map, plan: Option<Map>, collection: &Collecti
     entry.push("execStats", plan);
 }
 
-/// The plan of a count that the collection keeps, as MongoDB names it.
+/// The plan of a count that is answered from the stored count of the collection, under MongoDB's name.
 pub(crate) fn fast_count() -> Map {
     let stage = Map::from([("stage", Value::from("RECORD_STORE_FAST_COUNT"))]);
     let stats = Map::from([("totalKeysExamined", Value::from(0)), ("totalDocsExamined", Value::from(0))]);
@@ -91,7 +91,7 @@ pub(crate) fn fast_count() -> Map {
     Map::from([("queryPlanner", Value::Map(planner)), ("executionStats", Value::Map(stats))])
 }
 
-/// The stages of a plan that read, as MongoDB shows them in short: `COLLSCAN`, or `IXSCAN { a: 1 }`.
+/// Adds the summaries of the stages that read, in MongoDB's form: `COLLSCAN`, or `IXSCAN { a: 1 }`.
 fn add_scans(stage: &Map, indexes: &[IndexInfo], scans: &mut Vec<String>) {
     let mut inputs: Vec<&Map> = stage.document("inputStage").into_iter().collect();
     inputs.extend(stage.elements("inputStages").unwrap_or_default().iter().filter_map(Value::as_map));
@@ -107,7 +107,7 @@ fn add_scans(stage: &Map, indexes: &[IndexInfo], scans: &mut Vec<String>) {
 }
 
 impl SlowOperations {
-    /// With the level and the time of the settings.
+    /// Creates the profiler with the level and the threshold of the settings.
     pub(crate) fn new(level: u8, slow_ms: Option<i64>) -> Self {
         let level = match level {
             0 => Level::Off,
@@ -117,32 +117,32 @@ impl SlowOperations {
         Self { state: Mutex::new(State { level, slow_ms, ..State::default() }) }
     }
 
-    /// An operation that takes at least this number of milliseconds is slow.
+    /// The threshold: operations that take at least this number of milliseconds are slow.
     pub(crate) fn threshold_ms(&self) -> i64 {
         self.state.lock().slow_ms.unwrap_or(SLOW_MS)
     }
 
-    /// Sets the limit from which an operation is slow. If it is negative, all are.
+    /// Sets the threshold of slow operations. With a negative threshold, all operations are slow.
     pub(crate) fn set_threshold_ms(&self, millis: i64) {
         self.state.lock().slow_ms = Some(millis);
     }
 
-    /// True if an operation that takes this long is slow.
+    /// True if an operation with this duration is slow.
     pub(crate) fn is_slow(&self, time: Duration) -> bool {
         i64::try_from(time.as_millis()).unwrap_or(i64::MAX) >= self.threshold_ms()
     }
 
-    /// The part of slow operations that is kept, from 0 to 1.
+    /// The share of slow operations that is kept, from 0 to 1.
     pub(crate) fn sample_rate(&self) -> f64 {
         self.state.lock().sample_rate.unwrap_or(1.0)
     }
 
-    /// Sets the part of slow operations that is kept.
+    /// Sets the share of slow operations that is kept.
     pub(crate) fn set_sample_rate(&self, rate: f64) {
         self.state.lock().sample_rate = Some(rate);
     }
 
-    /// The filter of the operations of a database that are kept, whatever time they take; `None` if the time decides.
+    /// The filter that selects the operations to keep, regardless of their duration; `None` if the duration decides.
     pub(crate) fn filter(&self, db: &str) -> Option<Map> {
         self.state.lock().filters.get(db).cloned()
     }
@@ -167,7 +167,7 @@ impl SlowOperations {
         self.state.lock().levels.insert(db.to_owned(), level);
     }
 
-    /// Keeps an operation of a database.
+    /// Keeps the entry of an operation on a database.
     pub(crate) fn keep(&self, db: &str, fields: Map) {
         let mut state = self.state.lock();
         if state.entries.len() == ENTRIES_MAX {
@@ -176,7 +176,7 @@ impl SlowOperations {
         state.entries.push_back(Entry { db: db.to_owned(), fields: cut(fields) });
     }
 
-    /// Forgets the entries of a database.
+    /// Removes the entries of a database.
     pub(crate) fn clear(&self, db: &str) {
         self.state.lock().entries.retain(|entry| entry.db != db);
     }

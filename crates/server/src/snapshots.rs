@@ -1,4 +1,4 @@
-//! Snapshots that clients read at, by their cluster times.
+//! Snapshots that clients read, by their cluster times.
 
 use crate::cluster_time::ClusterTime;
 use crate::error::{CommandError, CommandResult};
@@ -10,12 +10,12 @@ use alluvium_env::sync::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// A snapshot can be read at this long after its last use, as in MongoDB.
+/// A snapshot is kept for this time after its last use, as in MongoDB.
 const KEPT: Duration = Duration::from_secs(300);
 /// The most snapshots that are kept.
 const SNAPSHOTS_MAX: usize = 1_000;
 
-/// The snapshots that clients have read at.
+/// The snapshots that clients have read.
 pub(crate) struct Snapshots {
     kept: Mutex<State>,
     env: Env,
@@ -23,15 +23,15 @@ pub(crate) struct Snapshots {
 
 #[derive(Default)]
 struct State {
-    /// By the first time at which each is the latest state.
+    /// The snapshots, by the first time at which each is the latest state.
     by_time: BTreeMap<Timestamp, Kept>,
-    /// For each principal, the number of snapshots that it was the last to use.
+    /// The number of snapshots that each principal was the last to use.
     counts: HashMap<Principal, usize>,
 }
 
 struct Kept {
     snapshot: Snapshot,
-    /// The last time at which it is known to be the latest state.
+    /// The last time at which the snapshot is known to be the latest state.
     to: Timestamp,
     last_used: Duration,
     /// The principal that has used it last.
@@ -39,8 +39,8 @@ struct Kept {
 }
 
 impl State {
-    /// Makes room for one more: of the principal that has the most snapshots, the one that was not used for the longest
-    /// time is dropped. So no principal loses one while another has more.
+    /// If the limit is reached, removes a snapshot of the principal with the most snapshots: the snapshot that was not
+    /// used for the longest time. Therefore, no principal loses a snapshot while another has more.
     fn make_room(&mut self) {
         let Some(most) = self.counts.values().max() else { return };
         let is_greedy = |by: &Principal| self.counts.get(by) == Some(most);
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Notes a use of the snapshot at a time, if it is kept.
+    /// Returns the snapshot at a time and notes its use, if the snapshot is kept.
     fn renew(&mut self, at: Timestamp, by: &Principal, now: Duration) -> Option<Snapshot> {
         let (_, kept) = self.by_time.range_mut(..=at).next_back().filter(|(_, kept)| at <= kept.to)?;
         kept.last_used = now;
@@ -81,10 +81,11 @@ impl Snapshots {
         Self { kept: Mutex::default(), env }
     }
 
-    /// The snapshot at a time, or a new one. When there are too many, the principal that has the most loses one.
+    /// Returns the snapshot at a time, or a new snapshot. If there are too many snapshots, the principal with the most
+    /// snapshots loses one.
     ///
     /// # Errors
-    /// Error 239 if it is not kept any more, 72 for a time that is not reached.
+    /// Error 239 if the snapshot is not kept any more, 72 for a time in the future.
     pub(crate) fn get(
         &self,
         db: &Database,
@@ -97,7 +98,7 @@ impl Snapshots {
             let message = "Read timestamp is older than the oldest available timestamp: begin a new session";
             CommandError::new(239, "SnapshotTooOld", message)
         };
-        // The mark of the times is written before the lock is taken.
+        // This call may write the mark of the cluster time, and is therefore made before the lock is taken.
         let _up_to_now = times.now(gate);
         let now = self.env.clock.now();
         let mut state = self.kept.lock();

@@ -1,8 +1,8 @@
-//! The socket of a connection, which a thread of its own or the runtime waits for.
+//! The socket of a connection. A thread of the connection or the runtime waits for it.
 //!
-//! A thread of a connection ([`crate::threads`]) waits in the system's call that reads: a request costs one call, and
-//! wakes that thread alone. After [`LINGER`] without a byte the connection is pending, and so it comes to the runtime,
-//! which waits for the socket among all others.
+//! A thread of a connection ([`crate::threads`]) waits in the system call that reads. A request therefore costs one
+//! system call, and wakes only this thread. After [`LINGER`] without a byte, the read is pending: the connection moves
+//! to the runtime, which waits for all its sockets together.
 
 use crate::threads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,9 +19,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-/// How long a thread of a connection waits for the next request.
+/// The most time that the thread of a connection waits for the next request.
 const LINGER: Duration = Duration::from_millis(20);
-/// The most bytes that are read at once.
+/// The most bytes of one read.
 const READ_BYTES_MAX: usize = 256 << 10;
 
 /// The events that the runtime waits for. `PRIORITY` reports the end of a stream even if unread bytes precede it.
@@ -33,10 +33,10 @@ const WATCHED: Interest = Interest::READABLE.add(Interest::WRITABLE);
 /// A socket.
 pub(crate) struct Socket {
     fd: Arc<OwnedFd>,
-    /// The runtime waits for it. `None` while a thread does.
+    /// The registration with the runtime; `None` while a thread waits for the socket.
     watched: Option<AsyncFd<Arc<OwnedFd>>>,
-    /// Nothing was read since the last write: a thread waits for the first bytes of a request alone. TLS reads again
-    /// after it has got the last ones.
+    /// True if nothing was read since the last write. A thread waits only for the first bytes of a request, because TLS
+    /// reads again after the last bytes.
     is_answered: bool,
 }
 
@@ -59,7 +59,7 @@ impl Stream for TlsStream<Socket> {
 }
 
 impl Socket {
-    /// A socket that was accepted.
+    /// Makes a socket from an accepted connection.
     ///
     /// # Errors
     /// Errors of the system.
@@ -75,20 +75,21 @@ impl Socket {
         Arc::clone(&self.fd)
     }
 
-    /// Waits until the other end is gone.
+    /// Waits until the other end has closed the connection.
     #[cfg(target_os = "linux")]
     pub(crate) async fn gone(&mut self) {
         while !is_gone(&self.fd) {
             let Ok(watched) = self.watched() else { return };
             match watched.ready(Interest::PRIORITY).await {
                 Ok(mut changed) => changed.clear_ready(),
-                // The next read has the error.
+                // The next read returns the error.
                 Err(_) => return,
             }
         }
     }
 
-    /// Waits until the other end is gone. This system has no event for that, so it is polled.
+    /// Waits until the other end has closed the connection. This system has no event for it, so that the socket is
+    /// polled.
     #[cfg(not(target_os = "linux"))]
     pub(crate) async fn gone(&mut self) {
         while !is_gone(&self.fd) {
@@ -106,7 +107,7 @@ impl Socket {
     }
 }
 
-/// Reads. Returns true if there may be more.
+/// Reads from the socket. Returns true if there may be more bytes.
 fn receive(fd: &OwnedFd, buffer: &mut ReadBuf<'_>, flags: RecvFlags) -> rustix::io::Result<bool> {
     let room = buffer.remaining().min(READ_BYTES_MAX);
     let (count, _) = recv(fd, buffer.initialize_unfilled_to(room), flags)?;
@@ -114,7 +115,7 @@ fn receive(fd: &OwnedFd, buffer: &mut ReadBuf<'_>, flags: RecvFlags) -> rustix::
     Ok(count == 0 || count == room)
 }
 
-/// True if the other end of a socket is gone, whether bytes before that are still to be read.
+/// True if the other end has closed the connection, even if unread bytes remain.
 pub(crate) fn is_gone(fd: &OwnedFd) -> bool {
     #[cfg(target_os = "linux")]
     let flags = PollFlags::RDHUP;
@@ -122,7 +123,7 @@ pub(crate) fn is_gone(fd: &OwnedFd) -> bool {
     let flags = PollFlags::HUP;
     let mut polled = [PollFd::new(fd, flags)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    // Errors of the connection are always among what is returned.
+    // `poll` always reports errors of the connection, too.
     poll(&mut polled, Some(&at_once)).is_ok_and(|changed| changed > 0)
 }
 
@@ -134,7 +135,7 @@ impl AsyncRead for Socket {
             this.watched = None;
             let flags = if is_answered { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
             return match receive(&this.fd, buffer, flags) {
-                // The runtime gets the connection, and polls it again.
+                // The connection moves to the runtime, which polls it again.
                 Err(Errno::AGAIN | Errno::INTR) => Poll::Pending,
                 done => Poll::Ready(done.map(drop).map_err(io::Error::from)),
             };
@@ -156,7 +157,7 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    /// Writes without waiting, and then by the runtime, however long the other end does not read.
+    /// Writes without waiting if possible. Otherwise the runtime waits, for as long as the other end does not read.
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         loop {
@@ -170,7 +171,7 @@ impl AsyncWrite for Socket {
                 }
             }
             let mut writable = ready!(this.watched()?.poll_write_ready(context))?;
-            // It may have become writable since, of which the runtime learns.
+            // The socket may have become writable in between; the runtime then reports it.
             writable.clear_ready();
         }
     }
@@ -181,7 +182,7 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         match rustix::net::shutdown(&self.fd, rustix::net::Shutdown::Write) {
-            // The other end is gone.
+            // The other end has disconnected.
             Err(Errno::NOTCONN) => Poll::Ready(Ok(())),
             done => Poll::Ready(Ok(done?)),
         }

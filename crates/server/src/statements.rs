@@ -1,7 +1,7 @@
 //! The statements of a command that writes.
 //!
-//! The statements of a long command are decoded one by one: together they would take many times the memory of their
-//! bytes.
+//! The statements of a long command are decoded one by one, because all of them decoded would take many times the
+//! memory of their bytes.
 
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -12,31 +12,31 @@ use alluvium_document::bson::{decode_document, tree_bytes};
 use alluvium_wire::{Sequence, WireError};
 use std::borrow::Cow;
 
-/// Statements of more bytes are decoded one by one.
+/// If statements have more bytes than this, they are decoded one by one.
 const LONG: usize = 64 << 10;
 /// The memory of a document of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
 
-/// Statements.
+/// The statements of a command.
 pub(crate) enum Statements {
-    /// They are decoded.
+    /// Decoded statements.
     Decoded(Vec<Map>),
-    /// Their bytes, and how many they are.
+    /// The bytes of the statements, and the number of statements.
     Long(Sequence, usize),
 }
 
-/// A statement that is executed.
+/// A statement to be executed.
 pub(crate) struct Statement<'a> {
-    /// Its fields.
+    /// The fields of the statement.
     pub fields: Cow<'a, Map>,
     _memory: Option<Charge>,
 }
 
 impl Statements {
-    /// The statements of a field.
+    /// Takes the statements in a field.
     ///
     /// # Errors
-    /// As [`Call::take_documents`].
+    /// The errors of [`Call::take_documents`].
     pub(crate) fn take(call: &mut Call<'_>, field: &str) -> CommandResult<Self> {
         let is_long = |sequence: &Sequence| sequence.name == field && sequence.documents.len() > LONG;
         if !call.sequences.iter().any(is_long) {
@@ -56,7 +56,7 @@ impl Statements {
         }
     }
 
-    /// The statements one by one.
+    /// Iterates over the statements.
     pub(crate) fn each<'s, 'c>(
         &'s self,
         call: &Call<'c>,
@@ -70,7 +70,7 @@ impl Statements {
         decoded.chain(decode_all(long, call.funds()))
     }
 
-    /// As [`Statements::each`], the last time.
+    /// As [`Statements::each`], and releases the statements.
     pub(crate) fn drain<'s, 'c>(
         &'s mut self,
         call: &Call<'c>,

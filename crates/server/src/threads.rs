@@ -1,10 +1,11 @@
-//! Threads of connections: one for each that sends a request as soon as it has the reply to the one before.
+//! Threads of connections: a connection that sends each request as soon as it has the previous reply gets a thread of
+//! its own.
 //!
-//! A connection is a future. The runtime polls it, until the connection finds itself busy and asks for a thread
-//! ([`Wish`]); then a thread polls it, where it waits in the system's call that reads ([`crate::socket`]). Whenever it has
-//! to wait for something else, or no request came for some time, the thread gives it back to the runtime. So a request of
-//! a busy connection wakes one thread, which does the whole of it; of an idle one, that of the runtime which waits for
-//! all sockets.
+//! A connection is a future. The runtime polls the future until the connection finds that it is busy, and asks for a
+//! thread ([`Wish`]). Then a thread polls the future, and waits in the system call that reads ([`crate::socket`]). If
+//! the connection has to wait for anything else, or if no request arrives for some time, the thread gives the future
+//! back to the runtime. A request on a busy connection therefore wakes one thread, which does all the work. A request
+//! on an idle connection wakes the thread of the runtime that waits for all sockets.
 
 use alluvium_env::thread::available_parallelism;
 use std::cell::Cell;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-/// The threads for each core.
+/// The number of threads for each core.
 const OF_CORE: usize = 4;
 
 thread_local! {
@@ -25,8 +26,8 @@ pub(crate) fn is_of_connection() -> bool {
     IS_OF_CONNECTION.get()
 }
 
-/// The most threads of a server: with more for each core, the system lets some of them wait for long, and requests of
-/// the runtime, which are executed in the order in which they arrive, do not.
+/// The most threads of a server. With more threads for each core, the system would let some of them wait for long.
+/// Requests on the runtime do not wait for long, because they are executed in the order of arrival.
 pub(crate) fn most() -> usize {
     available_parallelism() * OF_CORE
 }
@@ -38,7 +39,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// At most this number.
+    /// Creates the pool with at most this number of threads.
     pub(crate) fn new(count: usize) -> Self {
         Self { count, free: AtomicUsize::new(count) }
     }
@@ -54,7 +55,7 @@ impl Threads {
     }
 }
 
-/// A thread of a connection, until this is dropped.
+/// A thread that is in use until this value is dropped.
 struct Taken(Arc<Threads>);
 
 impl Drop for Taken {
@@ -64,12 +65,12 @@ impl Drop for Taken {
     }
 }
 
-/// A connection's wish for a thread.
+/// The wish of a connection for a thread of its own.
 #[derive(Clone, Default)]
 pub(crate) struct Wish(Arc<AtomicBool>);
 
 impl Wish {
-    /// Continues on a thread of the connection's own, if one is free.
+    /// Continues on a thread of this connection, if a thread is free.
     pub(crate) async fn be_granted(&self) {
         let mut has_asked = false;
         std::future::poll_fn(|context| {
@@ -77,7 +78,7 @@ impl Wish {
                 return Poll::Ready(());
             }
             self.0.store(true, Ordering::Relaxed);
-            // What polls the connection sees the wish, and has it polled again.
+            // The poller of the connection sees the wish, and polls the connection again on another thread.
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -85,9 +86,9 @@ impl Wish {
     }
 }
 
-/// A connection, wherever it is polled.
+/// A connection that is being served, on the runtime or on a thread.
 pub(crate) struct Serving {
-    /// `None` after its end, and after it has gone to another thread.
+    /// `None` after the connection has ended or has moved to another thread.
     connection: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     wish: Wish,
     threads: Arc<Threads>,
@@ -102,13 +103,13 @@ impl Serving {
         Self { connection: Some(Box::pin(connection)), wish, threads }
     }
 
-    /// Polls the connection on this thread, until it has to wait for more than its next request.
+    /// Polls the connection on this thread until the connection has to wait for anything other than its next request.
     fn run(mut self, taken: Taken) {
         IS_OF_CONNECTION.set(true);
         let polled = Pin::new(&mut self).poll(&mut Context::from_waker(Waker::noop()));
         drop(taken);
         if polled.is_pending() {
-            // The runtime polls it first of all, so that it is woken there.
+            // The runtime polls the connection once first, so that later events wake the connection on the runtime.
             tokio::spawn(self);
         }
     }

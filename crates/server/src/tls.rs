@@ -20,17 +20,16 @@ use x509_cert::der::Decode;
 /// A client that has not completed the handshake within this time is disconnected.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 
-/// The files of TLS, all in PEM.
+/// The TLS files, all in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate of the server, followed by those that lead to its authority.
+    /// The certificate of the server, followed by the certificates that lead to its authority.
     pub certificate: PathBuf,
     /// The private key of the certificate; by default it is in the same file.
     pub key: Option<PathBuf>,
-    /// The authorities that sign client certificates; `None`: clients are not asked for a
-    /// certificate.
+    /// The authorities that sign client certificates; with `None`, clients are not asked for a certificate.
     pub authorities: Option<PathBuf>,
-    /// Clients without a certificate are refused.
+    /// True if clients without a certificate are refused.
     pub requires_client_certificate: bool,
 }
 
@@ -40,7 +39,7 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] alluvium_env::Error),
-    /// A file does not have what is required.
+    /// A file lacks the required content.
     #[error("{path} has no {what} in PEM")]
     Content {
         /// The file.
@@ -56,7 +55,7 @@ pub enum TlsError {
         /// The reason.
         source: rustls::Error,
     },
-    /// The authorities of clients cannot be used.
+    /// The authorities for client certificates cannot be used.
     #[error("the authorities {path} cannot be used: {reason}")]
     Authorities {
         /// The file of the authorities.
@@ -64,17 +63,17 @@ pub enum TlsError {
         /// The reason.
         reason: String,
     },
-    /// A certificate of clients is required, and no authority for them is set.
+    /// Client certificates are required, and no authority for them is set.
     #[error("certificates of clients are required, and no file with their authorities is set")]
     NoAuthorities,
 }
 
-/// The data that a client has sent in a handshake.
+/// The data that a client has sent in the handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Greeting {
-    /// The subject of its certificate.
+    /// The subject of the client certificate.
     pub subject: Option<String>,
-    /// The name by which it knows this server.
+    /// The name that the client has for this server.
     pub server_name: Option<String>,
 }
 
@@ -98,7 +97,7 @@ impl Tls {
     /// Reads the files again. Open connections keep their keys.
     ///
     /// # Errors
-    /// [`TlsError`]: then the previous certificates stay in use.
+    /// [`TlsError`]; the previous certificates remain in use then.
     pub(crate) fn reload(&self) -> Result<(), TlsError> {
         let fresh = acceptor(&self.env, &self.files)?;
         *self.acceptor.lock() = fresh;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The databases whose writes are never blocked.
 const FREE: [&str; 3] = ["admin", "config", "local"];
 
-/// Whether writes are blocked, and why.
+/// The state of the write block, and its reason.
 #[derive(Default)]
 pub(crate) struct WriteBlock {
     is_on: AtomicBool,
@@ -15,10 +15,10 @@ pub(crate) struct WriteBlock {
 }
 
 impl WriteBlock {
-    /// Blocks writes, or no longer. Both can be repeated with the same reason.
+    /// Blocks or unblocks writes. Repeating a call with the same reason succeeds.
     ///
     /// # Errors
-    /// Error 20 if they are blocked for another reason.
+    /// Error 20 if writes are blocked for another reason.
     pub(crate) fn set(&self, is_on: bool, reason: &str) -> CommandResult<()> {
         let mut present = self.reason.lock();
         if let Some(other) = present.as_deref().filter(|other| *other != reason) {
@@ -30,7 +30,7 @@ impl WriteBlock {
         Ok(())
     }
 
-    /// The reason for which writes are blocked, and if they are.
+    /// The reason why writes are blocked; `None` if they are not blocked.
     pub(crate) fn reason(&self) -> Option<String> {
         self.reason.lock().clone()
     }

@@ -1,20 +1,20 @@
-//! Holds writes back while `fsync` has locked the server.
+//! Blocks writes while `fsync` has locked the server.
 //!
-//! A write enters the gate before it is executed, and leaves it when it has ended. A lock closes the gate, and waits for
-//! the writes that are in it. Writes that find it closed wait without a thread, so that they leave the threads to reads
-//! and to `fsyncUnlock`.
+//! A write enters the gate before it is executed, and leaves the gate when it ends. A lock closes the gate, and waits
+//! until the writes inside have left. Writes that find the gate closed wait without a thread, so that the threads
+//! remain free for reads and for `fsyncUnlock`.
 
 use alluvium_env::sync::{Condvar, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The gate.
+/// The gate for writes.
 #[derive(Default)]
 pub(crate) struct WriteGate {
     state: Mutex<State>,
-    /// Notified when the last write has left.
+    /// Notified when the last write has left the gate.
     left: Condvar,
-    /// Notified when the last lock has ended.
+    /// Notified when the last lock is released.
     opened: Notify,
 }
 
@@ -24,7 +24,7 @@ struct State {
     writes: usize,
 }
 
-/// A write in the gate, until this is dropped.
+/// A write that is inside the gate until this value is dropped.
 pub(crate) struct Writing<'a> {
     gate: &'a WriteGate,
 }
@@ -40,17 +40,17 @@ impl WriteGate {
         Some(Writing { gate: self })
     }
 
-    /// Waits until the gate is open, or for this time.
+    /// Waits until the gate is open, for at most this time.
     pub(crate) async fn wait(&self, limit: Duration) {
         let opened = self.opened.notified();
         if self.locks() > 0 {
-            // Whether it was opened is seen by entering it.
+            // The caller tries to enter again, and so learns whether the gate is open.
             let _opened = tokio::time::timeout(limit, opened).await;
         }
     }
 
-    /// Closes the gate, and waits for the writes in it. Returns the number of locks; `None` if the writes took longer
-    /// than the limit; the gate is unchanged then.
+    /// Closes the gate, and waits for the writes inside. Returns the number of locks. Returns `None` if the writes took
+    /// longer than the limit; the gate is unchanged then.
     pub(crate) fn lock(&self, limit: Duration) -> Option<u64> {
         let mut state = self.state.lock();
         state.locks += 1;
@@ -68,7 +68,7 @@ impl WriteGate {
         Some(state.locks)
     }
 
-    /// Ends a lock, and returns the number of those that remain; `None` if the gate is open.
+    /// Releases a lock, and returns the number of remaining locks; `None` if the gate is open.
     pub(crate) fn unlock(&self) -> Option<u64> {
         let mut state = self.state.lock();
         state.locks = state.locks.checked_sub(1)?;

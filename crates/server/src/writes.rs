@@ -10,12 +10,12 @@ use alluvium_document::BsonBuilder;
 /// The most statements of one command, as `hello` announces it.
 pub(crate) const STATEMENTS_MAX: usize = 100_000;
 
-/// True unless the command says that its statements are independent.
+/// True unless the command sets `ordered` to false.
 pub(crate) fn is_ordered(body: &Map) -> bool {
     body.get("ordered").is_none() || body.flag("ordered")
 }
 
-/// An error without statements, or with too many.
+/// Refuses a command without statements, or with too many.
 ///
 /// # Errors
 /// Error 16.
@@ -34,11 +34,11 @@ pub(crate) fn check_count(statements: usize) -> CommandResult<()> {
 pub(crate) struct Outcome {
     ordered: bool,
     over: bool,
-    /// Documents that were inserted, matched or deleted.
+    /// The number of documents that were inserted, matched or deleted.
     pub matched: u64,
-    /// Documents that updates have changed.
+    /// The number of documents that updates have changed.
     pub modified: u64,
-    /// The positions of upserts, and the `_id`s that they inserted.
+    /// The positions of upserts, and the inserted `_id`s.
     pub upserted: Vec<(usize, Value)>,
     errors: Vec<Value>,
     retried: Vec<Value>,
@@ -62,7 +62,7 @@ impl Outcome {
         self.over
     }
 
-    /// Notes that a statement was carried out by an earlier attempt.
+    /// Notes that an earlier attempt carried out the statement.
     pub(crate) fn retried(&mut self, call: &Call<'_>, at: usize) {
         self.retried.extend(call.retry.as_ref().map(|retry| Value::Int32(retry.statement(at))));
     }
@@ -75,7 +75,7 @@ impl Outcome {
         self.errors.push(Value::Map(described));
     }
 
-    /// The reply: `n`, `nModified` of updates, `upserted`, `writeErrors`.
+    /// The reply with `n`, `upserted` and `writeErrors`, and for updates with `nModified`.
     ///
     /// # Errors
     /// Error 22 if a value cannot be encoded.

@@ -1,6 +1,7 @@
-//! Many connections that are idle, many that are busy, and more cursors than are kept: all of them are served, with few
-//! threads, descriptors and bytes of memory, and what was left is closed. These are figures of a process, so this is a program
-//! of its own. With `ALLUVIUM_LOAD=full` there are 1,000 idle connections and a million cursors.
+//! Many idle connections, many busy connections, and more cursors than the server keeps: all are served with few
+//! threads, descriptors and bytes of memory, and abandoned cursors are closed. The figures are those of a process, and
+//! therefore this test is a program of its own. With `ALLUVIUM_LOAD=full` there are 1,000 idle connections and a
+//! million cursors.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests over real sockets, in real time")]
 
@@ -18,7 +19,7 @@ const ROUNDS: i64 = 40;
 /// The most cursors that the server keeps (`docs/SERVER.md`).
 const CURSORS_MAX: i64 = 10_000;
 
-/// True if all of the load is wanted.
+/// True if the full load is requested.
 fn is_full() -> bool {
     std::env::var("ALLUVIUM_LOAD").is_ok_and(|load| load == "full")
 }
@@ -29,15 +30,15 @@ fn number(map: &Map, path: &[&str]) -> i64 {
     inner.get(last).and_then(Value::as_i64).unwrap()
 }
 
-/// The tests measure their process, so only one runs at a time.
+/// The tests measure their own process. Therefore, only one test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The threads of this process.
+/// The number of threads of this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// The memory of this process, in bytes.
+/// The resident memory of this process, in bytes.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -71,7 +72,7 @@ fn idle_and_busy_connections_are_served_together() {
     });
     let counter = db.collection("counters").get(1).unwrap().unwrap();
     assert_eq!(number(&counter.to_map().unwrap(), &["n"]), BUSY as i64 * ROUNDS);
-    // No thread for each connection.
+    // There is no thread for each connection.
     assert!(with_idle < 100, "{with_idle} threads");
     for client in &mut idle {
         assert_eq!(client.code("admin", doc! {"ping": 1}), None);
@@ -92,7 +93,7 @@ fn more_clients_are_busy_than_requests_may_run() {
                         client.run("main", doc! {"insert": "numbers", "documents": [{"_id": (n * 1000 + round)}]});
                     assert_eq!(number(&reply, &["n"]), 1, "{reply}");
                     if round % 50 == n {
-                        // Longer than a thread waits for a request.
+                        // Longer than the thread of a connection waits for a request.
                         std::thread::sleep(std::time::Duration::from_millis(40));
                     }
                 }
@@ -111,7 +112,7 @@ fn cursors_that_are_left_make_room_for_others() {
     let mut client = served.client();
     let open = || doc! {"find": "pets", "batchSize": 1};
     let first = number(&client.run("main", open()), &["cursor", "id"]);
-    // The allocator's arenas grow for a while; then all that is there is used again.
+    // The arenas of the allocator grow for a while; afterwards, existing memory is used again.
     let (before, more) = if is_full() { (500_000, 500_000) } else { (CURSORS_MAX, 2000) };
     for _ in 0..before {
         client.run("main", open());
@@ -121,7 +122,7 @@ fn cursors_that_are_left_make_room_for_others() {
     for _ in 0..more {
         last = number(&client.run("main", open()), &["cursor", "id"]);
     }
-    // Those that came later have the place of those before them.
+    // New cursors reuse the memory of closed ones.
     assert!(memory() < full + (32 << 20), "{full} bytes before, {} after", memory());
     let status = client.run("admin", doc! {"serverStatus": 1});
     let total = number(&status, &["metrics", "cursor", "open", "total"]);
@@ -132,7 +133,8 @@ fn cursors_that_are_left_make_room_for_others() {
     assert_eq!(batch.and_then(Value::as_array).map(<[Value]>::len), Some(2), "{reply}");
 }
 
-/// A running scan holds the current document of each partition: in a block of a file, or as a copy from a memtable.
+/// A running scan holds the current document of each partition, either in a block of a file or as a copy from a
+/// memtable. A cursor that is not read must not hold such documents.
 #[test]
 fn cursors_that_are_left_hold_no_large_documents() {
     const CURSORS: usize = 60;
@@ -157,7 +159,7 @@ fn cursors_that_are_left_hold_no_large_documents() {
         for _ in 0..CURSORS {
             last = number(&client.run("main", open()), &["cursor", "id"]);
         }
-        // Four documents each would be 240 MB.
+        // Four documents in each cursor would take 240 MB.
         let grown = memory().saturating_sub(before);
         assert!(grown < CURSORS << 20, "{grown} bytes for {CURSORS} cursors of documents {name}");
         let reply = client.run("main", doc! {"getMore": last, "collection": name});

@@ -5,9 +5,9 @@ use crate::error::WireError;
 use crate::header::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode};
 use std::io::{Read, Write};
 
-/// The level of zlib, as in MongoDB's default.
+/// The zlib level, which is MongoDB's default.
 const ZLIB_LEVEL: u32 = 6;
-/// The level of zstd, as in MongoDB's default.
+/// The zstd level, which is MongoDB's default.
 const ZSTD_LEVEL: i32 = 3;
 
 /// A way of compression.
@@ -24,7 +24,7 @@ pub enum Compressor {
 }
 
 impl Compressor {
-    /// Those that a client may ask for.
+    /// The compressors that a client may ask for.
     pub const ALL: [Self; 3] = [Self::Snappy, Self::Zlib, Self::Zstd];
 
     /// The name, as clients ask for it in `hello`.
@@ -57,22 +57,24 @@ impl Compressor {
     }
 }
 
-/// The bytes at the start of a compressed message with its expanded length.
+/// The number of bytes at the start of a compressed message up to and including its declared length.
 pub const DECLARED_BYTES: usize = HEADER_BYTES + 8;
 
-/// The length of the message within a compressed one, header included, as it declares; `None` if these bytes of its
-/// start are no [`DECLARED_BYTES`], or no message has that length.
+/// Returns the length of the uncompressed message, header included, as the compressed message declares it. `start` has
+/// the first [`DECLARED_BYTES`] of the compressed message; returns `None` if it is shorter, or if no message can have
+/// the declared length.
 pub fn declared_length(start: &[u8]) -> Option<usize> {
     let word = start.get(HEADER_BYTES + 4..)?.first_chunk()?;
     let size = usize::try_from(i32::from_le_bytes(*word)).ok()?;
     (size <= MAX_MESSAGE_BYTES - HEADER_BYTES).then_some(HEADER_BYTES + size)
 }
 
-/// The message within a compressed one, and how it was compressed. It has at most `length_max` bytes, header included.
+/// Returns the message within a compressed one, and the compressor that was used. The message has at most `length_max`
+/// bytes, header included.
 ///
 /// # Errors
-/// [`WireError::Compression`], [`WireError::Compressor`], [`WireError::Length`], [`WireError::OpCode`]. No more memory is
-/// used than the message declares and `length_max` allows.
+/// [`WireError::Compression`], [`WireError::Compressor`], [`WireError::Length`], [`WireError::OpCode`]. The function
+/// uses at most the memory that the message declares and `length_max` allows.
 pub fn decompress(
     header: &Header,
     message: &[u8],
@@ -100,7 +102,7 @@ pub fn decompress(
     }
 }
 
-/// Expands bytes; true if they fill the room, and no byte is left.
+/// Expands bytes. Returns true if the result fills `room` exactly and no input is left.
 fn expand(compressor: Compressor, bytes: &[u8], room: &mut [u8]) -> bool {
     match compressor {
         Compressor::Noop => {
@@ -118,15 +120,17 @@ fn expand(compressor: Compressor, bytes: &[u8], room: &mut [u8]) -> bool {
             let mut decoder = flate2::read::ZlibDecoder::new(bytes);
             decoder.read_exact(room).is_ok() && decoder.read(&mut [0]).is_ok_and(|more| more == 0)
         }
-        // Without a window of its own, whose size the frame would decide.
+        // The bulk decoder allocates no window of its own. A streaming decoder would allocate a window whose size the
+        // frame sets.
         Compressor::Zstd => zstd::bulk::decompress_to_buffer(bytes, room).is_ok_and(|written| written == room.len()),
     }
 }
 
-/// A whole message as a compressed one.
+/// Compresses a whole message.
 ///
 /// # Errors
-/// [`WireError::Compression`] if memory lacks; [`WireError::Truncated`] if `message` is not a whole message.
+/// [`WireError::Compression`] if there is not enough memory; [`WireError::Truncated`] if `message` is not a whole
+/// message.
 pub fn compress(message: &[u8], compressor: Compressor) -> Result<Vec<u8>, WireError> {
     let (head, payload) = message.split_first_chunk::<HEADER_BYTES>().ok_or(WireError::Truncated)?;
     let header = Header::parse(head)?;

@@ -6,7 +6,7 @@ use alluvium_document::bson::BsonError;
 /// The reason why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The length in the header is below that of a header, or above the limit.
+    /// The length in the header is below the length of a header, or above the limit.
     #[error("a message of {0} bytes: a message has 16 to 48000000 bytes")]
     Length(i32),
     /// The operation is not one that a client sends to this version of the protocol.
@@ -24,7 +24,7 @@ pub enum WireError {
     /// The checksum does not match the bytes.
     #[error("the message is damaged: its checksum does not match")]
     Checksum,
-    /// A section has an unknown kind, is repeated, or is missing.
+    /// A section has an unknown kind, occurs twice, or is missing.
     #[error("{0}")]
     Section(&'static str),
     /// A name is not UTF-8.
@@ -39,7 +39,7 @@ pub enum WireError {
     /// The compressor is unknown.
     #[error("the compressor {0} is not supported")]
     Compressor(u8),
-    /// The fields of a command are more than a document may have.
+    /// The fields of a command have more bytes than a document may have.
     #[error(
         "BSONObj size: {0} is invalid. Size must be between 0 and {MAX_BODY_BYTES}: send documents beside the fields"
     )]
@@ -50,7 +50,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// True if the next message can be read after this error: the borders of this one were sound.
+    /// Returns true if the next message can be read after this error, because the length of this message was sound.
     pub fn is_of_document(&self) -> bool {
         matches!(self, Self::Bson(_) | Self::Body(_))
     }

@@ -37,7 +37,7 @@ impl OpCode {
         }
     }
 
-    /// The operation with this number.
+    /// Returns the operation with this number.
     ///
     /// # Errors
     /// [`WireError::OpCode`].

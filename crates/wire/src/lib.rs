@@ -1,9 +1,9 @@
 //! MongoDB's wire protocol: messages from bytes and to bytes, without any I/O.
 //!
-//! A server reads a [`Header`], then the rest of the message, and passes the whole to [`Request::parse`]. A message of
-//! `OP_COMPRESSED` is first given to [`compression::decompress`]. Replies are encoded by [`reply`].
+//! A server reads a [`Header`], then the rest of the message, and passes the whole message to [`Request::parse`]. A
+//! message of `OP_COMPRESSED` is first given to [`compression::decompress`]. Replies are encoded by [`reply`].
 //!
-//! The format is that of MongoDB's manual, "MongoDB Wire Protocol" and "OP_MSG" in the specifications of its drivers.
+//! The format follows "MongoDB Wire Protocol" in MongoDB's manual, and "OP_MSG" in the specifications of its drivers.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

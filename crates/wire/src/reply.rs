@@ -9,10 +9,10 @@ pub const MORE_TO_COME: u32 = 1 << 1;
 /// The flag of `OP_REPLY` that every server sets since MongoDB 1.6.
 const AWAIT_CAPABLE: i32 = 8;
 
-/// The bytes for which a reply has room at once.
+/// The bytes that a new reply has room for before it grows.
 const ROOM_BYTES: usize = 2 << 10;
 
-/// The bytes before the document of a reply to be filled in by [`finish`].
+/// Returns a new reply with the bytes that precede its document. [`finish`] fills them in.
 pub fn begin(form: Form) -> Vec<u8> {
     let head = match form {
         // Flags and the kind of the only section.
@@ -25,7 +25,7 @@ pub fn begin(form: Form) -> Vec<u8> {
     message
 }
 
-/// Completes a reply: `message` is what [`begin`] returned, followed by one BSON document.
+/// Completes a reply. `message` is the result of [`begin`], followed by one BSON document.
 pub fn finish(mut message: Vec<u8>, form: Form, flags: u32, ids: Ids) -> Vec<u8> {
     let op_code = match form {
         Form::Msg => OpCode::Msg,

@@ -15,9 +15,9 @@ const LONG_BODY_BYTES: usize = 16 << 10;
 const CHECKSUM_PRESENT: u32 = 1;
 /// No reply is expected.
 const MORE_TO_COME: u32 = 1 << 1;
-/// The client accepts several replies.
+/// The client accepts several replies to one request.
 const EXHAUST_ALLOWED: u32 = 1 << 16;
-/// The flags that must be understood.
+/// The flags that a receiver must understand; it refuses a message with an unknown one.
 const REQUIRED: u32 = 0xffff;
 
 /// The bytes of a checksum.
@@ -41,15 +41,15 @@ pub struct Request {
     pub form: Form,
     /// The fields; the first one names the command. In `OP_QUERY`, `$db` is added.
     pub body: Map,
-    /// Arrays of documents that are sent beside the body.
+    /// Arrays of documents that are sent next to the body.
     pub sequences: Vec<Sequence>,
-    /// True if the client waits for no reply.
+    /// True if the client expects no reply.
     pub more_to_come: bool,
     /// True if the client accepts several replies to this request.
     pub exhaust_allowed: bool,
 }
 
-/// An array field whose elements are sent one after the other, beside the body.
+/// An array field whose elements are sent one after the other, next to the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequence {
     /// The name of the field.
@@ -62,7 +62,7 @@ impl Request {
     /// Reads a request from a whole message.
     ///
     /// # Errors
-    /// [`WireError`]. After one that [`WireError::is_of_document`] the connection may continue.
+    /// [`WireError`]. The connection may continue after an error for which [`WireError::is_of_document`] is true.
     pub fn parse(header: &Header, message: &[u8]) -> Result<Self, WireError> {
         Sealed::open(header, message, &|_| false)?.read(message)
     }
@@ -76,27 +76,27 @@ pub struct Sealed {
     flags: u32,
     body: Body,
     sequences: Vec<(String, Range<usize>)>,
-    /// Sequences that were an array of the body.
+    /// Arrays of the body that became sequences.
     apart: Vec<Sequence>,
 }
 
 /// The fields of a command.
 #[derive(Debug)]
 enum Body {
-    /// They are in the message.
+    /// The fields are in the message.
     Within(Range<usize>),
-    /// The fields that remain without the arrays that were taken out.
+    /// The fields without the arrays that became sequences.
     Rest(Vec<u8>),
-    /// They are in a query, of a database.
+    /// The fields are in an `OP_QUERY` to the database with this name.
     OfQuery(Range<usize>, String),
 }
 
 impl Sealed {
-    /// Finds the sections of a whole message. Of a long body, arrays of documents whose names `is_apart` accepts become
-    /// sequences, so that they are not decoded with the body.
+    /// Finds the sections of a whole message. In a long body, arrays of documents whose names `is_apart` accepts become
+    /// sequences. They are therefore not decoded with the body.
     ///
     /// # Errors
-    /// As [`Request::parse`].
+    /// The errors of [`Request::parse`].
     pub fn open(header: &Header, message: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Result<Self, WireError> {
         let payload = message.get(HEADER_BYTES..).ok_or(WireError::Truncated)?;
         let mut sealed = match header.op_code {
@@ -122,12 +122,12 @@ impl Sealed {
         }
     }
 
-    /// The bytes of the body.
+    /// The number of bytes of the body.
     pub fn body_bytes(&self, message: &[u8]) -> usize {
         self.body(message).len()
     }
 
-    /// The memory that [`Sealed::take`] uses beside the message.
+    /// The memory that [`Sealed::take`] uses in addition to the message.
     pub fn cost(&self, message: &[u8]) -> usize {
         let apart: usize = self.apart.iter().map(|sequence| sequence.documents.len()).sum();
         let rest = if let Body::Rest(bytes) = &self.body { bytes.len() } else { 0 };
@@ -149,7 +149,8 @@ impl Sealed {
         self.decode(message, sequences)
     }
 
-    /// As [`Sealed::read`]: the longest sequence keeps the memory of the message.
+    /// Decodes the body as [`Sealed::read`] does, without copying the longest sequence: this sequence keeps the memory
+    /// of the message.
     ///
     /// # Errors
     /// As [`Request::parse`].
@@ -204,13 +205,13 @@ impl Sealed {
 
 const TWICE: WireError = WireError::Section("a field is both in the body of a message and beside it");
 
-/// The body without the arrays of documents that are taken apart, and these as sequences; `None` if there are none. A
-/// damaged body is left to the decoder.
+/// Splits a body into the fields that remain and the arrays that become sequences; returns `None` if there are no such
+/// arrays. A damaged body is left to the decoder.
 fn take_apart(body: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Option<(Vec<u8>, Vec<Sequence>)> {
     let mut names: Vec<&[u8]> = Vec::new();
     let mut is_first = true;
     let found = each_field(body, |field| {
-        // The first field is the command.
+        // The first field names the command, and always stays.
         let is_named = !std::mem::replace(&mut is_first, false)
             && field.is_array()
             && std::str::from_utf8(field.name).is_ok_and(is_apart)
@@ -233,7 +234,7 @@ fn take_apart(body: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Option<(Vec<u8>, 
     let (mut rest, mut apart) = (vec![0; 4], Vec::<Sequence>::new());
     each_field(body, |field| {
         let name = std::str::from_utf8(field.name).unwrap_or_default();
-        // A second field of the same name stays, and is refused.
+        // A second field of the same name stays in the body, and the decoder refuses it.
         let is_new = apart.iter().all(|sequence| sequence.name != name);
         if !field.is_array() || !names.contains(&field.name) || !is_new {
             rest.extend_from_slice(field.whole);
@@ -255,7 +256,7 @@ fn take_apart(body: &[u8], is_apart: &dyn Fn(&str) -> bool) -> Option<(Vec<u8>, 
 }
 
 impl Sequence {
-    /// The documents, each as its bytes. After an error the iterator ends.
+    /// Returns the bytes of each document. After an error the iterator ends.
     pub fn iter(&self) -> impl Iterator<Item = Result<&[u8], WireError>> {
         let mut rest = Cursor::new(&self.documents);
         std::iter::from_fn(move || {
@@ -271,7 +272,7 @@ impl Sequence {
     }
 }
 
-/// The bytes of the next document, by its length.
+/// Takes the bytes of the next document, as many as its length says.
 fn take_raw<'a>(rest: &mut Cursor<'a>) -> Result<&'a [u8], WireError> {
     let length = Cursor::new(rest.rest()).i32()?;
     match usize::try_from(length) {
@@ -286,9 +287,9 @@ fn take_map(rest: &mut Cursor<'_>) -> Result<Map, WireError> {
     Ok(map)
 }
 
-/// The place of a part of a message.
+/// The position of a part within a message.
 fn place(message: &[u8], part: &[u8]) -> Range<usize> {
-    // Parts are cut from the message, whose end is theirs and what follows.
+    // `part` is a slice of `message`; the difference of the addresses is the offset of `part`.
     let start = part.as_ptr() as usize - message.as_ptr() as usize;
     start..start + part.len()
 }
@@ -335,7 +336,7 @@ fn sequence(message: &[u8], rest: &mut Cursor<'_>) -> Result<(String, Range<usiz
     Ok((name, place(message, section.rest())))
 }
 
-/// A command as `OP_QUERY`: flags, `database.$cmd`, skip, count, the command.
+/// Reads a command in an `OP_QUERY`: flags, `database.$cmd`, skip, count, the command.
 fn query(header: &Header, message: &[u8], payload: &[u8]) -> Result<Sealed, WireError> {
     let mut rest = Cursor::new(payload);
     rest.i32()?;
@@ -343,7 +344,7 @@ fn query(header: &Header, message: &[u8], payload: &[u8]) -> Result<Sealed, Wire
     rest.take(8)?;
     let body = place(message, take_raw(&mut rest)?);
     if !rest.is_empty() {
-        // A projection, which commands do not have.
+        // The projection, which has no meaning for a command.
         take_raw(&mut rest)?;
     }
     if !rest.is_empty() {

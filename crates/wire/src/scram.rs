@@ -1,8 +1,8 @@
 //! The server's side of SCRAM-SHA-1 and SCRAM-SHA-256 (RFC 5802, RFC 7677), as MongoDB uses them.
 //!
 //! [`ClientFirst::parse`] reads the client's first message, [`Conversation::begin`] answers it with the stored
-//! [`Credentials`], and [`Conversation::step`] answers the following messages. A caller that does not know the user
-//! begins the same conversation with [`Credentials::made_up`], which fails where a wrong password does.
+//! [`Credentials`], and [`Conversation::step`] answers the following messages. For an unknown user, the caller begins
+//! the same conversation with [`Credentials::made_up`]. That conversation fails at the same step as a wrong password.
 
 mod credentials;
 
@@ -12,13 +12,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use subtle::{Choice, ConstantTimeEq};
 
-/// The shortest and the longest nonce of a client that is accepted, in bytes.
+/// The accepted lengths of a client's nonce, in bytes.
 const NONCE_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// The reason why a conversation ends without a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ScramError {
-    /// A message is not one of SCRAM.
+    /// The message does not follow the SCRAM syntax.
     #[error("the message of the SCRAM conversation is malformed: {0}")]
     Malformed(&'static str),
     /// The client requires channel binding.
@@ -42,9 +42,9 @@ pub struct ClientFirst {
     pub user: String,
     /// The nonce of the client.
     nonce: String,
-    /// The header before `bare`; the last message repeats it.
+    /// The header of the message, before `bare`; the client repeats it in its last message.
     header: String,
-    /// The message without its header, which is signed.
+    /// The message without its header; this part is signed.
     bare: String,
 }
 
@@ -66,7 +66,8 @@ impl ClientFirst {
         let header = format!("{binding},{authorized},");
         let (name, rest) = bare.split_once(',').ok_or(wrong)?;
         let name = name.strip_prefix("n=").ok_or(wrong)?;
-        // A message without extensions ends after the nonce; extensions after it are optional by definition.
+        // The nonce ends at the next comma or at the end of the message. Extensions may follow it; a server may ignore
+        // them.
         let nonce = rest.split(',').next().and_then(|nonce| nonce.strip_prefix("r=")).ok_or(wrong)?;
         if !NONCE_BYTES.contains(&nonce.len()) || !nonce.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(ScramError::Malformed("the nonce has 8 to 1024 printable characters"));
@@ -78,7 +79,7 @@ impl ClientFirst {
     }
 }
 
-/// A name without the escapes of the comma and the equals sign.
+/// Decodes a name: replaces the escapes of the comma and the equals sign.
 fn unescaped(name: &str) -> Result<String, ScramError> {
     let mut parts = name.split('=');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -104,21 +105,21 @@ pub struct Conversation {
     credentials: Credentials,
     /// False for a user who does not exist.
     is_known: bool,
-    /// True if the client accepts that its last message is the end.
+    /// True if the client accepts the server's last message as the end of the conversation (`skipEmptyExchange`).
     skips_empty_exchange: bool,
-    /// Both nonces.
+    /// The nonces of the client and of the server.
     nonce: String,
     header: String,
-    /// The two first messages, with a comma after each.
+    /// The first message of the client and of the server, with a comma after each.
     signed: String,
     state: State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The client has to prove that it knows the password.
+    /// The next message has to prove that the client knows the password.
     Proof,
-    /// The client is logged in, and sends an empty message.
+    /// The client is logged in; its next message is empty.
     Empty,
     Ended,
 }
@@ -128,13 +129,13 @@ enum State {
 pub struct Step {
     /// The message to send.
     pub payload: Vec<u8>,
-    /// True if the conversation is at its end, and the user is logged in.
+    /// True if the conversation has ended with a login of the user.
     pub done: bool,
 }
 
 impl Conversation {
     /// Begins a conversation, and returns the message that answers the client's first one. `nonce` is random text
-    /// without commas. `is_known` is false for credentials that were made up.
+    /// without commas. `is_known` is false if the credentials are made up.
     pub fn begin(
         mechanism: Mechanism,
         first: ClientFirst,
@@ -172,7 +173,7 @@ impl Conversation {
         }
     }
 
-    /// The server's last message, if the client's proof is right.
+    /// Returns the server's last message if the client's proof is right.
     fn verify(&self, payload: &[u8]) -> Result<Vec<u8>, ScramError> {
         let text = std::str::from_utf8(payload).map_err(|_| ScramError::Malformed("it is not UTF-8"))?;
         let wrong = ScramError::Malformed("expected c=binding,r=nonce,p=proof");

@@ -1,4 +1,5 @@
-//! The attacks. Each is a loop of bounded attempts by one thread, which ends when the server is about to be killed.
+//! The attacks. Each one is a loop of bounded attempts in one thread. The loop ends when the server is about to be
+//! killed.
 
 mod bytes;
 mod floods;
@@ -14,9 +15,9 @@ use std::time::Duration;
 
 /// An attack.
 pub struct Attack {
-    /// Its name in the table.
+    /// The name in the table.
     pub name: &'static str,
-    /// One attempt.
+    /// Makes one attempt.
     run: fn(&mut Attacker<'_>),
 }
 
@@ -45,23 +46,23 @@ pub const ALL: &[Attack] = &[
 /// How long an attack waits for a reply that may not come.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What an attack has done.
+/// The counts of an attack.
 #[derive(Default, Clone, Copy)]
 pub struct Tally {
     /// Attempts: messages, or connections.
     pub attempts: u64,
-    /// Those that the server has carried out.
+    /// Attempts that the server has carried out.
     pub accepted: u64,
-    /// Those that it has refused by an error.
+    /// Attempts that the server has refused by an error.
     pub refused: u64,
-    /// Those whose connection it has closed.
+    /// Attempts whose connection the server has closed.
     pub closed: u64,
-    /// Those that got no reply, because it waits for more, or the attacker did not.
+    /// Attempts without a reply: the server waits for more bytes, or the attacker did not wait.
     pub silent: u64,
 }
 
 impl Tally {
-    /// Adds another one.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Self) {
         self.attempts += other.attempts;
         self.accepted += other.accepted;
@@ -71,7 +72,7 @@ impl Tally {
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Answer {
     Reply(Map),
     Closed,
@@ -101,7 +102,7 @@ impl<'a> Attacker<'a> {
     pub fn run(mut self) -> Tally {
         while !self.stage.is_over() {
             (self.attack.run)(&mut self);
-            // A server that is gone is no reason to be busy.
+            // Pauses, so that the loop is not busy while no server runs.
             std::thread::sleep(Duration::from_micros(200));
         }
         self.tally
@@ -114,7 +115,7 @@ impl<'a> Attacker<'a> {
         Some(stream)
     }
 
-    /// A connection with a login, whose bytes the attack decides.
+    /// A connection with a login, over which the attack sends its own bytes.
     fn connect_as_guest(&mut self) -> Option<TcpStream> {
         let stream = self.connect()?;
         let mut client = Client::new(stream.try_clone().ok()?);
@@ -124,7 +125,7 @@ impl<'a> Attacker<'a> {
         Some(stream)
     }
 
-    /// Keeps a connection open, and closes the oldest of more than `most`.
+    /// Keeps a connection open. Closes the oldest one if there are more than `most`.
     fn hold(&mut self, stream: TcpStream, most: usize) {
         if self.held.len() >= most {
             self.held.remove(0);
@@ -142,7 +143,7 @@ impl<'a> Attacker<'a> {
         }
     }
 
-    /// Sends a message over a connection, and notes what came of it. True if the connection can be used again.
+    /// Sends a message over a connection, and counts the result. Returns true if the connection can be used again.
     fn send(&mut self, stream: &mut TcpStream, message: &[u8]) -> bool {
         let answer = match stream.write_all(message) {
             Ok(()) => receive(stream),
@@ -152,7 +153,7 @@ impl<'a> Attacker<'a> {
         matches!(answer, Answer::Reply(_))
     }
 
-    /// Runs a command of a guest.
+    /// Runs a command as the user of the attackers.
     fn run_as_guest(&mut self, db: &str, command: Map) -> Option<Map> {
         if self.client.is_none() {
             self.client = self.stage.log_in(GUEST);
@@ -170,7 +171,7 @@ impl<'a> Attacker<'a> {
     }
 }
 
-/// A message with a header: its length, the number 1, and the code of the operation.
+/// A message with a header: the length, the request number 1, and the operation code.
 fn framed(op_code: i32, payload: &[u8]) -> Vec<u8> {
     let length = i32::try_from(payload.len() + 16).expect("short");
     let mut message: Vec<u8> = [length, 1, 0, op_code].iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -186,7 +187,7 @@ fn message(db: &str, mut command: Map) -> Vec<u8> {
     framed(2013, &payload)
 }
 
-/// Reads one reply, as long as the connection waits.
+/// Reads one reply, until the read timeout of the connection.
 fn receive(stream: &mut TcpStream) -> Answer {
     let mut head = [0; 16];
     if let Err(error) = stream.read_exact(&mut head) {

@@ -1,30 +1,30 @@
-//! The honest client: it inserts, finds and pings, and every reply to it has to be right and to arrive.
+//! The honest client: it inserts, finds and pings. Every reply has to be right and to arrive.
 
 use crate::stage::{HONEST, Stage};
 use alluvium::{Map, Value, doc};
 use std::time::{Duration, Instant};
 
-/// What it has seen.
+/// The results of the honest client.
 #[derive(Default)]
 pub struct Outcome {
-    /// The documents with a lower `_id` were acknowledged.
+    /// All documents with a lower `_id` were acknowledged.
     pub acknowledged: i32,
     /// The number of calls.
     pub calls: u64,
     /// The longest time of a call.
     pub slowest: Duration,
-    /// What did not hold.
+    /// The failed checks.
     pub failures: Vec<String>,
 }
 
-/// More failures than this say nothing new.
+/// The client stops after this number of failures.
 const FAILURES_MAX: usize = 5;
 
 fn document(id: i32) -> Map {
     doc! {"_id": id, "text": (format!("document {id}")), "parts": [id, (id + 1), {"of": id}]}
 }
 
-/// Works until the stage is finished.
+/// Runs the client until the stage is finished.
 pub fn run(stage: &Stage) -> Outcome {
     let mut outcome = Outcome::default();
     while !stage.is_finished() && outcome.failures.len() < FAILURES_MAX {
@@ -33,7 +33,7 @@ pub fn run(stage: &Stage) -> Outcome {
             true => None,
             false => outcome.serve(stage),
         };
-        // Without a reply: the server was killed, or it does not answer.
+        // There was no reply: the server was killed, or it does not answer.
         if served.is_none() && !stage.is_over() && stage.generation() == generation {
             outcome.failures.push(format!("the honest client had no reply after {} calls", outcome.calls));
         }
@@ -43,14 +43,14 @@ pub fn run(stage: &Stage) -> Outcome {
 }
 
 impl Outcome {
-    /// Works with one connection. `None` if it had no reply.
+    /// Works over one connection. Returns `None` if a reply did not arrive.
     fn serve(&mut self, stage: &Stage) -> Option<()> {
         let mut client = self.timed(|| stage.log_in(HONEST))?;
         while !stage.is_finished() && self.failures.len() < FAILURES_MAX {
             let id = self.acknowledged;
             let insert = doc! {"insert": "orders", "documents": [(document(id))]};
             let reply = self.timed(|| client.try_run("shop", insert))?;
-            // After a kill the document may be there already.
+            // After a kill, the document may exist already.
             if !is_ok(&reply) && !reply.to_string().contains("11000") {
                 self.failures.push(format!("insert {id}: {reply}"));
             }
@@ -87,7 +87,7 @@ fn found(reply: &Map) -> Option<&[Value]> {
     reply.get("cursor")?.as_map()?.get("firstBatch")?.as_array()
 }
 
-/// Compares what was acknowledged with what is there.
+/// Compares the acknowledged documents with the stored documents.
 pub fn verify(stage: &Stage, outcome: &Outcome) -> Vec<String> {
     let Some(mut client) = stage.log_in(HONEST) else { return vec!["the server does not answer".to_owned()] };
     let all = client.documents("shop", doc! {"find": "orders", "sort": {"_id": 1}});

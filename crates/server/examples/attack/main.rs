@@ -5,8 +5,8 @@
 //! attack PROGRAM SECONDS SEED [NAME…]
 //! ```
 //!
-//! Prints a table. Fails unless every reply to the honest client was right and arrived, everything that it was
-//! acknowledged is there in the end, no command has panicked, and the server never had more memory than it may.
+//! Prints a table. Fails unless every reply to the honest client was right and arrived, all acknowledged documents
+//! exist in the end, no command has panicked, and the memory of the server stayed within its limit.
 
 #![allow(
     clippy::disallowed_methods,
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs all rounds. Returns what the attacks did, and what did not hold.
+/// Runs all rounds. Returns the counts of the attacks, and the failed checks.
 fn run(arguments: &Arguments) -> (BTreeMap<&'static str, Tally>, Vec<String>) {
     let chosen = |attack: &&Attack| arguments.names.is_empty() || arguments.names.iter().any(|it| it == attack.name);
     let attacks: Vec<&Attack> = ALL.iter().filter(chosen).collect();

@@ -1,4 +1,4 @@
-//! What the clients know of the server: where it is, and whether it is about to be killed.
+//! The state of the server as the clients see it: its address, and whether it is about to be killed.
 
 use crate::common::Client;
 use alluvium::{Map, Value, doc};
@@ -11,10 +11,10 @@ use std::time::Duration;
 pub const ROOT: &str = "root";
 /// The user of the honest client.
 pub const HONEST: &str = "honest";
-/// The user of attackers who may log in.
+/// The user of attackers with a login.
 pub const GUEST: &str = "guest";
 
-/// The users: name, password, and role with its database.
+/// The users: name, password, role, and the database of the role.
 const USERS: [(&str, &str, &str, &str); 3] = [
     (ROOT, "secret", "root", "admin"),
     (HONEST, "honest", "readWrite", "shop"),
@@ -24,37 +24,37 @@ const USERS: [(&str, &str, &str, &str); 3] = [
 /// The most time for a reply to the honest client.
 const REPLY_MAX: Duration = Duration::from_secs(60);
 
-/// The server that runs at the moment.
+/// The server that runs now.
 #[derive(Default)]
 pub struct Stage {
     address: Mutex<Option<SocketAddr>>,
-    /// The number of servers so far.
+    /// The number of servers that were started.
     generation: AtomicU64,
-    /// No server runs, or it is killed soon.
+    /// No server runs, or the server is killed soon.
     ends: AtomicBool,
     /// There will be no further round.
     finished: AtomicBool,
 }
 
 impl Stage {
-    /// A server listens.
+    /// Notes that a server listens.
     pub fn begin(&self, address: SocketAddr) {
         *self.address.lock().unwrap() = Some(address);
         self.generation.fetch_add(1, Ordering::SeqCst);
         self.ends.store(false, Ordering::SeqCst);
     }
 
-    /// The server will be killed.
+    /// Notes that the server will be killed.
     pub fn end(&self) {
         self.ends.store(true, Ordering::SeqCst);
     }
 
-    /// The clients may end.
+    /// Notes that the clients may end.
     pub fn finish(&self) {
         self.finished.store(true, Ordering::SeqCst);
     }
 
-    /// True once the server may be gone.
+    /// True if the server may have been killed.
     pub fn is_over(&self) -> bool {
         self.ends.load(Ordering::SeqCst)
     }
@@ -64,12 +64,12 @@ impl Stage {
         self.finished.load(Ordering::SeqCst)
     }
 
-    /// The number of the server.
+    /// The number of the server that runs.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// A connection to the server.
+    /// Connects to the server.
     pub fn connect(&self) -> Option<TcpStream> {
         let address = (*self.address.lock().unwrap())?;
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).ok()?;
@@ -79,7 +79,7 @@ impl Stage {
         Some(stream)
     }
 
-    /// A connection with a login; `None` if the server is gone. Panics if the login is refused.
+    /// Opens a connection and logs in; returns `None` if the server does not answer. Panics if the login is refused.
     pub fn log_in(&self, name: &str) -> Option<Client> {
         let mut client = Client::new(self.connect()?);
         let (_, password, ..) = USERS.iter().find(|(user, ..)| *user == name).expect("a user");
@@ -89,7 +89,7 @@ impl Stage {
     }
 }
 
-/// Makes the users, and what attackers read.
+/// Creates the users, and the documents that attackers read.
 pub fn prepare(stage: &Stage) {
     let mut client = Client::new(stage.connect().expect("a server"));
     for (name, password, role, db) in USERS {
@@ -112,6 +112,6 @@ pub fn prepare(stage: &Stage) {
         let documents: Vec<Value> = (from..from + 1000).map(small).collect();
         client.ok("guests", Map::from([("insert", Value::from("many")), ("documents", Value::Array(documents))]));
     }
-    // The server may be killed from now on.
+    // The server may be killed after this sync.
     client.ok("admin", doc! {"fsync": 1});
 }

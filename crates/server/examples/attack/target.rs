@@ -1,4 +1,4 @@
-//! The server: a process that is started, measured and killed.
+//! The server process, which is started, measured and killed.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What `--memory` is set to.
+/// The value of `--memory`.
 const MEMORY: &str = "64M";
-/// One and a half times that, and 200 MB.
+/// The limit of resident memory: one and a half times [`MEMORY`], and 200 MB.
 pub const MEMORY_BYTES_MAX: u64 = (96 << 20) + (200 << 20);
 /// The time that a server has to end after SIGTERM.
 const END_MAX: Duration = Duration::from_secs(30);
@@ -19,9 +19,9 @@ pub struct Target {
     program: PathBuf,
     dir: tempfile::TempDir,
     child: Option<Child>,
-    /// The highest resident memory of any of its processes, in bytes.
+    /// The highest resident memory of any process of this server, in bytes.
     pub peak: u64,
-    /// How often it was killed.
+    /// The number of kills.
     pub kills: u32,
 }
 
@@ -32,7 +32,7 @@ impl Target {
         Self { program, dir, child: None, peak: 0, kills: 0 }
     }
 
-    /// Starts it, and returns its address.
+    /// Starts the server, and returns its address.
     pub fn start(&mut self) -> SocketAddr {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log")).expect("a file");
         let mut child = Command::new(&self.program)
@@ -62,7 +62,7 @@ impl Target {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Measures the process that runs. Returns what did not hold.
+    /// Measures the running process. Returns the failed checks.
     fn measure(&mut self) -> Vec<String> {
         let Some(child) = &mut self.child else { return Vec::new() };
         if let Ok(Some(status)) = child.try_wait() {
@@ -78,7 +78,7 @@ impl Target {
         }
     }
 
-    /// Kills it with -9. Returns what did not hold until then.
+    /// Kills the server with -9. Returns the checks that failed before.
     pub fn kill(&mut self) -> Vec<String> {
         let failures = self.measure();
         if let Some(mut child) = self.child.take() {
@@ -89,7 +89,7 @@ impl Target {
         failures
     }
 
-    /// Ends it with SIGTERM. Returns what did not hold.
+    /// Ends the server with SIGTERM. Returns the failed checks.
     pub fn stop(&mut self) -> Vec<String> {
         let mut failures = self.measure();
         if let Some(mut child) = self.child.take() {

@@ -41,7 +41,7 @@ fn control_needs_no_ordinary_permit() {
     while let Some(permit) = now(admission.admit(&mut own, &principal, Lane::Control)) {
         control.push(permit);
     }
-    // Not all of it, so that another administrator has the rest.
+    // One administrator does not hold all permits; another administrator can use the rest.
     assert_eq!(control.len(), CONTROL_OF_EACH);
     assert!(now(admission.admit(&mut Own::default(), &Principal::user("1"), Lane::Control)).is_some());
 }

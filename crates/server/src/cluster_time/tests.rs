@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// A clock that can be set back.
+/// A clock that the test can set back.
 struct SetClock(AtomicI64);
 
 impl Clock for SetClock {
@@ -55,7 +55,7 @@ impl World {
         self.times.now(&self.gate)
     }
 
-    /// The server after a power cut that leaves what was synced, with the clock at a second.
+    /// The server after a power cut that keeps only synced data, with the clock at `second`.
     fn after_a_cut(&self, second: u32) -> Self {
         Self::on(Arc::new(self.disk.crash_clone(u64::MAX, CrashStyle::AllLost)), second)
     }
@@ -113,7 +113,7 @@ fn restarts_and_power_cuts_repeat_no_time_even_if_the_clock_is_set_back() {
         world.times.close();
         let next = world.after_a_cut(second);
         assert!(next.now() > last);
-        // A server that has ended leaves the exact time.
+        // A server that was closed has stored its exact time.
         assert_eq!(next.now().time, second.max(NOW + 32));
     }
 }
@@ -187,7 +187,7 @@ fn the_state_of_a_time_is_found() {
 fn what_is_no_time_is_refused() {
     let world = World::new();
     let time = |time, increment| alluvium::doc! {"clusterTime": (Value::Timestamp(Timestamp { time, increment }))};
-    // The codes of MongoDB 8.0: logical times more than a year ahead of the clock (`vector_clock.cpp`).
+    // The codes of MongoDB 8.0 for logical times more than a year ahead of the clock (`vector_clock.cpp`).
     let cases = [
         (alluvium::doc! {}, 40414),
         (alluvium::doc! {"clusterTime": 1}, 14),

@@ -70,7 +70,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         return Err(CommandError::failed_to_parse(message));
     }
     let writes = COMMAND.writes(&call.body);
-    // A pipeline that only reads promises nothing about the disk, whatever the default write concern is.
+    // A pipeline that only reads need not wait for the disk, even if the default write concern asks for it.
     call.note_durable(!writes);
     if explains {
         let fields = explain(call, &collection, &call.body)?;
@@ -83,7 +83,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(reply) = server_stages::run(call)? {
         return Ok(reply);
     }
-    // A pipeline that writes runs at once, however many documents the client wants to read first.
+    // A pipeline that writes runs to its end in this request, even if the client asks for a small first batch.
     let size = if writes { FIRST_BATCH } else { size };
     let namespace = format!("{}.{}", call.db, target.unwrap_or("$cmd.aggregate"));
     if profile::is_made(call, &collection)? {
@@ -105,7 +105,8 @@ fn batch_size(call: &Call<'_>) -> CommandResult<Option<u64>> {
     Ok(Some(cursor.count("batchSize")?.unwrap_or(FIRST_BATCH)))
 }
 
-/// The explanation of a pipeline, which runs unless only its plan is requested. A stage that writes is not executed.
+/// Explains a pipeline. The pipeline is executed unless only its plan is requested; a stage that writes is never
+/// executed.
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
     let mut reading = body.clone();
     let mut write = None;
@@ -114,12 +115,12 @@ fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> 
     {
         write = stages.pop();
     }
-    // The option of `aggregate` itself is that verbosity.
+    // The option `explain` of `aggregate` itself has the verbosity `queryPlanner`.
     let plan_only = call.body.flag("explain") || call.body.text("verbosity") == Some("queryPlanner");
     let pipeline = pipeline(call, collection, &reading)?;
     let explanation = if plan_only { pipeline.explain_plan()? } else { pipeline.explain()? };
     let mut fields = match &explanation.head {
-        // A query alone, as `find` is explained.
+        // A pipeline that is a single query is explained like `find`.
         Some(head) if explanation.stages.is_empty() && write.is_none() => head.to_map(),
         _ => explanation.to_map(),
     };

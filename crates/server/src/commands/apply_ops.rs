@@ -1,7 +1,7 @@
-//! `applyOps`: carries out entries of an operation log, as `mongorestore --oplogReplay` sends them.
+//! `applyOps`: applies entries of an operation log, as `mongorestore --oplogReplay` sends them.
 //!
-//! An entry inserts, changes or deletes one document, or is a command. Entries can be applied again: an insert of a
-//! document that exists replaces it, and a command whose effect is there succeeds.
+//! An entry inserts, changes or deletes one document, or is a command. Entries can be applied more than once: inserting
+//! a document that exists replaces the document, and a command whose effect exists already succeeds.
 
 mod delta;
 mod entry;
@@ -38,14 +38,15 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("applyOps", run).audited()
 };
 
-/// The modes of an application. They differ in what a member of a set may ignore, so here they are all the same.
+/// The modes of `applyOps`. In MongoDB, they differ in the errors that a member of a replica set may ignore. Here they
+/// are all the same.
 const MODES: [&str; 4] = ["ApplyOps", "InitialSync", "Recovering", "Secondary"];
 
-/// The privileges that each entry needs: those of the same write or command.
+/// The privileges that the entries need: the privileges of the same write or command outside of `applyOps`.
 fn needs<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = Needs::new();
     let ops = subject.body.elements("applyOps").unwrap_or_default();
-    // An entry that is malformed is refused when the command runs, before any other is applied.
+    // A malformed entry is refused when the command runs, before any entry is applied.
     for entry in ops.iter().filter_map(|op| Entry::parse(op, 0).ok()) {
         entry.add_needs(&mut needs)?;
     }
@@ -61,7 +62,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         results.push(Value::Bool(matches!(applied, Ok(true))));
         match applied {
             Ok(true) => {}
-            // The others are applied, too.
+            // The remaining entries are still applied.
             Ok(false) => {
                 let message = "applyOps had one or more errors applying ops: an update found no document";
                 failure = Some(CommandError::new(8, "UnknownError", message));
@@ -108,7 +109,7 @@ fn check(body: &Map) -> CommandResult<()> {
     }
 }
 
-/// The entries of a list, all of which are checked before the first is applied.
+/// Parses the entries of a list. All entries are checked before the first is applied.
 fn entries(ops: &[Value], depth: usize) -> CommandResult<Vec<Entry>> {
     let entries = ops.iter().map(|op| Entry::parse(op, depth)).collect::<CommandResult<Vec<_>>>()?;
     if entries.len() > 1 && entries.iter().any(|entry| matches!(entry, Entry::Ddl(ddl) if ddl.drops_database())) {
@@ -118,7 +119,7 @@ fn entries(ops: &[Value], depth: usize) -> CommandResult<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Applies an entry. False for an update that found no document.
+/// Applies an entry. Returns false for an update that found no document.
 fn apply(call: &mut Call<'_>, entry: &Entry) -> CommandResult<bool> {
     match entry {
         Entry::Nothing => Ok(true),
@@ -192,7 +193,7 @@ fn apply_to_document(call: &Call<'_>, name: &str, uuid: Option<&Value>, change: 
     }
 }
 
-/// The filter for a document by its `_id`, whatever value this is.
+/// The filter for the document with an `_id` of any type.
 fn by_id(id: &Value) -> Map {
     Map::from([("_id", Value::Map(Map::from([("$eq", id.clone())])))])
 }

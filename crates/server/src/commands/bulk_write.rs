@@ -56,7 +56,7 @@ const DELETE: &[Field] = &[
     optional("collation", Kind::Document),
 ];
 
-/// Counts of all operations.
+/// The counts over all operations.
 #[derive(Default)]
 struct Totals {
     errors: u64,
@@ -149,7 +149,7 @@ fn namespace(info: &Map) -> CommandResult<Namespace> {
     }
 }
 
-/// The fields that an operation has, by its first field.
+/// The fields that an operation may have. The first field determines the kind of operation.
 fn fields_of(operation: &Map) -> CommandResult<(&'static str, &'static [Field])> {
     let first = operation.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
     match first {
@@ -177,11 +177,11 @@ fn check(operation: &Map, namespaces: usize) -> CommandResult<()> {
 struct Done {
     /// The fields of its result.
     fields: Map,
-    /// Its last act was a write.
+    /// True if the last step of the operation was a write.
     changed: bool,
 }
 
-/// Carries out an operation, unless an earlier attempt has done so.
+/// Carries out an operation, unless an earlier attempt has carried it out.
 fn write(
     call: &mut Call<'_>,
     position: usize,
@@ -248,7 +248,7 @@ fn write(
     }
 }
 
-/// Gives fields the names that they have in the commands of one collection.
+/// Renames the fields of an operation to the names that they have in the command for one collection.
 fn rename(operation: &mut Map, names: &[(&str, &'static str)]) {
     for (name, _) in &mut operation.entries {
         if let Some((_, new)) = names.iter().find(|(old, _)| name.as_str() == Some(old)) {

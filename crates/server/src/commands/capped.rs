@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The most bytes of a capped collection: 1 PiB.
 const SIZE_MAX: i64 = 1 << 50;
 
-/// The limits that `create` is given; `None` if the collection is not to be capped.
+/// The limits in the fields of `create`; `None` if the collection will not be capped.
 ///
 /// # Errors
 /// Error 72 without a size; error 2 for a number that is out of range.
@@ -32,7 +32,7 @@ pub(super) fn limits(body: &Map) -> CommandResult<Option<CappedLimits>> {
     }
 }
 
-/// A size in bytes.
+/// Checks a size in bytes.
 pub(super) fn size(bytes: i64) -> CommandResult<u64> {
     match u64::try_from(bytes) {
         Ok(size) if (1..=SIZE_MAX).contains(&bytes) => Ok(size),
@@ -40,7 +40,7 @@ pub(super) fn size(bytes: i64) -> CommandResult<u64> {
     }
 }
 
-/// A maximum of documents; `None` for one that is not positive, which is no limit.
+/// Checks a maximum number of documents. `None` means no limit: the number is zero or negative.
 pub(super) fn documents(most: i64) -> CommandResult<Option<u64>> {
     match i32::try_from(most) {
         Ok(_) => Ok(u64::try_from(most).ok().filter(|most| *most > 0)),
@@ -49,7 +49,7 @@ pub(super) fn documents(most: i64) -> CommandResult<Option<u64>> {
     }
 }
 
-/// The size of the commands of this file, which report all that is wrong with it as an error 72.
+/// The size in the commands of this file. Every error of the size is an error 72.
 fn converted_size(body: &Map) -> CommandResult<CappedLimits> {
     match body.coerced("size") {
         Some(bytes) if bytes > 0 => Ok(CappedLimits { size_bytes: size(bytes)?, documents: None }),
@@ -71,7 +71,7 @@ fn convert(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let collection = source(call)?;
     collection.convert_to_capped_within(limits, call.max_time(), Arc::clone(&call.stop))?;
-    // As in MongoDB.
+    // MongoDB drops the indexes, too.
     collection.drop_indexes()?;
     Ok(call.reply())
 }
@@ -107,7 +107,7 @@ fn source(call: &Call<'_>) -> CommandResult<alluvium::Collection> {
         Err(Error::NoSuchCollection { name, .. }) => {
             Err(CommandError::namespace_not_found(format!("source collection {name} does not exist")))
         }
-        // MongoDB looks for such names, too.
+        // MongoDB looks up such names, too, and finds no collection.
         Err(Error::InvalidName(error)) if error.name.contains('$') => {
             Err(CommandError::namespace_not_found(format!("source collection {} does not exist", error.name)))
         }

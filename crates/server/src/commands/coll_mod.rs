@@ -93,7 +93,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// Checks options that have rules of their own.
+/// Checks options that have special rules.
 fn check(body: &Map) -> CommandResult<()> {
     let converts = body.document("index").is_some_and(|index| index.flag("unique"));
     if body.flag("dryRun") && !converts {
@@ -122,7 +122,7 @@ fn not_capped(name: &str) -> CommandError {
     CommandError::invalid_options(format!("Collection {name} is not capped: cappedSize and cappedMax cannot be set"))
 }
 
-/// The fields of a change of an index.
+/// The fields of an index change.
 const INDEX: &[Field] = &[
     optional("name", Kind::Text),
     optional("keyPattern", Kind::Document),
@@ -132,7 +132,7 @@ const INDEX: &[Field] = &[
     optional("prepareUnique", Kind::Flag),
 ];
 
-/// Changes whether an index is hidden, and when its documents expire.
+/// Changes whether an index is hidden, and the expiry of its documents.
 fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map) -> CommandResult<()> {
     fields::refuse_unknown("collMod.index", INDEX, change.entries.iter().map(|(name, _)| name))?;
     fields::check("collMod.index", INDEX, change)?;
@@ -188,7 +188,7 @@ fn change_index(collection: &alluvium::Collection, change: &Map, reply: &mut Map
     Ok(())
 }
 
-/// True if no two documents may have the same keys in the index.
+/// True if the index is unique.
 fn is_unique(collection: &alluvium::Collection, name: &str) -> CommandResult<bool> {
     let mut indexes = collection.indexes()?.into_iter();
     Ok(indexes.any(|index| index.name == name && index.definition.flag("unique")))

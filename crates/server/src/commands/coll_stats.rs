@@ -10,7 +10,7 @@ use crate::server_stages;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
-/// The code of the error for a collection that does not exist.
+/// The error code for a collection that does not exist.
 const NAMESPACE_NOT_FOUND: i32 = 26;
 
 pub(super) const COMMAND: Command = Command {
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("collStats", run)
 };
 
-/// The fields of `storageStats` of `$collStats`, and zeros for a collection that does not exist.
+/// Returns the fields of `storageStats` in `$collStats`. If the collection does not exist, all figures are zero.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let namespace = call.namespace()?;
     let scale = call.body.get("scale").cloned().unwrap_or(Value::Int32(1));

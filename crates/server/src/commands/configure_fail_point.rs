@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("configureFailPoint", run).audited()
 };
 
-/// A command that is not of version 1 of the stable API.
+/// A command that is not in version 1 of the stable API.
 pub(super) const VERSION_2: Command =
     Command { is_for_tests: true, ..Command::reading("testVersion2", |call| Ok(call.reply())) };
 

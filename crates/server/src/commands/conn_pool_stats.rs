@@ -1,4 +1,4 @@
-//! `connPoolStats`: connections of clients. There are none to other servers.
+//! `connPoolStats`: the connections of clients. The server has no connections to other servers.
 
 use super::Command;
 use crate::call::Call;

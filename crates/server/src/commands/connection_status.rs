@@ -21,7 +21,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let (mut users, mut roles, mut privileges) = (Vec::new(), Vec::new(), Value::Array(Vec::new()));
     if let Some(login) = call.client.peer.login() {
         let content = call.shared.security.directory.content()?;
-        // A user who was dropped has lost the login.
+        // A user who was dropped is no longer logged in.
         if let (Some(user), Some(allowed)) = (content.users.get(&login.name), login.privileges(&content)) {
             users.push(Value::Map(login.name.to_map("user")));
             roles = content.inherited(&user.roles).into_iter().collect::<Vec<Name>>();

@@ -52,7 +52,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(builder)
 }
 
-/// The number of all documents, if the command asks for no more: the collection keeps it.
+/// The stored count of the collection, if the command asks for the number of all documents and nothing else.
 fn kept(call: &Call<'_>) -> CommandResult<Option<u64>> {
     let body = &call.body;
     let is_plain = body.document("query").is_none_or(Map::is_empty)
@@ -64,7 +64,7 @@ fn kept(call: &Call<'_>) -> CommandResult<Option<u64>> {
     Ok(Some(call.collection()?.estimated_count_within(call.max_time(), Arc::clone(&call.stop))?))
 }
 
-/// The query of the command, or of one that is explained.
+/// The query of the command, or of a `count` that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
     let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
     if let Some(collation) = read::collation(body) {
@@ -78,7 +78,7 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
     if body.integer("limit") == Some(i64::MIN) {
         return Err(CommandError::bad_value("the limit of count has no amount in 64 bits"));
     }
-    // A negative limit counts as its amount, as that of old queries.
+    // A negative limit counts as its absolute value, as in old queries.
     let limit = body.integer("limit").map_or(0, i64::unsigned_abs);
     let skip = body.count("skip")?.unwrap_or(0);
     Ok(find.skip(skip).limit(limit).max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))

@@ -42,7 +42,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("create", run).audited().stable().strict()
 };
 
-/// Options that cannot be kept.
+/// Options that the server cannot store.
 const UNSUPPORTED: [&str; 2] = ["timeseries", "encryptedFields"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -92,7 +92,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     match new.run() {
         Ok(_) => {}
-        // As in MongoDB, creating a collection again with the same options is no error.
+        // As in MongoDB, creating a collection again with the same options succeeds.
         Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name, limits)? => {
             return Ok(call.reply());
         }
@@ -112,7 +112,8 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     let natural = collection.natural_order()?;
     let is_ordered = match call.body.contains("naturalOrder") {
         true => natural == call.body.flag("naturalOrder"),
-        // A collection from before `--natural-order` is taken as it is.
+        // With the option missing, any existing collection is the same, except a collection in natural order on a
+        // server without `--natural-order`.
         false => !natural || call.shared.config.natural_order,
     };
     if !same || !are_kept || !is_ordered || collection.capped()? != limits {
@@ -125,8 +126,8 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     })
 }
 
-/// Sets the validator of a collection from the fields of `create` or `collMod`. Fields that are missing keep their
-/// values.
+/// Sets the validator of a collection from the fields of `create` or `collMod`. A missing field keeps its current
+/// value.
 pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResult<()> {
     let current = collection.validator()?.map(|validator| validator.to_options()).unwrap_or_default();
     match validator_of(body, &current)? {
@@ -138,7 +139,7 @@ pub(super) fn set_validator(collection: &Collection, body: &Map) -> CommandResul
     }
 }
 
-/// The validator of the fields of a command; of those that are missing, the current values are kept.
+/// The validator in the fields of a command. A missing field has its current value.
 fn validator_of(body: &Map, current: &Map) -> CommandResult<Option<Validator>> {
     let rules = body.document("validator").or(current.document("validator")).cloned().unwrap_or_default();
     let level = body.text("validationLevel").or(current.text("validationLevel")).unwrap_or("strict");

@@ -30,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
 /// Options that old clients send and that have no effect.
 const WITHOUT_EFFECT: [&str; 3] = ["ns", "v", "dropDups"];
 
-/// The options of indexes.
+/// The index options that the server supports.
 const KNOWN: [&str; 8] =
     ["name", "unique", "sparse", "expireAfterSeconds", "partialFilterExpression", "collation", "background", "hidden"];
 
@@ -55,7 +55,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for (keys, options) in wanted {
         let index = collection.create_index(keys).options(options);
         let limited = index.max_time(call.time_left()?).stop_when(Arc::clone(&call.stop));
-        // As in MongoDB, nothing remains of an index whose build was interrupted.
+        // As in MongoDB, an index whose build was interrupted is removed.
         limited.drop_when_stopped(true).run()?;
     }
     let existing = collection.indexes()?;
@@ -75,7 +75,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// A note on the indexes among these that are not built; `None` if all are.
+/// A note that lists the indexes among `names` that are not built yet; `None` if all are built.
 fn unbuilt_note(existing: &[IndexInfo], names: &[String]) -> Option<String> {
     let unbuilt = existing.iter().filter(|index| !index.is_built && names.contains(&index.name));
     let unbuilt: Vec<&str> = unbuilt.map(|index| index.name.as_str()).collect();
@@ -88,7 +88,7 @@ fn unbuilt_note(existing: &[IndexInfo], names: &[String]) -> Option<String> {
     Some(format!("{unbuilt} {are}, and not built: text, geographic and wildcard indexes have no effect"))
 }
 
-/// The keys and options of a specification, checked before any index is made.
+/// The keys and options of an index specification. They are checked before any index is created.
 fn checked(mut specification: Map, lenient: bool) -> CommandResult<(Map, Map)> {
     let keys = match specification.remove("key") {
         Some(Value::Map(keys)) => keys,

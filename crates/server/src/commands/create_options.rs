@@ -1,5 +1,4 @@
-//! The options of `create` that have rules of their own. Errors in them are reported even if the option has no effect
-//! here.
+//! The options of `create` that have special rules. Errors in them are reported even if the option has no effect here.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
@@ -7,7 +6,7 @@ use crate::read;
 use alluvium::{Collation, Map, Value};
 use alluvium_query::pipeline::stages;
 
-/// The options of MongoDB's storage engine for a collection. They have no effect here.
+/// The options that MongoDB's storage engine has for a collection. They have no effect here.
 const ENGINE: [&str; 38] = [
     "access_pattern_hint",
     "allocation_size",
@@ -49,13 +48,13 @@ const ENGINE: [&str; 38] = [
     "verbose",
 ];
 
-/// The field of images.
+/// The field of `changeStreamPreAndPostImages`.
 const IMAGES: &[Field] = &[required("enabled", Kind::Bool)];
 
-/// The fields of the defaults of indexes.
+/// The fields of `indexOptionDefaults`.
 const DEFAULTS: &[Field] = &[optional("storageEngine", Kind::Document)];
 
-/// The fields of the configuration of encrypted fields.
+/// The fields of `encryptedFields`.
 const ENCRYPTED: &[Field] = &[
     optional("escCollection", Kind::Text),
     optional("ecocCollection", Kind::Text),
@@ -65,7 +64,7 @@ const ENCRYPTED: &[Field] = &[
     optional("strEncodeVersion", Kind::Integer),
 ];
 
-/// The fields of an encrypted field.
+/// The fields of an entry in `encryptedFields`.
 const ENCRYPTED_FIELD: &[Field] = &[
     required("keyId", Kind::Any),
     required("path", Kind::Text),
@@ -84,7 +83,7 @@ const CLUSTERED: &[Field] = &[
 /// The fields of the index on `_id`.
 const ID_INDEX: [&str; 5] = ["key", "name", "v", "ns", "collation"];
 
-/// The fields of a collation. Others and texts are checked where it is parsed.
+/// The fields of a collation. Other fields and the values of texts are checked when the collation is parsed.
 const COLLATION: &[Field] = &[
     required("locale", Kind::Text),
     optional("caseLevel", Kind::Bool),
@@ -95,10 +94,10 @@ const COLLATION: &[Field] = &[
     optional("version", Kind::Text),
 ];
 
-/// Checks the options of a command, and makes its collation one of whole numbers.
+/// Checks the options of a command, and converts the numbers of its collation to whole numbers.
 ///
 /// # Errors
-/// The error of the first that is wrong.
+/// The error of the first invalid option.
 pub(super) fn check(body: &mut Map) -> CommandResult<()> {
     if let Some(collation) = body.document("collation").map(whole_collation).transpose()? {
         body.insert("collation", collation);
@@ -126,7 +125,7 @@ pub(super) fn check(body: &mut Map) -> CommandResult<()> {
 /// The stages of a view, without nulls. `None` if the command has no pipeline.
 ///
 /// # Errors
-/// Error 14 for a stage that is no document, 73 for one that is over no collection.
+/// Error 14 for a stage that is not a document, 73 for a stage that does not read a collection.
 pub(super) fn stages(command: &str, body: &Map) -> CommandResult<Option<Vec<Value>>> {
     let Some(stages) = body.elements("pipeline") else { return Ok(None) };
     let stages: Vec<Value> = stages.iter().filter(|stage| **stage != Value::Null).cloned().collect();
@@ -145,12 +144,12 @@ pub(super) fn stages(command: &str, body: &Map) -> CommandResult<Option<Vec<Valu
     }
 }
 
-/// The error for a text that an option does not have.
+/// The error for a text that is not a value of an option.
 pub(super) fn wrong_value(field: &str, value: &str) -> CommandError {
     CommandError::bad_value(format!("Enumeration value '{value}' for field '{field}' is not a valid value."))
 }
 
-/// Checks options that are texts, for views as well.
+/// Checks options that are texts. The check includes options of views.
 fn check_texts(body: &Map) -> CommandResult<()> {
     if body.text("viewOn") == Some("") {
         return Err(CommandError::bad_value("'viewOn' cannot be empty"));
@@ -167,7 +166,7 @@ fn check_texts(body: &Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// A collation with a strength without a fraction, which a collection keeps.
+/// Returns the collation with a strength that is a whole number, as the collection stores it.
 fn whole_collation(collation: &Map) -> CommandResult<Map> {
     fields::check("create.collation", COLLATION, collation)?;
     let mut whole = collation.clone();
@@ -198,7 +197,7 @@ pub(super) fn check_images(command: &str, body: &Map) -> CommandResult<()> {
     }
 }
 
-/// Checks the configuration of encrypted fields, which is refused as a whole.
+/// Checks `encryptedFields`. A valid value is refused, too, because encryption is not supported.
 fn check_encrypted(body: &Map) -> CommandResult<()> {
     let Some(config) = body.document("encryptedFields") else { return Ok(()) };
     check_document("create.encryptedFields", ENCRYPTED, config)?;
@@ -216,8 +215,8 @@ fn check_document(name: &str, known: &[Field], given: &Map) -> CommandResult<()>
     fields::check(name, known, given)
 }
 
-/// Checks the index of a clustered collection. All collections are clustered by their `_id`s: the option is kept, and
-/// changes nothing.
+/// Checks the index of a clustered collection. All collections are clustered by `_id`; the option is stored and has no
+/// other effect.
 fn check_clustered(body: &mut Map) -> CommandResult<()> {
     let Some(index) = body.get("clusteredIndex").filter(|index| **index != Value::Null) else { return Ok(()) };
     let Some(index) = index.as_map() else {
@@ -248,10 +247,11 @@ fn check_clustered(body: &mut Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// The options that are kept and have no effect.
+/// The options that are stored and have no other effect.
 pub(super) const KEPT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
 
-/// Documents expire by an index, except in a collection of time series, and in a clustered one.
+/// Checks `expireAfterSeconds`, which MongoDB has for time series and clustered collections. In other collections,
+/// documents expire by an index.
 fn check_expiry(body: &Map) -> CommandResult<()> {
     let Some(seconds) = body.truncated("expireAfterSeconds") else { return Ok(()) };
     if !(0..=i64::MAX / 1000).contains(&seconds) {
@@ -260,7 +260,7 @@ fn check_expiry(body: &Map) -> CommandResult<()> {
     }
     let is_given = |name: &str| body.get(name).is_some_and(|value| *value != Value::Null);
     if is_given("timeseries") {
-        // Refused as a whole.
+        // The option `timeseries` is refused elsewhere.
         return Ok(());
     }
     if is_given("clusteredIndex") {
@@ -295,7 +295,8 @@ fn check_engine(engines: &Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// Checks the text of the settings of a storage engine: `name=value` by commas, in which brackets may nest.
+/// Checks the text of storage engine settings: a list of `name=value` with commas between them, in which brackets may
+/// nest.
 fn check_settings(settings: &Value) -> CommandResult<()> {
     let Some(text) = settings.as_str() else {
         let message = format!("'configString' must be a string, not {}", settings.type_name());
@@ -324,7 +325,7 @@ fn check_settings(settings: &Value) -> CommandResult<()> {
     }
 }
 
-/// Checks the index on `_id`, which is always the same.
+/// Checks the index on `_id`, which cannot be changed.
 fn check_id_index(body: &Map, index: &Map) -> CommandResult<()> {
     let is_given = |name: &&&str| body.get(name).is_some_and(|value| *value != Value::Null);
     if let Some(other) = ["viewOn", "timeseries", "clusteredIndex"].iter().find(is_given) {
@@ -374,7 +375,7 @@ fn refused(message: &str) -> CommandError {
     CommandError::new(67, "CannotCreateIndex", message)
 }
 
-/// The index on `_id` has the collation of its collection.
+/// Checks that the index on `_id` has the collation of its collection.
 fn check_collation(body: &Map, collation: &Map) -> CommandResult<()> {
     let parse = |options: &Map| -> CommandResult<Option<Map>> {
         let collation = Collation::parse(options).map_err(alluvium::Error::from)?;

@@ -1,4 +1,4 @@
-//! `dataSize`: the bytes of the documents of a collection, or of a range of them.
+//! `dataSize`: the total bytes of the documents of a collection, or of a range of them.
 
 use super::Command;
 use super::find::bounds;
@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command = Command {
 struct Counted {
     bytes: u64,
     documents: u64,
-    /// It ended at one of the limits.
+    /// True if the count ended at one of the limits.
     is_cut: bool,
 }
 
@@ -69,7 +69,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// The bounds of the range, if the command has them.
+/// The bounds of the range, if the command has a range.
 fn range(body: &Map) -> CommandResult<Option<(Map, Map)>> {
     match (body.document("min"), body.document("max")) {
         (None, None) => Ok(None),

@@ -1,4 +1,4 @@
-//! `dbHash`: hashes of the contents of collections, to compare servers with.
+//! `dbHash`: hashes of the contents of collections, with which servers can be compared.
 
 use super::Command;
 use crate::call::Call;
@@ -14,10 +14,10 @@ use alluvium_document::bson::encode_document;
 use md5::{Digest, Md5};
 use std::sync::Arc;
 
-/// Collections of the server's own, which differ between servers with the same contents.
+/// Collections that the server maintains, which differ between servers with the same contents.
 const LEFT_OUT: [&str; 3] = ["system.profile", "system.sessions", "system.transactions"];
 
-/// The collection that has the definitions of views in MongoDB.
+/// The collection in which MongoDB stores view definitions.
 const VIEWS: &str = "system.views";
 
 pub(super) const COMMAND: Command = Command {
@@ -27,8 +27,9 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("dbHash", run)
 };
 
-/// The MD5 of the documents of each collection in the order of their `_id`s, of capped ones in the order of their
-/// insertion, and the MD5 of these hashes in the order of the collections' names. All are read at one snapshot.
+/// Hashes the documents of each collection with MD5, in the order of `_id`; the documents of capped collections in the
+/// order of insertion. Hashes these hashes, too, in the order of the collection names. All collections are read at one
+/// snapshot.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let began = call.shared.env.clock.now();
     let wanted = wanted(&call.body)?;
@@ -72,7 +73,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     ]))
 }
 
-/// The collections that a client asks for; an empty list means all. Other values than an array ask for nothing.
+/// The collections that a client asks for; an empty list means all collections. A value that is not an array has no
+/// effect.
 fn wanted(body: &Map) -> CommandResult<Vec<String>> {
     let names = body.elements("collections").unwrap_or_default().iter();
     let name = |name: &Value| {
@@ -100,7 +102,7 @@ fn of_collection(
     Ok(hex(hash))
 }
 
-/// The hash of the definitions of views; `None` without views.
+/// The hash of the view definitions; `None` if there are no views.
 fn of_views(call: &Call<'_>) -> CommandResult<Option<String>> {
     let mut views = call.shared.db.views();
     views.retain(|(name, _)| name.split_once('.').is_some_and(|(db, _)| db == call.db));

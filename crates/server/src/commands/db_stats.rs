@@ -22,9 +22,9 @@ pub(super) const COMMAND: Command = Command {
 struct Sums {
     collections: i64,
     documents: u64,
-    /// Bytes of the documents as BSON.
+    /// The total bytes of the documents as BSON.
     plain: u64,
-    /// Bytes of their files.
+    /// The total bytes of the files.
     stored: u64,
     indexes: u64,
     index_bytes: u64,
@@ -38,7 +38,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let db = &call.shared.db;
     let mut sums = sums(call)?;
     let views = db.views().iter().filter(|(name, _)| name.split_once('.').is_some_and(|(of, _)| of == call.db)).count();
-    // MongoDB has the definitions of views in a collection.
+    // MongoDB stores the view definitions in a collection.
     sums.collections += i64::from(views > 0);
     let (used, total) = disk(call);
     let average = if sums.documents == 0 { 0.0 } else { sums.plain as f64 / sums.documents as f64 };
@@ -54,7 +54,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         ("storageSize", scaled(sums.stored)),
     ]);
     let with_free = call.body.flag("freeStorage");
-    // Files are written once and have no free space inside, so the figure is 0.
+    // Files are written once and contain no free space. Therefore, the figure is 0.
     let add_free = |reply: &mut Map, name: &str| {
         if with_free {
             reply.push(name, Value::from(0.0));
@@ -89,7 +89,8 @@ fn sums(call: &Call<'_>) -> CommandResult<Sums> {
     Ok(sums)
 }
 
-/// The bytes of the file system that are used, and all of them: of one in memory, those of the database.
+/// The used bytes and the total bytes of the file system. For a file system in memory, both are the bytes of the
+/// database.
 fn disk(call: &Call<'_>) -> (u64, u64) {
     let (db, env) = (&call.shared.db, &call.shared.env);
     match rustix::fs::statvfs(db.path()) {

@@ -25,7 +25,7 @@ pub(super) const COMMAND: Command = Command {
         optional("ordered", Kind::Flag),
         optional("stmtIds", Kind::Array),
         optional("let", Kind::Document),
-        // All commands that write have these; a delete validates nothing.
+        // All commands that write have these fields; a delete has nothing to validate.
         optional("bypassDocumentValidation", Kind::Flag),
         optional("bypassEmptyTsReplacement", Kind::Flag),
         optional("collectionUUID", Kind::Any),
@@ -109,7 +109,7 @@ fn describe(written: &Written) -> Map {
     Map::from([("n", Value::Int32(i32::from(written.matched)))])
 }
 
-/// The delete of one statement, of a collection that has this name.
+/// The delete of one statement from the collection with this name.
 fn delete(
     call: &Call<'_>,
     name: &str,

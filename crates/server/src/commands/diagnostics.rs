@@ -80,8 +80,8 @@ pub(super) const PROFILE: Command = Command {
     ..Command::reading("profile", profile).audited().strict()
 };
 
-/// Sets what `system.profile` keeps of a database. The limit from which an operation is slow, and the share of slow
-/// operations that is kept, apply to all databases, as in MongoDB.
+/// Sets the profiling level of a database. The threshold of slow operations and the share of slow operations that are
+/// kept apply to all databases, as in MongoDB.
 fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let slow = &call.shared.slow;
     let was = match slow.level(&call.db) {
@@ -112,7 +112,7 @@ fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let filter = match call.body.get("filter") {
         Some(Value::Map(filter)) => {
-            // An invalid filter is refused here, before it is stored.
+            // An invalid filter is refused before it is stored.
             listing::filtered(call, Vec::new(), Some(filter))?;
             Some(Some(normalized(filter)))
         }
@@ -135,7 +135,7 @@ fn profile(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// A filter with `$eq` for fields that have plain values.
+/// Returns a filter in which plain values are replaced by `$eq` conditions.
 fn normalized(filter: &Map) -> Map {
     let is_operator = |name: &Value| name.as_str().is_some_and(|name| name.starts_with('$'));
     let each = filter.iter().map(|(name, value)| {

@@ -36,7 +36,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let query = || query(call, call.collection_name()?, &call.body);
     call.note_plan_of(|| Ok(query()?.explain_distinct(key)?));
     let values = query()?.distinct(key)?;
-    // The values, and the reply.
+    // Charges the memory of the values and of the reply.
     charge_whole(call, 2 * values.iter().map(Value::memory).sum::<usize>())?;
     let mut fields = Map::from([("values", Value::Array(values))]);
     if let Some(at) = &call.snapshot {
@@ -45,7 +45,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&fields).map_err(|error| named(call, &fields, error))
 }
 
-/// The error that names the document of the first value that BSON cannot hold.
+/// The error with the document of the first value that BSON cannot hold.
 fn named(call: &Call<'_>, fields: &Map, error: CommandError) -> CommandError {
     let name = |key: &str| -> CommandResult<Option<CommandError>> {
         let Some(Value::Array(values)) = fields.get("values") else { return Ok(None) };
@@ -67,7 +67,7 @@ fn named(call: &Call<'_>, fields: &Map, error: CommandError) -> CommandError {
     name(key).ok().flatten().unwrap_or(error)
 }
 
-/// The query of the command, or of one that is explained.
+/// The query of the command, or of a `distinct` that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
     let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
     if let Some(collation) = read::collation(body) {

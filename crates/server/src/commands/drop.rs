@@ -30,7 +30,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             call.answer(&Map::from([("nIndexesWas", int(indexes as u64)), ("ns", Value::from(namespace))]))
         }
         Ok(()) => call.answer(&Map::from([("ns", Value::from(namespace))])),
-        // Since MongoDB 7.0 there is no error if nothing is there.
+        // Since MongoDB 7.0, dropping a collection that does not exist is not an error.
         Err(Error::NoSuchCollection { .. }) => Ok(call.reply()),
         Err(error) => Err(error.into()),
     }

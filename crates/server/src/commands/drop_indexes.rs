@@ -35,7 +35,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             reply.push("msg", "non-_id indexes dropped for collection");
         }
         Some(Value::Array(names)) => {
-            // All are looked up before the first is dropped.
+            // All indexes are looked up before the first is dropped.
             let names = names.iter().map(|name| named(&collection, name)).collect::<CommandResult<Vec<_>>>()?;
             for name in names {
                 collection.drop_index(name)?;
@@ -47,7 +47,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// The name of an index that is given by its name or its keys.
+/// The name of an index that the client gives by its name or its keys.
 fn named(collection: &Collection, index: &Value) -> CommandResult<String> {
     let (hint, shown) = match index {
         Value::String(name) => (Hint::from(&**name), format!("index not found with name [{name}]")),

@@ -1,4 +1,5 @@
-//! `compactStructuredEncryptionData` and `cleanupStructuredEncryptionData`: there are no encrypted collections.
+//! `compactStructuredEncryptionData` and `cleanupStructuredEncryptionData`, which fail because no collection is
+//! encrypted.
 
 use super::Command;
 use crate::call::Call;
@@ -32,7 +33,7 @@ pub(super) const CLEAN_UP: Command = Command {
     .strict()
 };
 
-/// Why a collection has no data to compact.
+/// The error that explains why a collection has no encrypted data.
 fn refused(call: &Call<'_>, code: i32, name: &'static str, command: &str) -> CommandError {
     match check(call) {
         Ok(()) => CommandError::new(code, name, format!("{command}: the collection is not encrypted")),

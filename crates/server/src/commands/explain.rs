@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("explain", run).stable().strict()
 };
 
-/// The needs of the command that is explained.
+/// The privileges that the explained command needs.
 fn needs_of_explained<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let inner = subject.body.document("explain");
     let name = inner.and_then(|inner| inner.entries.first()).and_then(|(name, _)| name.as_str());
@@ -68,7 +68,7 @@ fn not_explained(name: &str, command: Option<&Command>) -> CommandError {
     }
 }
 
-/// Puts the stage that writes above the query that finds what it writes to.
+/// Puts the stage that writes above the plan of the query that finds the documents to write.
 pub(super) fn with_write(mut fields: Map, stage: &str, count: &str) -> Map {
     for (part, plan) in [("queryPlanner", "winningPlan"), ("executionStats", "executionStages")] {
         let Some(Value::Map(part)) = fields.get_mut(part) else { continue };
@@ -88,7 +88,7 @@ pub(super) fn with_write(mut fields: Map, stage: &str, count: &str) -> Map {
     fields
 }
 
-/// The only statement of a write that is explained.
+/// The statement of an explained write, which has to be the only one.
 pub(super) fn only_statement<'a>(explained: &'a Map, field: &str) -> CommandResult<&'a Map> {
     match explained.elements(field) {
         Some([Value::Map(statement)]) => Ok(statement),
@@ -116,7 +116,7 @@ pub(super) fn reply(
     call.answer(&fields)
 }
 
-/// Counts have 32 bits where these are enough, as in MongoDB.
+/// Shortens counts to 32 bits if they fit, as in MongoDB.
 fn shorten(value: &mut Value) {
     match value {
         Value::Map(map) => map.entries.iter_mut().for_each(|(_, value)| shorten(value)),

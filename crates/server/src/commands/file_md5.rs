@@ -1,4 +1,4 @@
-//! `filemd5`: the MD5 of a file of GridFS.
+//! `filemd5`: the MD5 of a GridFS file.
 
 use super::Command;
 use crate::call::Call;
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("filemd5", run)
 };
 
-/// Reads the chunks in the order of their numbers, which have no gap.
+/// Reads the chunks in the order of their numbers, which must have no gaps.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let filter = Map::from([("files_id", Value::Map(Map::from([("$eq", call.argument().clone())])))]);
     let sort = Map::from([("files_id", Value::Int32(1)), ("n", Value::Int32(1))]);

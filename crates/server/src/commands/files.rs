@@ -16,7 +16,8 @@ pub(super) const LOG_ROTATE: Command = Command {
     ..Command::reading("logRotate", log_rotate).audited().strict()
 };
 
-/// Opens the audit log again, as SIGHUP does. The log of the server is its standard error, which it does not open.
+/// Opens the audit log again, as SIGHUP does. The server log is written to standard error, which cannot be opened
+/// again.
 fn log_rotate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let audits = call.shared.config.audit.is_some();
     match call.argument().as_str() {
@@ -37,7 +38,7 @@ pub(super) const ROTATE_CERTIFICATES: Command = Command {
     ..Command::reading("rotateCertificates", rotate_certificates).audited().strict()
 };
 
-/// Reads the certificates of TLS for later connections, as SIGHUP does.
+/// Reads the TLS certificates for later connections, as SIGHUP does.
 fn rotate_certificates(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(tls) = &call.shared.tls {
         tls.reload().map_err(|error| CommandError::new(140, "InvalidSSLConfiguration", error.to_string()))?;
@@ -52,7 +53,7 @@ pub(super) const DROP_CONNECTIONS: Command = Command {
     ..Command::reading("dropConnections", drop_connections).audited().control().strict()
 };
 
-/// Drops the connections of this server to other servers. There are none.
+/// Drops the connections of this server to other servers. There are no such connections.
 fn drop_connections(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     for host in call.body.elements("hostAndPort").unwrap_or_default() {
         match host {
@@ -73,7 +74,7 @@ fn drop_connections(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// True for a host, with a port or without; an address of IPv6 is in brackets.
+/// True for a host with or without a port. An IPv6 address is in brackets.
 fn is_host(text: &str) -> bool {
     let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, None),
@@ -95,7 +96,7 @@ pub(super) const LOCK_INFO: Command = Command {
     ..Command::reading("lockInfo", lock_info).control().strict()
 };
 
-/// The locks that clients hold: those of `fsync`.
+/// Lists the locks that clients hold, which are the locks of `fsync`.
 fn lock_info(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let granted: Vec<Value> = (0..call.shared.writes.locks())
         .map(|_| Value::Map(Map::from([("mode", Value::from("S")), ("desc", Value::from("fsyncLockWorker"))])))

@@ -89,7 +89,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     FirstBatch { size, limit, single, never_expires, ..batch }.reply(call)
 }
 
-/// Refuses what a tailable cursor cannot do.
+/// Refuses options that a tailable cursor cannot support.
 fn check_tailable(body: &Map) -> CommandResult<()> {
     let is_natural = |sort: &Map| sort.is_empty() || sort.len() == 1 && sort.integer("$natural") == Some(1);
     if body.document("sort").is_some_and(|sort| !is_natural(sort)) {
@@ -105,7 +105,7 @@ fn check_tailable(body: &Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// Begins a tailable cursor.
+/// Opens a tailable cursor.
 fn tail(call: &Call<'_>, namespace: String, size: u64) -> CommandResult<BsonBuilder> {
     let body = &call.body;
     let tail = query(call, call.collection_name()?, body)?.tail().map_err(|error| match error {
@@ -119,7 +119,7 @@ fn tail(call: &Call<'_>, namespace: String, size: u64) -> CommandResult<BsonBuil
     FirstBatch { size, never_expires, ..FirstBatch::of_tail(tail, body.flag("awaitData"), namespace) }.reply(call)
 }
 
-/// The query of a `find`, of the command itself or of one that is explained.
+/// The query of a `find`, which is the command itself or is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
     let found = selection(call, collection, body)?;
     let projection = if body.flag("returnKey") {
@@ -129,7 +129,7 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
             None if body.document("sort").is_some_and(|sort| sort.len() == 1 && sort.contains("_id")) => {
                 Some(Map::from([("_id", Value::Int32(1))]))
             }
-            // The plan is made again below.
+            // The plan is made a second time when the query runs below.
             None => bounds::used(&own, found.clone().run()?.explanation().as_ref())?,
         };
         Some(bounds::only(keys.as_ref()))

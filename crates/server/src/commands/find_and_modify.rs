@@ -71,7 +71,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         }
     }
     if let Some(document) = &done.document {
-        // Stored, decoded, and in the reply.
+        // The memory of the stored document, of the decoded one, and of the reply.
         let decoded = document.map().and_then(|map| map.memory()).map_err(alluvium::Error::from)?;
         charge_made(call, decoded + 2 * document.row_len())?;
     }
@@ -91,7 +91,7 @@ fn describe(removes: bool, matched: bool, upserted: Option<&Value>, document: Op
     Map::from([("lastErrorObject", Value::Map(last)), ("value", document.map_or(Value::Null, Value::Map))])
 }
 
-/// The modification of the command, or of one that is explained.
+/// The modification of the command, or of a `findAndModify` that is explained.
 fn modification(
     call: &Call<'_>,
     name: &str,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a request for more documents of a cursor with `awaitData` waits, if the client does not say.
+/// The time that a `getMore` of an `awaitData` cursor waits if the client sets no time.
 const AWAIT: Duration = Duration::from_secs(1);
 
 pub(super) const COMMAND: Command = Command {
@@ -36,7 +36,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable().strict()
 };
 
-/// The first field is the number of a cursor.
+/// The namespace from the field `collection`, because the first field is the number of the cursor.
 fn namespace(db: &str, body: &Map) -> String {
     body.text("collection").map_or_else(|| db.to_owned(), |collection| format!("{db}.{collection}"))
 }
@@ -86,7 +86,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         call.note_plan(query);
     }
     call.note_count("nreturned", count);
-    // As in MongoDB, an operation has its own counts, and its plan those of the cursor.
+    // As in MongoDB, an operation shows the counts of its own batch. The plan shows the counts of the whole cursor.
     if let (Some((keys_before, documents_before)), Some((keys, documents))) = (before, cursor.documents.examined()) {
         call.note_count("keysExamined", keys.saturating_sub(keys_before));
         call.note_count("docsExamined", documents.saturating_sub(documents_before));
@@ -111,7 +111,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(builder)
 }
 
-/// Takes the cursor, if the client may read it and its collection still exists.
+/// Takes the cursor out of the list. Fails unless the client may read it and its collection still exists.
 fn take(call: &Call<'_>, id: i64, namespace: &str, has_waited: bool) -> CommandResult<Box<OpenCursor>> {
     let cursors = &call.shared.cursors;
     let user = call.client.user();
@@ -154,7 +154,7 @@ fn check_session(call: &Call<'_>, cursor: &OpenCursor, id: i64) -> CommandResult
     Err(CommandError::new(code, name, format!("Cannot run getMore on cursor {id}, {message}")))
 }
 
-/// Checks that the collection that a cursor reads still has its name.
+/// Checks that the collection of a cursor still has the same name.
 fn check_collection(call: &Call<'_>, cursor: &OpenCursor, namespace: &str) -> CommandResult<()> {
     let Some(identity) = cursor.identity else { return Ok(()) };
     if call.shared.db.collection(namespace).identity()? == Some(identity) {
@@ -164,12 +164,12 @@ fn check_collection(call: &Call<'_>, cursor: &OpenCursor, namespace: &str) -> Co
     Err(CommandError::new(175, "QueryPlanKilled", message))
 }
 
-/// How long the request may wait for documents.
+/// The most time that the request may wait for documents.
 fn wait(call: &Call<'_>) -> Duration {
     if call.body.contains("maxTimeMS") { call.max_time() } else { AWAIT }
 }
 
-/// Has the request executed again when there are documents, or the cursor is closed.
+/// Registers the request to be executed again when new documents arrive or the cursor is closed.
 fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
     let Documents::Tail(cursor) = documents else { return };
     let changed = Arc::new(Notify::new());
@@ -179,7 +179,7 @@ fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
     call.client.tailing.begin(Wait { until, changed, _watch: watch });
 }
 
-/// Adds the batch to a reply. Returns whether the cursor stays open, and the number of documents.
+/// Adds the batch to a reply. Returns whether the cursor stays open, and the number of documents in the batch.
 fn read(
     call: &Call<'_>,
     builder: &mut BsonBuilder,

@@ -1,4 +1,4 @@
-//! `hello`: what clients ask first, and again every ten seconds.
+//! `hello`: the first request of every client, which clients repeat every ten seconds.
 
 use super::Command;
 use crate::call::Call;
@@ -13,7 +13,7 @@ use alluvium_wire::MAX_MESSAGE_BYTES;
 use alluvium_wire::compression::Compressor;
 use std::time::Duration;
 
-/// The newest version of the protocol that is spoken: that of MongoDB 8.2.
+/// The newest supported version of the wire protocol, which is the version of MongoDB 8.2.
 pub(super) const WIRE_VERSION_MAX: i32 = 27;
 
 const FIELDS: &[crate::fields::Field] = &[
@@ -77,13 +77,13 @@ fn run(call: &mut Call<'_>, legacy: bool) -> CommandResult<BsonBuilder> {
     call.answer(&fields)
 }
 
-/// The version of the answer: it changes with the configuration of the replica set.
+/// The version of the answer. The version changes with the configuration of the replica set.
 fn topology_version(shared: &Shared) -> Map {
     let counter = Value::Int64(shared.replica_set.changes());
     Map::from([("processId", Value::ObjectId(shared.election_id)), ("counter", counter)])
 }
 
-/// The time that a client waits for an answer that differs from the one it knows; `None` if it waits for no change.
+/// The time that a client wants to wait for a changed answer; `None` if the client does not wait.
 fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
     let known = body.document("topologyVersion")?;
     if *known != topology_version(shared) {
@@ -93,7 +93,7 @@ fn waits(shared: &Shared, body: &Map) -> Option<Duration> {
     Some(Duration::from_millis(millis))
 }
 
-/// The time that a `hello` waits. An answer that changes within it is sent at its end.
+/// The time that a `hello` waits before its answer is made. An earlier change does not end the wait.
 fn wait(shared: &Shared, body: &Map) -> Duration {
     waits(shared, body).unwrap_or_default()
 }
@@ -102,7 +102,7 @@ fn int(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }
 
-/// The fields of the only member of a replica set.
+/// Adds the replica set fields, for a set of one member.
 fn add_replica_set(call: &Call<'_>, fields: &mut Map) {
     let shared = call.shared;
     let Some(set) = shared.replica_set.present() else { return };

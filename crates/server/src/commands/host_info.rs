@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let processor = machine::processor();
     let budget = call.shared.db.stats().memory_budget_bytes as u64;
-    // A system without that file has at least the memory that the database may use.
+    // If the memory of the machine is unknown, the machine has at least the memory budget of the database.
     let memory = machine::memory().unwrap_or(budget);
     let limit = machine::memory_limit().map_or(memory, |limit| limit.min(memory));
     let nodes = machine::memory_nodes();

@@ -1,4 +1,4 @@
-//! `insert`: new documents.
+//! `insert`: inserts documents.
 
 use super::Command;
 use crate::call::Call;
@@ -14,7 +14,7 @@ use alluvium_document::BsonBuilder;
 use alluvium_document::timestamps::Present;
 use std::borrow::Cow;
 
-/// The maximum number of documents in one batch of the store.
+/// The maximum number of documents in one write batch of the store.
 const CHUNK: usize = 1_000;
 
 pub(super) const COMMAND: Command = Command {
@@ -54,7 +54,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// The time for fields with an empty timestamp; `None` if they stay as they are.
+/// The time that replaces empty timestamps; `None` if empty timestamps are stored as they are.
 fn present(call: &Call<'_>) -> Option<Present> {
     (!call.body.flag("bypassEmptyTsReplacement")).then(|| Present::at(call.shared.env.clock.unix_millis()))
 }
@@ -70,8 +70,8 @@ fn insert_all<D: Copy + DocumentFor<Document>>(call: &mut Call<'_>, documents: &
     outcome.reply(call, None)
 }
 
-/// Inserts documents in batches. A batch with a wrong document writes nothing, and is inserted one by one instead, so
-/// that the others are written as far as the order allows.
+/// Inserts documents in batches. If a batch has an invalid document, the batch writes nothing and its documents are
+/// inserted one by one. The valid documents are then written as far as the ordering allows.
 fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, documents: &[D], outcome: &mut Outcome) {
     let mut at = 0;
     while let Some(rest) = documents.get(at..).filter(|rest| !rest.is_empty() && !outcome.is_over()) {
@@ -94,7 +94,7 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
         let chunk = rest.get(..fresh).unwrap_or_default();
         let count = writes::int(chunk.len() as u64);
         let all_at_once = || {
-            // The fail point counts documents, and `recording` is called once.
+            // The fail point counts documents. `recording` counts one, so that the others are counted here.
             (1..chunk.len()).try_for_each(|_| call.fail_write())?;
             let collection = call.recording(name, at, move |_| Map::from([("n", count.clone())]))?;
             collection.insert_many(chunk.iter().copied())?;

@@ -1,4 +1,4 @@
-//! `killCursors`: closes cursors before their end.
+//! `killCursors`: closes cursors early.
 
 use super::Command;
 use crate::call::Call;
@@ -27,7 +27,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let user = call.client.user();
     let (mut killed, mut missing) = (Vec::new(), Vec::new());
-    // As in MongoDB, the name of the collection does not matter, and nulls are passed over.
+    // As in MongoDB, the collection name has no effect, and nulls are skipped.
     for id in ids.iter().filter_map(Value::as_i64) {
         match call.shared.cursors.kill(id, user.as_deref()) {
             Killed::Killed => killed.push(Value::Int64(id)),

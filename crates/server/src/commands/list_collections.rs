@@ -41,7 +41,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
 }
 
-/// The names that a condition on names allows, if it lists them. Drivers ask for one collection like this.
+/// The names that a condition on `name` allows, if the condition lists names. Drivers look up one collection this way.
 fn names_of(condition: &Value) -> Option<Vec<&str>> {
     match condition {
         Value::String(name) => Some(vec![name]),
@@ -56,7 +56,7 @@ fn names_of(condition: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// Keeps the collections that the user may read.
+/// Removes the collections that the user may not read.
 fn retain_readable(call: &Call<'_>, list: &mut Vec<Map>) -> CommandResult<()> {
     let mut readable = Vec::new();
     for entry in list.drain(..) {

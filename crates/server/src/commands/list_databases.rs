@@ -24,12 +24,12 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("listDatabases", run).stable().strict()
 };
 
-/// The databases of every server, with or without collections.
+/// The databases that every server lists, even if they have no collections.
 const ALWAYS: [&str; 3] = ["admin", "config", "local"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let db = &call.shared.db;
-    // Their bytes, and whether they are empty.
+    // The bytes of each database, and whether the database is empty.
     let mut sizes: BTreeMap<String, (u64, bool)> = ALWAYS.map(|name| (name.to_owned(), (0, true))).into();
     for info in db.collections() {
         let bytes = match call.body.flag("nameOnly") {
@@ -47,7 +47,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let all = !call.body.flag("authorizedDatabases") && call.shared.security.may(&call.client.peer, &lists_all)?;
     let (mut databases, mut total) = (Vec::new(), 0);
     for (name, (bytes, is_empty)) in sizes {
-        // Users without the right to list all databases see their own.
+        // Users without the right to list all databases see only databases that they have privileges on.
         if !all && !call.shared.security.may_reach(&call.client.peer, &name)? {
             continue;
         }

@@ -42,7 +42,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let mut list: Vec<_> =
         collection.indexes()?.into_iter().map(|index| listing::definition(index.definition)).collect();
-    // The index of the `_id`s is that of the option, as in MongoDB.
+    // As in MongoDB, the option `clusteredIndex` replaces the index of `_id` in the list.
     if let (Some(clustered), Some(first)) = (collection.options()?.document("clusteredIndex"), list.first_mut()) {
         *first = clustered.clone();
         first.push("clustered", true);
@@ -53,7 +53,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     FirstBatch { size, ..FirstBatch::of_list(listing::documents(&list)?, namespace) }.reply(call)
 }
 
-/// The indexes of a collection that the server makes of what it keeps elsewhere; `None` for any other collection.
+/// The indexes of a virtual collection, whose documents the server generates; `None` for any other collection.
 fn of_server(call: &Call<'_>) -> CommandResult<Option<Vec<Map>>> {
     let name = call.collection_name()?;
     if profile::is_read(name) && profile::exists(call) {

@@ -1,4 +1,4 @@
-//! `saslStart`, `saslContinue`, `authenticate`, `logout`, and the logins that begin in `hello`.
+//! `saslStart`, `saslContinue`, `authenticate`, `logout`, and the logins that begin within `hello`.
 
 use super::Command;
 use crate::call::Call;
@@ -74,7 +74,7 @@ fn log_out(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// The user whose mechanisms a client asks for: `db.user`, or a document of both.
+/// The user whose mechanisms the client asks for. The client sends `db.user`, or a document with both names.
 fn asked(given: Option<&Value>) -> CommandResult<Option<String>> {
     match given {
         None => Ok(None),
@@ -93,13 +93,14 @@ fn asked(given: Option<&Value>) -> CommandResult<Option<String>> {
     }
 }
 
-/// Adds what `hello` answers about logins: the mechanisms of a user, and the first reply of a conversation that the
-/// client has begun without knowing whether it will succeed. If it does not, the field is missing.
+/// Adds the login fields to the reply of `hello`: the mechanisms of a user, and the first reply of a speculative login.
+/// If the speculative login fails, its field is missing.
 pub(super) fn add_to_hello(call: &Call<'_>, reply: &mut Map) -> CommandResult<()> {
     let asked = asked(call.body.get("saslSupportedMechs"))?;
     let mechanisms = asked.as_deref().map(|user| call.shared.security.mechanisms(user));
     let mechanisms = mechanisms.transpose()?;
-    // Clients take any answer for that of the mechanism which they choose next.
+    // A speculative login is answered only if the user has its mechanism: clients treat any answer as an answer for the
+    // mechanism that they choose next.
     let may_succeed = |begun: &&Map| match (&mechanisms, begun.get("mechanism")) {
         (Some(known), Some(mechanism)) => !begun.contains("saslStart") || known.contains(mechanism),
         _ => true,
@@ -112,7 +113,7 @@ pub(super) fn add_to_hello(call: &Call<'_>, reply: &mut Map) -> CommandResult<()
         let db = speculative.text("db").unwrap_or(&call.db);
         let answer = match speculative.contains("saslStart") {
             true => fields::check("saslStart", START_FIELDS, speculative).and_then(|()| begin(call, speculative, db)),
-            // If there is no user for the certificate, the client sees the error of its next attempt.
+            // If the certificate belongs to no user, the client sees the error at its next attempt.
             false => by_certificate(call, speculative),
         };
         match answer {

@@ -25,7 +25,7 @@ pub(super) const COMPACT: Command = Command {
     ..Command::reading("compact", compact).audited().strict()
 };
 
-/// Compacts the whole database: files are shared by collections.
+/// Compacts the whole database, because collections share files.
 fn compact(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     check_free_space(&call.body)?;
     let (name, full) = (call.collection_name()?, call.namespace()?);
@@ -47,7 +47,7 @@ fn compact(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("bytesFreed", int(before.saturating_sub(call.shared.db.stats().disk_bytes)))]))
 }
 
-/// Checks `freeSpaceTargetMB`, which has no effect: a compaction frees what it can.
+/// Checks `freeSpaceTargetMB`. The option has no effect: a compaction always frees all the space that it can.
 fn check_free_space(body: &Map) -> CommandResult<()> {
     match body.truncated("freeSpaceTargetMB") {
         Some(megabytes) if megabytes < 1 => {
@@ -69,7 +69,7 @@ pub(super) const AUTO_COMPACT: Command = Command {
     ..Command::reading("autoCompact", auto_compact).audited().strict()
 };
 
-/// The store compacts all the time; the settings are kept, and have no other effect.
+/// Stores the settings, which have no other effect: the store always compacts in the background.
 fn auto_compact(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     check_free_space(&call.body)?;
     let megabytes = call.body.truncated("freeSpaceTargetMB").unwrap_or(20);
@@ -101,10 +101,10 @@ pub(super) const FSYNC: Command = Command {
     ..Command::reading("fsync", fsync).audited().strict()
 };
 
-/// How long `fsync` waits for writes that run, by default: MongoDB's value.
+/// The most time that `fsync` waits for running writes by default; MongoDB has the same value.
 const LOCK_MILLIS: i64 = 90_000;
 
-/// Syncs the disk. With `lock`, later writes wait until `fsyncUnlock`, so that the files can be copied.
+/// Syncs all writes to the disk. With `lock`, later writes wait until `fsyncUnlock`, so that the files can be copied.
 fn fsync(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if !call.body.flag("lock") {
         call.shared.db.sync()?;

@@ -1,4 +1,4 @@
-//! `_mergeAuthzCollections`: takes users and roles out of collections, into which `mongorestore` has put those of a dump.
+//! `_mergeAuthzCollections`: reads the users and roles of a dump from collections that `mongorestore` has filled.
 
 use super::Command;
 use super::users::changed_reply;
@@ -45,8 +45,8 @@ fn documents(call: &Call<'_>, field: &str) -> CommandResult<Option<Vec<Map>>> {
     Ok(Some(documents))
 }
 
-/// The writes that replace users and roles by those of a dump. Roles precede the users who have them, and drops come
-/// last, so that a crash in between takes no user's login away.
+/// The writes that replace the current users and roles with the users and roles of a dump. Roles are written before the
+/// users who have them, and drops come last. A crash in between therefore removes no user's login.
 fn changes(
     content: &Content,
     users: Option<Vec<User>>,
@@ -91,7 +91,7 @@ fn merge(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         names = changes.iter().map(|change| change.name().id()).collect();
         Ok(changes)
     })?;
-    // The command names a collection: a line for each user and role says what it has changed.
+    // The command itself names only collections. The audit log therefore has a line for each changed user and role.
     names.iter().for_each(|name| security.note_administration(&call.client.peer, call.name, name));
     changed_reply(call, changed)
 }

@@ -58,7 +58,7 @@ pub(super) const SET_FEATURES: Command = Command {
     ..Command::writing("setFeatureCompatibilityVersion", set_features).audited().strict()
 };
 
-/// The parameters that clients read.
+/// The parameters that clients can read.
 fn known(call: &Call<'_>) -> Map {
     let parameters = call.shared.parameters.lock();
     let version = Map::from([("version", Value::from(parameters.features.as_str()))]);
@@ -76,7 +76,7 @@ fn known(call: &Call<'_>) -> Map {
     known
 }
 
-/// The parameters that a command names.
+/// The parameters in the fields of a command.
 fn named(call: &Call<'_>) -> Vec<(String, Value)> {
     let others = call.body.entries.iter().skip(1);
     others
@@ -86,7 +86,7 @@ fn named(call: &Call<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The options of `getParameter` as a document.
+/// The options of `getParameter`, if its argument is a document.
 const GET_OPTIONS: &[Field] =
     &[optional("showDetails", Kind::Flag), optional("allParameters", Kind::Flag), optional("setAt", Kind::Text)];
 
@@ -134,8 +134,8 @@ fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// Sets all parameters that are named, or none. Others than those of [`crate::parameters`] cannot be changed; setting
-/// the present value is no error.
+/// Sets all given parameters, or none of them. Only the parameters of [`crate::parameters`] can be changed. Setting
+/// another parameter to its present value is not an error.
 fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let known = known(call);
     let named = named(call);
@@ -175,7 +175,7 @@ fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// Parameters by one name, several, or `"*"`.
+/// Returns cluster parameters, which the client gives by one name, several names, or `"*"`.
 fn get_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let names: Vec<String> = match call.argument() {
         Value::String(all) if &**all == "*" => cluster_names().map(str::to_owned).collect(),
@@ -220,7 +220,7 @@ fn set_of_cluster(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
 }
 
-/// Stores the version whose features clients may use. All features are available in every version.
+/// Stores the feature compatibility version. All features are available in every version.
 fn set_features(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let version = call.body.text("setFeatureCompatibilityVersion").unwrap_or_default();
     if !FEATURE_VERSIONS.contains(&version) {

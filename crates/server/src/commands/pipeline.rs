@@ -9,10 +9,10 @@ use alluvium::{Aggregate, Map, Value};
 use alluvium_query::pipeline::stages::{self, Over};
 use std::sync::Arc;
 
-/// The collection that a pipeline of a database is over; such a pipeline has documents of its own.
+/// The namespace of a pipeline that runs on a database. Such a pipeline begins with a stage that makes documents.
 const NO_COLLECTION: &str = "aggregate";
 
-/// The collection that a pipeline is over.
+/// The collection that a pipeline reads.
 pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
     match argument {
         Value::String(name) => Ok(name),
@@ -24,7 +24,7 @@ pub(super) fn collection(argument: &Value) -> CommandResult<&str> {
     }
 }
 
-/// Checks that a pipeline begins with a stage that fits what it is over: a collection, or a database.
+/// Checks that the first stage of a pipeline is allowed on its target, which is a collection or a database.
 ///
 /// # Errors
 /// Error 73.
@@ -44,12 +44,12 @@ pub(super) fn check_target(collection: Option<&str>, stages: &[Value]) -> Comman
             let message = format!("'{name}' can only be run with {{aggregate: 1}}, and not over '{collection}'");
             Err(CommandError::invalid_namespace(message))
         }
-        // Stages of servers are checked with all their rules by `server_stages`.
+        // `server_stages` checks the stages that report about the server.
         _ => Ok(()),
     }
 }
 
-/// The pipeline of the command, or of one that is explained.
+/// The pipeline of the command, or of an `aggregate` that is explained.
 pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Aggregate> {
     let stages = Value::Array(body.elements("pipeline").unwrap_or_default().to_vec());
     let mut aggregate = call.collection_called(collection).aggregate(stages);

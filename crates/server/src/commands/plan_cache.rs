@@ -1,5 +1,5 @@
-//! `planCacheSetFilter`, `planCacheListFilters`, `planCacheClearFilters`, `planCacheClear`: which indexes queries may
-//! use. Plans are not kept.
+//! `planCacheSetFilter`, `planCacheListFilters`, `planCacheClearFilters`, `planCacheClear`: the filters that restrict
+//! the indexes of queries. The server does not cache plans.
 
 use super::Command;
 use crate::call::Call;
@@ -73,7 +73,7 @@ pub(super) const SET_FILTER: Command = command(
     set_filter,
 );
 
-/// The full name of the collection, which is no view.
+/// The full name of the collection, which must not be a view.
 fn target(call: &Call<'_>) -> CommandResult<String> {
     let full = call.namespace()?;
     if call.collection_name()?.contains('\0') {
@@ -85,7 +85,7 @@ fn target(call: &Call<'_>) -> CommandResult<String> {
     }
 }
 
-/// True if a command's query may use some indexes only.
+/// True if a filter restricts the indexes that the query of a command may use.
 pub(super) fn is_filtered(call: &Call<'_>, collection: &str, place: QueryPlace, body: &Map) -> bool {
     let filters = call.shared.plan_filters.lock();
     if filters.is_empty() {
@@ -103,22 +103,22 @@ pub(super) fn is_filtered(call: &Call<'_>, collection: &str, place: QueryPlace, 
     filters.indexes(&format!("{}.{collection}", call.db), &shape).is_some()
 }
 
-/// The indexes that a query has to use. As in MongoDB, a filter of `planCacheSetFilter` goes before a hint.
+/// The indexes that a query may use. As in MongoDB, a filter of `planCacheSetFilter` overrides a hint.
 pub(super) enum Choice {
-    /// The planner's.
+    /// Any index, which the planner chooses.
     Any,
-    /// One that the client names.
+    /// The index that the client names.
     Hint(Hint),
-    /// Those that the filter of its shape allows, by their names.
+    /// The indexes with these names, which the filter for the shape of the query allows.
     Only(Vec<String>),
 }
 
-/// The indexes for a query that is a field of the body, whose hint and sort are beside it.
+/// The indexes for a query in a field of the body. Its hint and its sort are other fields of the body.
 pub(super) fn choice(call: &Call<'_>, collection: &str, body: &Map, query: &str) -> CommandResult<Choice> {
     of_shape(call, collection, body, || QueryShape::of(body, query))
 }
 
-/// As [`choice`], for the query at the head of a pipeline.
+/// As [`choice`], for the query at the beginning of a pipeline.
 pub(super) fn choice_of_pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Choice> {
     of_shape(call, collection, body, || QueryShape::of_pipeline(body))
 }
@@ -136,7 +136,7 @@ fn of_shape(
     })
 }
 
-/// The names of the indexes that a query may use; `None` if it may use all.
+/// The names of the indexes that a query may use; `None` if it may use all indexes.
 fn allowed(
     call: &Call<'_>,
     collection: &str,
@@ -170,7 +170,7 @@ fn clear(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn clear_filters(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = target(call)?;
     let shape = call.body.document("query").is_some().then(|| QueryShape::of(&call.body, "query"));
-    // A shape without a filter names nothing; only a command without any shape clears all.
+    // A query shape clears its own filter. Without a query and other parts of a shape, the command clears all filters.
     let others = ["query", "sort", "projection", "collation"];
     if shape.is_some() || !others.iter().any(|name| call.body.document(name).is_some()) {
         call.shared.plan_filters.lock().clear(&full, shape.as_ref());

@@ -1,4 +1,4 @@
-//! `reIndex`, `setIndexCommitQuorum`: indexes that are built.
+//! `reIndex`, `setIndexCommitQuorum`: index builds.
 
 use super::Command;
 use crate::call::Call;
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("reIndex", run).audited().strict()
 };
 
-/// Builds the indexes again, one after the other. Members of a replica set refuse it, as in MongoDB.
+/// Builds all indexes again, one after the other. As in MongoDB, a member of a replica set refuses the command.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if call.shared.config.replica_set.is_some() {
         let message = "reIndex is only allowed on a standalone mongod instance";
@@ -35,7 +35,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let indexes = collection.indexes()?;
     for index in indexes.iter().filter(|index| index.name != "_id_") {
-        // An index is not in use while it is built: a build that ends early continues in the background.
+        // Queries do not use an index while it is built. If the command ends early, the build continues in the
+        // background.
         let (left, stop) = (call.time_left()?, Arc::clone(&call.stop));
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped.into());
@@ -62,7 +63,7 @@ pub(super) const COMMIT_QUORUM: Command = Command {
     ..Command::writing("setIndexCommitQuorum", commit_quorum).audited().strict()
 };
 
-/// A build is committed by this server alone, so that any quorum that it can reach is reached.
+/// Checks the quorum. This server alone commits an index build, so that the build has every possible quorum.
 fn commit_quorum(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = call.namespace()?;
     let names = call.body.elements("indexNames").unwrap_or_default();

@@ -21,12 +21,12 @@ pub(super) const COMMAND: Command = Command {
     access: Access::ByFields(needs::writes::rename_collection),
     admin_only: true,
     levels: Levels::Local,
-    // The command is sent to `admin`, and names collections with their databases.
+    // The command is sent to `admin`; its fields have full collection names.
     namespace: |db, body| body.text("renameCollection").unwrap_or(db).to_owned(),
     ..Command::writing("renameCollection", run).audited().strict()
 };
 
-/// The most bytes of the name of a database, and of a full name.
+/// The most bytes of a database name, and of a full collection name.
 const DB_BYTES_MAX: usize = 63;
 const NAME_BYTES_MAX: usize = 255;
 
@@ -54,7 +54,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if from == to {
         return Err(CommandError::illegal_operation("Can't rename a collection to itself"));
     }
-    // Another client may give the names to other collections between the look at the UUIDs and the change of names.
+    // Repeats if another client gives the names to other collections between the check of the UUIDs and the rename.
     loop {
         let expected = expected(call, old, uuid.as_ref(), new, target.as_ref())?;
         let renamed = match db.rename_expected(from, to, &expected, target.is_some()) {
@@ -78,10 +78,11 @@ fn taken_by_a_view() -> CommandError {
     CommandError::namespace_exists("a view has the name of the target")
 }
 
-/// The collections with the UUIDs of a client, which have these names now.
+/// Returns the identities of the collections with these names, after checking them against the UUIDs that the client
+/// expects.
 ///
 /// # Errors
-/// As [`collection_uuid::check`].
+/// The errors of [`collection_uuid::check`].
 fn expected(
     call: &Call<'_>,
     old: (&str, &str),
@@ -96,7 +97,7 @@ fn expected(
     Ok(ExpectedCollections { from: one(old, uuid)?, to: one(new, target)? })
 }
 
-/// The database and the collection of a name.
+/// Splits a full name into database and collection.
 fn parts(name: &str) -> CommandResult<(&str, &str)> {
     let Some((db, collection)) = name.split_once('.').filter(|(db, rest)| !db.is_empty() && !rest.is_empty()) else {
         return Err(CommandError::invalid_namespace(format!("Invalid namespace specified '{name}'")));
@@ -111,7 +112,7 @@ fn parts(name: &str) -> CommandResult<(&str, &str)> {
     if name.contains('$') {
         return refuse("a name cannot contain $");
     }
-    // A database's own name that is too long is an error 73.
+    // A database name that is too long is an error 73.
     if db.len() <= DB_BYTES_MAX && name.len() > NAME_BYTES_MAX {
         return refuse("a name has at most 255 bytes");
     }

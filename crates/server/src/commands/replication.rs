@@ -37,10 +37,10 @@ pub(super) const RECONFIG: Command = Command {
     ..command("replSetReconfig", Access::Server(Action::ReplSetConfigure), reconfig).audited()
 };
 
-/// The replica set.
+/// The replica set of the server.
 ///
 /// # Errors
-/// Error 76 for a server of its own.
+/// Error 76 for a standalone server.
 pub(super) fn set(shared: &Shared) -> CommandResult<Present> {
     shared.replica_set.require()
 }
@@ -110,7 +110,7 @@ fn incompatible(message: String) -> CommandError {
     CommandError::new(103, "NewReplicaSetConfigurationIncompatible", message)
 }
 
-/// Options of a member that a server without others cannot have, and the values that it has.
+/// Checks the options of a member. The only member of a set must have the default values.
 fn check_member(member: &Map) -> CommandResult<()> {
     for (option, is_refused) in [
         ("arbiterOnly", member.flag("arbiterOnly")),
@@ -131,7 +131,8 @@ fn check_member(member: &Map) -> CommandResult<()> {
 /// The address of the only member of a configuration.
 ///
 /// # Errors
-/// Error 93 for a member that is not valid, and what `others` makes of another count of members.
+/// Error 93 for a member that is not valid; the error that `others` returns if the set does not have exactly one
+/// member.
 fn host(config: &Map, others: impl Fn(String) -> CommandError) -> CommandResult<Host> {
     let members = config.elements("members").unwrap_or_default();
     let names = |members: &[Value]| {
@@ -154,7 +155,7 @@ fn name(config: &Map) -> CommandResult<&str> {
     name.ok_or_else(|| invalid("_id has to be the name of the set".to_owned()))
 }
 
-/// The set exists from the start; this gives it a name, and the address by which clients are sent to it.
+/// Names the replica set, which exists from the start, and sets the address that clients are given.
 fn initiate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let given = call.argument().as_map().filter(|config| !config.is_empty());
     call.shared.replica_set.change(|present| {
@@ -181,7 +182,7 @@ fn initiate(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// An address of the settings stays.
+/// Checks that the address does not differ from an address in the server's settings, which is fixed.
 fn check_host(present: &Present, host: &Host, error: fn(String) -> CommandError) -> CommandResult<()> {
     match &present.fixed_host {
         Some(fixed) if fixed != host => {
@@ -191,7 +192,7 @@ fn check_host(present: &Present, host: &Host, error: fn(String) -> CommandError)
     }
 }
 
-/// Changes the address by which clients are sent to the server.
+/// Changes the address that clients are given.
 fn reconfig(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let empty = Map::new();
     let config = call.argument().as_map().unwrap_or(&empty);
@@ -215,7 +216,8 @@ fn reconfig(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
                 own.version
             )));
         }
-        // A configuration that was read, and sent back with another version, does not tie all clients to the address of one.
+        // Clients often read the configuration and send it again with a new version. If no address was stored, an
+        // address that this client only used to connect is not stored for all clients.
         let host = if own.host.is_none() && host == *reached { None } else { Some(host) };
         Ok(Stored { name: own.name.clone(), version: version.max(next), host })
     })?;

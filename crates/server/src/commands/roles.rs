@@ -64,10 +64,11 @@ fn check_restrictions(body: &Map) -> CommandResult<()> {
     }
 }
 
-/// A role that may be written: it does not inherit from itself, and one outside of `admin` stays within its database.
+/// Checks a role before it is stored. A role must not inherit from itself, and a role outside of `admin` may only refer
+/// to its own database.
 ///
 /// # Errors
-/// Error 55 for another one.
+/// Error 55 if the role breaks these rules.
 pub(super) fn checked(content: &Content, role: Role) -> CommandResult<Role> {
     let wrong = |message: String| Err(CommandError::new(55, "InvalidRoleModification", message));
     if content.inherited(&role.roles).contains(&role.name) {
@@ -130,8 +131,8 @@ fn update(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// The changes that remove roles: first from the users and roles that have them, so that a crash in between leaves no
-/// user who gets the privileges of a later role with the same name.
+/// The changes that remove roles. The roles are first removed from the users and roles that have them. After a crash in
+/// between, no user can therefore gain the privileges of a later role with the same name.
 fn removal(content: &Content, names: &[Name]) -> Vec<Change> {
     let has = |roles: &[Name]| roles.iter().any(|role| names.contains(role));
     let without = |roles: &[Name]| roles.iter().filter(|role| !names.contains(role)).cloned().collect::<Vec<_>>();

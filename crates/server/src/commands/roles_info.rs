@@ -1,4 +1,4 @@
-//! `rolesInfo`: roles, and what they allow.
+//! `rolesInfo`: roles and their privileges.
 
 use super::Command;
 use crate::call::Call;
@@ -40,7 +40,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("roles", Value::Array(shown))]))
 }
 
-/// A role; `None` if it does not exist.
+/// Describes a role; `None` if the role does not exist.
 fn describe(call: &Call<'_>, content: &Content, name: &Name) -> Option<Map> {
     let built_in = built_in::privileges(name);
     let is_built_in = built_in.is_some();

@@ -1,4 +1,4 @@
-//! `getDefaultRWConcern`, `setDefaultRWConcern`: the concerns of commands that have none.
+//! `getDefaultRWConcern`, `setDefaultRWConcern`: the default concerns, for commands that set none.
 
 use super::Command;
 use crate::call::Call;
@@ -25,7 +25,7 @@ pub(super) const SET: Command = Command {
     ..Command::writing("setDefaultRWConcern", set).audited().strict()
 };
 
-/// A default for reads has no times.
+/// The fields of a default read concern, which cannot have a time.
 const READ_FIELDS: &[Field] = &[optional("level", Kind::Text).not_null()];
 
 fn require_set(call: &Call<'_>) -> CommandResult<()> {
@@ -50,7 +50,7 @@ fn get(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn to_map(call: &Call<'_>, defaults: &Defaults) -> Map {
     let source = |is_set: bool| Value::from(if is_set { "global" } else { "implicit" });
     let level = defaults.read.as_deref().unwrap_or("local");
-    // What this server does with a write that does not say more.
+    // The write concern that this server uses if neither the write nor a default sets one.
     let implicit = || Map::from([("w", Value::Int32(1)), ("wtimeout", Value::Int32(0))]);
     let write = defaults.write.clone().unwrap_or_else(implicit);
     let mut map = Map::from([
@@ -67,7 +67,8 @@ fn to_map(call: &Call<'_>, defaults: &Defaults) -> Map {
     map
 }
 
-/// Sets what is given: an empty read concern unsets the default, a write concern stays once it is set.
+/// Sets the given defaults. An empty read concern removes the default; the default write concern cannot be removed
+/// after it was set.
 fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     require_set(call)?;
     if let Some(error) = call.write_concern.unsatisfiable.take() {
@@ -85,7 +86,7 @@ fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         if let Some(write) = write {
             (defaults.write, synced) = write_default(write, defaults.write.as_ref())?;
         }
-        // Each change has a later time than the one before it.
+        // Each change has a later time than the previous change.
         let time = call.shared.time();
         let after = |(last, _): (Timestamp, i64)| Timestamp { increment: last.increment.saturating_add(1), ..last };
         let time = defaults
@@ -100,7 +101,7 @@ fn set(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&reply)
 }
 
-/// The level of a default for reads; `None` for an empty one.
+/// The level of a default read concern; `None` if the concern is empty.
 fn read_level(given: &Map) -> CommandResult<Option<String>> {
     fields::check("defaultReadConcern", READ_FIELDS, given)?;
     fields::refuse_unknown("defaultReadConcern", READ_FIELDS, given.iter().map(|(name, _)| name))?;
@@ -114,7 +115,7 @@ fn read_level(given: &Map) -> CommandResult<Option<String>> {
     }
 }
 
-/// A default for writes, and whether it waits for the disk.
+/// A default write concern, and whether it waits for the disk.
 fn write_default(given: &Map, present: Option<&Map>) -> CommandResult<(Option<Map>, bool)> {
     if given.is_empty() {
         return match present {

@@ -1,4 +1,5 @@
-//! `createSearchIndexes`, `updateSearchIndex`, `dropSearchIndex`: there is no text search, as in MongoDB outside of Atlas.
+//! `createSearchIndexes`, `updateSearchIndex`, `dropSearchIndex`: they fail, because the server has no text search, as
+//! MongoDB outside of Atlas.
 
 use super::Command;
 use crate::call::Call;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const COMMAND: Command =
     Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run).control() };
 
-/// Sections that a reply has only if the client asks for them.
+/// Sections that are in the reply only if the client asks for them.
 const ASKED_FOR: [&str; 1] = ["mirroredReads"];
 
 /// The fields that identify the server, and all sections except those that the client excludes.
@@ -36,7 +36,7 @@ fn identity(call: &Call<'_>) -> Map {
     Map::from([
         ("host", Value::from(call.host().as_str())),
         ("version", Value::from(VERSION)),
-        // Clients look here for a router.
+        // Clients check this field to detect a router (`mongos`).
         ("process", Value::from("mongod")),
         ("service", Value::Array(vec![Value::from("alluvium")])),
         ("pid", Value::Int64(i64::from(std::process::id()))),
@@ -93,7 +93,7 @@ fn sections(call: &Call<'_>) -> Map {
     fields
 }
 
-/// The replica set, and whether the writes of users are blocked.
+/// The state of the replica set, and whether the writes of users are blocked.
 fn repl(call: &Call<'_>) -> Option<Map> {
     let set = call.shared.replica_set.present()?;
     let address = Value::from(call.host().as_str());
@@ -152,7 +152,7 @@ fn catalog(call: &Call<'_>) -> Map {
     ])
 }
 
-/// The resources that the process has used.
+/// The resources that the process has used so far.
 fn usage() -> Map {
     let mut fields = Map::from([("note", Value::from("fields vary by platform"))]);
     if let Some([faults, user, system]) = machine::usage() {
@@ -163,7 +163,7 @@ fn usage() -> Map {
     fields
 }
 
-/// The calls of each command, and open cursors.
+/// The counts of each command, and of open cursors.
 fn metrics(call: &Call<'_>) -> Map {
     let long = |n: u64| Value::Int64(n.cast_signed());
     let each = call.shared.figures.counts().into_iter().map(|(command, total, failed)| {
@@ -175,7 +175,7 @@ fn metrics(call: &Call<'_>) -> Map {
     Map::from([("commands", Value::Map(commands)), ("cursor", Value::Map(Map::from([("open", Value::Map(open))])))])
 }
 
-/// Running commands, bytes of the network, and counts of commands.
+/// Adds the running commands, the network bytes, and the counts of commands.
 fn add_traffic(call: &Call<'_>, fields: &mut Map) {
     let counters = &call.shared.figures;
     let count = |count: &AtomicU64| Value::Int64(count.load(Ordering::Relaxed).cast_signed());

@@ -92,22 +92,22 @@ fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// Ends the cursors and the commands of sessions. The records of their retryable writes stay: the clients may repeat
-/// them.
+/// Ends the cursors and the commands of sessions. The records of retryable writes remain, because clients may repeat
+/// the writes.
 fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     kill_listed(call, &listed(call)?);
     Ok(call.reply())
 }
 
 fn kill_listed(call: &Call<'_>, sessions: &[SessionId]) {
-    // A command does not end itself.
+    // The command does not end its own session's operations, which include itself.
     let own = call.session.as_ref();
     let others: Vec<SessionId> = sessions.iter().filter(|session| Some(*session) != own).cloned().collect();
     call.shared.operations.kill_of_sessions(&others);
     call.shared.cursors.kill_of_sessions(sessions);
 }
 
-/// Ends the operations in the sessions of some users, or of all users if none is named.
+/// Ends the operations in the sessions of some users. An empty list means all users.
 fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let given = call.argument().as_array().unwrap_or_default();
     let named = users(&format!("{0}.{0}", call.name), given)?;
@@ -120,7 +120,7 @@ fn kill_all(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// As [`kill_all`], for patterns. A pattern names a session or users.
+/// Ends operations as [`kill_all`] does, by patterns. A pattern names a session or users.
 fn kill_by_pattern(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let patterns: Vec<Map> =
         call.argument().as_array().unwrap_or_default().iter().filter_map(Value::as_map).cloned().collect();

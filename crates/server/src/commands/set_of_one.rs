@@ -1,5 +1,5 @@
-//! `replSetStepDown`, `replSetFreeze`, `replSetMaintenance`, `replSetSyncFrom`,
-//! `replSetAbortPrimaryCatchUp`: what the only member of a replica set answers.
+//! `replSetStepDown`, `replSetFreeze`, `replSetMaintenance`, `replSetSyncFrom`, `replSetAbortPrimaryCatchUp`: the
+//! replies of the only member of a replica set.
 
 use super::Command;
 use super::replication::set;
@@ -10,7 +10,7 @@ use crate::security::access::Access;
 use crate::security::action::Action;
 use alluvium_document::BsonBuilder;
 
-/// A command that changes the state of a member.
+/// A command that changes the state of a replica set member.
 const fn command(name: &'static str, action: Action, run: fn(&mut Call<'_>) -> CommandResult<BsonBuilder>) -> Command {
     Command { access: Access::Server(action), admin_only: true, ..Command::reading(name, run).audited() }
 }
@@ -24,7 +24,8 @@ pub(super) const STEP_DOWN: Command = Command {
     ..command("replSetStepDown", Action::ReplSetStateChange, step_down)
 };
 
-/// No other member could be elected. With `force`, this one would be, at once.
+/// Fails because no other member could be elected. With `force`, the command succeeds: this member would be elected
+/// again at once.
 fn step_down(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     set(call.shared)?;
     if call.argument().as_f64().is_some_and(|seconds| seconds < 0.0) {
@@ -53,7 +54,7 @@ pub(super) const MAINTENANCE: Command = command("replSetMaintenance", Action::Re
 pub(super) const SYNC_FROM: Command =
     command("replSetSyncFrom", Action::ReplSetStateChange, |call| primary(call, "primaries don't sync"));
 
-/// The error for what only secondaries do.
+/// Fails as a primary fails at a command for secondaries.
 fn primary(call: &mut Call<'_>, message: &str) -> CommandResult<BsonBuilder> {
     set(call.shared)?;
     Err(CommandError::new(95, "NotSecondary", message))

@@ -15,8 +15,8 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("shutdown", run).audited().control().strict()
 };
 
-/// Ends the server as SIGTERM does: after the requests that run, which have ten seconds, and this one, which is
-/// answered. There is no other member that could be elected before, so that nothing is to be forced.
+/// Ends the server as SIGTERM does. The running requests have ten seconds to end, and this request is answered. No
+/// other member could be elected first, and therefore `force` has no effect.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let peer = &call.client.peer;
     if peer.login().is_none() && !peer.is_local {

@@ -9,14 +9,14 @@ use crate::security::action::Action;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 
-/// Members of a set find out by it that an address is their own.
+/// Members of a replica set use this command to detect that an address is their own.
 pub(super) const IS_SELF: Command = Command { aliases: &["_isSelf"], ..Command::reading("isSelf", is_self) };
 
 fn is_self(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("id", Value::ObjectId(call.shared.election_id))]))
 }
 
-/// Tests of drivers compare the text of an object id by it.
+/// Tests of drivers use this command to compare the text of an object id.
 pub(super) const OID_TEST: Command = Command {
     fields: &[required("driverOIDTest", Kind::Any)],
     access: Access::Open,
@@ -31,7 +31,7 @@ fn oid_test(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     call.answer(&Map::from([("oid", Value::ObjectId(*id)), ("str", Value::from(text))]))
 }
 
-/// Every command reads the users as they are: no cache has to be emptied.
+/// Has no effect: every command reads the current users, and no cache exists.
 pub(super) const INVALIDATE_USERS: Command = Command {
     access: Access::Server(Action::InvalidateUserCache),
     admin_only: true,

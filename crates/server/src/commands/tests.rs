@@ -13,7 +13,7 @@ use crate::security::name::Name;
 use crate::security::records::{Role, User};
 use alluvium::{Database, Map, doc};
 
-/// A server's security with one user for each list of roles.
+/// The security of a server with one user for each list of roles.
 struct Fixture {
     security: Security,
 }
@@ -21,7 +21,7 @@ struct Fixture {
 impl Fixture {
     fn new(users: &[(&str, &[(&str, &str)])]) -> Self {
         let db = Database::in_memory().unwrap();
-        // As users of an older database, which may have no administrator.
+        // Stores the users directly, as in an older database, whose users may include no administrator.
         let known = db.collection("admin.system.users");
         for (name, roles) in users {
             let roles = roles.iter().map(|(db, role)| Name::new(db, role)).collect();
@@ -42,14 +42,14 @@ impl Fixture {
         peer
     }
 
-    /// The code of the error if a user may not run a command.
+    /// The error code if a user may not run a command.
     fn refusal(&self, user: Option<&str>, command: &Command, db: &str, body: &Map) -> Option<i32> {
         let wanted = Wanted { name: command.name, access: command.access, db, body, sequences: &[] };
         self.security.check(&self.peer(user), &wanted).err().map(|error| error.code)
     }
 }
 
-/// A body that uses the database `b`. A new command of [`Access::ByFields`] needs one.
+/// A body that uses the database `b`. Each command with [`Access::ByFields`] needs an entry here.
 fn body(command: &Command) -> Map {
     let name = command.name;
     match name {
@@ -139,7 +139,7 @@ fn open_commands_are_these() {
     assert_eq!(open, expected);
 }
 
-/// `command` on the database `a` by a user with roles on `a`.
+/// True if a user with roles on the database `a` may not run a command there.
 fn refused(fixture: &Fixture, user: &str, body: Map) -> bool {
     let name = body.entries[0].0.as_str().unwrap().to_owned();
     let command = find(&name).unwrap();
@@ -212,7 +212,7 @@ fn writes_need_what_they_do() {
     assert!(!refused(&fixture, "writer", doc! {"renameCollection": "a.c", "to": "a.d", "dropTarget": true}));
 }
 
-/// An entry needs what the same write or command does, and a UUID the right to use it.
+/// An entry needs the privileges of the same write or command, and an entry with a UUID needs the right to use UUIDs.
 #[test]
 fn entries_of_a_log_need_what_they_do() {
     let fixture = Fixture::new(&[("writer", &[("a", "readWrite")]), ("reader", &[("a", "read")])]);
@@ -273,7 +273,7 @@ fn even_root_cannot_write_the_collections_of_users() {
         assert_eq!(code(body.clone()), Some(13), "{body}");
     }
     assert_eq!(code(doc! {"find": "system.users"}), None);
-    // Neither can a client before there is a user.
+    // A client cannot do this either while the server has no users.
     let empty = Fixture::new(&[]);
     let insert = doc! {"insert": "system.users"};
     assert_eq!(empty.refusal(None, find("insert").unwrap(), "admin", &insert), Some(13));
@@ -302,7 +302,7 @@ fn administrators_of_one_database_cannot_grant_more() {
         assert!(!refused(&fixture, name, doc! {"usersInfo": 1}));
         assert!(refused(&fixture, name, doc! {"usersInfo": {"forAllDBs": true}}));
         assert!(refused(&fixture, name, doc! {"usersInfo": {"user": "keeper", "db": "b"}}));
-        // Every user may see itself.
+        // Users may always see their own entry.
         assert!(!refused(&fixture, name, doc! {"usersInfo": {"user": name, "db": "admin"}}));
     }
 }

@@ -1,4 +1,4 @@
-//! `top`: how often collections are used, and how long it takes.
+//! `top`: the number and the duration of the operations on each collection.
 
 use super::Command;
 use crate::call::Call;

@@ -38,7 +38,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::writing("update", run).counted(Use::Update, "update").stable().strict()
 };
 
-/// The error of a stage that no version of MongoDB has.
+/// The error code of a stage that no version of MongoDB has.
 const UNKNOWN_STAGE: i32 = 40324;
 
 /// The fields of one statement.
@@ -92,7 +92,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
                 outcome.modified += done.modified;
                 outcome.upserted.extend(done.upserted.map(|id| (at, id)));
             }
-            // As in MongoDB, which knows the stages of pipelines before it runs a statement.
+            // As in MongoDB, which parses the stages before it runs any statement.
             Err(error) if error.code == UNKNOWN_STAGE => return Err(error),
             Err(error) => outcome.fail(at, error),
         }
@@ -109,24 +109,24 @@ pub(super) struct Done {
     pub matched: u64,
     pub modified: u64,
     pub upserted: Option<Value>,
-    /// Its last act was a write. False if it is known from a record.
+    /// True if the last step was a write. False if the result comes from a record.
     pub changed: bool,
 }
 
 impl Done {
-    /// The result in a record.
+    /// Reads the result from a record.
     pub(super) fn of(result: &Map) -> Self {
         let count = |name: &str| result.count(name).ok().flatten().unwrap_or(0);
         let upserted = result.get("upserted").cloned();
         Self { matched: count("n"), modified: count("nModified"), upserted, changed: false }
     }
 
-    /// The result, for the record of a statement that changed nothing.
+    /// The result as a record, for a statement that changed nothing.
     pub(super) fn to_map(&self) -> Map {
         Map::from([("n", writes::int(self.matched)), ("nModified", writes::int(self.modified))])
     }
 
-    /// The result of a statement in its record.
+    /// The result of a statement as its record.
     pub(super) fn describe(written: &Written) -> Map {
         let mut map = Map::from([("n", Value::Int32(i32::from(written.matched)))]);
         map.push("nModified", i32::from(written.matched && written.changed));
@@ -143,10 +143,10 @@ pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) ->
     let update = || update(call, name, &collection, statement, call.body.document("let"));
     let plan = if call.is_profiled() { update()?.explain().ok().map(|plan| plan.to_map()) } else { None };
     let done = update()?.run()?;
-    // As in MongoDB, a document that takes the place of another one counts as a change, even if both are equal.
+    // As in MongoDB, a replacement counts as a change even if both documents are equal.
     let replaces = statement.document("u").is_some_and(is_replacement);
     let modified = if replaces { done.matched_count } else { done.modified_count };
-    // Of several documents, those that matched and did not change may have been read after the last write.
+    // If some of the documents did not change, the last of them may have been read after the last write.
     let all_changed = done.modified_count > 0 && done.modified_count == done.matched_count;
     let changed = all_changed || done.upserted_id.is_some();
     let upserted = u64::from(done.upserted_id.is_some());
@@ -161,7 +161,7 @@ pub(super) fn change(call: &Call<'_>, name: &str, at: usize, statement: &Map) ->
     Ok(Done { matched: done.matched_count, modified, upserted: done.upserted_id, changed })
 }
 
-/// The update of one statement, of a collection that has this name.
+/// The update of one statement in the collection with this name.
 fn update(
     call: &Call<'_>,
     name: &str,
@@ -206,7 +206,7 @@ fn update(
     Ok(update.max_time(call.max_time()).stop_when(Arc::clone(&call.stop)))
 }
 
-/// True for a document that takes the place of another; false for operators.
+/// True if the change is a replacement document; false if it has update operators.
 pub(super) fn is_replacement(change: &Map) -> bool {
     let first = change.entries.first().and_then(|(name, _)| name.as_str());
     !first.is_some_and(|name| name.starts_with('$'))

@@ -86,7 +86,7 @@ fn check_options(body: &Map) -> CommandResult<()> {
     }
 }
 
-/// The credentials of a password, with new salts.
+/// Derives the credentials from a password, with new salts.
 fn derived(user: &Name, password: &str, mechanisms: &[Mechanism]) -> CommandResult<Vec<(Mechanism, Credentials)>> {
     if password.is_empty() {
         return Err(CommandError::bad_value("Password cannot be empty"));
@@ -134,11 +134,11 @@ fn create(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     changed_reply(call, changed)
 }
 
-/// The reply to a command that has made users. It has a note if clients must log in from now on
-/// because of that.
+/// The reply to a command that has created users. If the new users make the server require logins from now on, the
+/// reply has a note.
 ///
 /// # Errors
-/// Errors of BSON.
+/// Errors of encoding BSON.
 pub(super) fn changed_reply(call: &Call<'_>, changed: Changed) -> CommandResult<BsonBuilder> {
     match changed.closes {
         true => call.answer(&Map::from([("note", "every connection, open ones included, needs a login from now on")])),

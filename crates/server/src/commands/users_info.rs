@@ -1,4 +1,4 @@
-//! `usersInfo`: users, their roles, and what these allow.
+//! `usersInfo`: users, their roles, and their privileges.
 
 use super::Command;
 use crate::call::Call;

@@ -27,7 +27,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("validate", run)
 };
 
-/// The checks to make. Any value sets an option that is not false, zero or null.
+/// The checks to make. An option is on if its value is not false, zero or null.
 struct Options {
     full: bool,
     background: bool,
@@ -90,7 +90,7 @@ impl Options {
     }
 }
 
-/// Checks the files of the whole database, which collections share. Damage is repaired by `alluvium repair` alone,
+/// Checks the files of the whole database, because collections share files. Only `alluvium repair` repairs damage,
 /// while no server has the database open.
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let options = Options::of(call)?;
@@ -101,7 +101,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     match collection.require_existing() {
         Ok(()) => {}
         Err(Error::NoSuchCollection { .. }) => return Err(missing()),
-        // MongoDB looks for such names, too.
+        // MongoDB looks up such names, too, and finds no collection.
         Err(Error::InvalidName(error)) if error.name.contains('$') => return Err(missing()),
         Err(error) => return Err(error.into()),
     }
@@ -133,13 +133,13 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     reply.push("errors", Value::Array(errors));
     for name in ["extraIndexEntries", "missingIndexEntries", "corruptRecords"] {
-        // What is damaged has no entries of its own: the errors name the files.
+        // These lists stay empty, because damaged parts are not listed one by one: the errors name the files.
         reply.push(name, Value::Array(Vec::new()));
     }
     call.answer(&reply)
 }
 
-/// The number of documents that the rules of the collection would refuse.
+/// The number of documents that the validator of the collection would refuse.
 fn unlike_the_rules(call: &Call<'_>, collection: &Collection) -> CommandResult<u64> {
     let Some(validator) = collection.validator()? else { return Ok(0) };
     let rules = Value::Array(vec![Value::Map(validator.rules().clone())]);
@@ -147,7 +147,7 @@ fn unlike_the_rules(call: &Call<'_>, collection: &Collection) -> CommandResult<u
     Ok(others.stop_when(Arc::clone(&call.stop)).count()?)
 }
 
-/// The indexes with the numbers of their entries. Documents are stored in the order of their `_id`s.
+/// Adds the indexes and the number of entries in each. Documents are stored in the order of `_id`.
 fn add_indexes(
     collection: &Collection,
     full: &str,

@@ -1,4 +1,4 @@
-//! `validateDBMetadata`: lists the parts of a database that the stable API does not allow.
+//! `validateDBMetadata`: lists the parts of a database that the stable API excludes.
 
 use super::Command;
 use crate::api;
@@ -26,7 +26,7 @@ const PARAMETERS: &[Field] = &[
     optional("deprecationErrors", Kind::Bool).not_null(),
 ];
 
-/// The most bytes of the name of a database.
+/// The most bytes of a database name.
 const DB_BYTES_MAX: usize = 63;
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -37,7 +37,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     db.map_or(Ok(()), check_database)?;
     collection.map_or(Ok(()), check_collection)?;
     let mut errors = Vec::new();
-    // Other versions have no rules.
+    // There are no rules for other API versions.
     if parameters.text("version") == Some(api::VERSION) && parameters.flag("strict") {
         let is_wanted = |of: &str, name: &str| db.is_none_or(|db| db == of) && collection.is_none_or(|c| c == name);
         add_indexes(call, &is_wanted, &mut errors)?;
@@ -75,7 +75,7 @@ fn error(namespace: &str, message: String) -> Value {
     ]))
 }
 
-/// Indexes that the API does not have: sparse ones, and those of text.
+/// Lists the indexes that the API excludes, which are sparse indexes and text indexes.
 fn add_indexes(call: &Call<'_>, wanted: &dyn Fn(&str, &str) -> bool, errors: &mut Vec<Value>) -> CommandResult<()> {
     for info in call.shared.db.collections().into_iter().filter(|info| wanted(&info.database, &info.name)) {
         let full = format!("{}.{}", info.database, info.name);
@@ -93,7 +93,7 @@ fn add_indexes(call: &Call<'_>, wanted: &dyn Fn(&str, &str) -> bool, errors: &mu
     Ok(())
 }
 
-/// Views with stages that are not in the stable API.
+/// Lists the views with stages that are not in the stable API.
 fn add_views(call: &Call<'_>, wanted: &dyn Fn(&str, &str) -> bool, errors: &mut Vec<Value>) {
     for (full, view) in call.shared.db.views() {
         let is_wanted = full.split_once('.').is_some_and(|(db, name)| wanted(db, name));

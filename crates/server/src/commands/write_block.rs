@@ -1,4 +1,4 @@
-//! `setUserWriteBlockMode`: refuses the writes of users for a while.
+//! `setUserWriteBlockMode`: blocks the writes of users for a time.
 
 use super::Command;
 use crate::call::Call;
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     ..Command::reading("setUserWriteBlockMode", run).audited().strict()
 };
 
-/// The reasons that a client may give.
+/// The reasons that a client may state.
 const REASONS: [&str; 3] = ["Unspecified", "ClusterToClusterMigrationInProgress", "DiskUseThresholdExceeded"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

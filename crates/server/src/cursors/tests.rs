@@ -36,7 +36,7 @@ fn cursors_that_were_not_read_for_long_are_closed_when_they_take_too_much() {
     let megabytes = MEMORY_MIN >> 20;
     let mut ids: Vec<i64> = (0..megabytes - 1).map(|_| cursors.keep(open(1 << 20)).unwrap()).collect();
     assert_eq!(cursors.len(), megabytes - 1);
-    // The first one is read, and so the others are older.
+    // Reading the first cursor makes the other cursors the oldest ones.
     clock.advance(Duration::from_secs(1));
     let first = take(&cursors, ids[0]).unwrap();
     cursors.give_back(ids[0], first);

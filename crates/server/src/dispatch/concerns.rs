@@ -10,14 +10,14 @@ use crate::server_stages;
 use crate::shared::Shared;
 use alluvium::Map;
 
-/// The write concern of a command: one that was parsed, or the default.
+/// The write concern of a command, which is the parsed one or the default.
 pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Map, parsed: WriteConcern) -> WriteConcern {
     let is_default = command.may_write() && !body.contains("writeConcern");
     let synced = parsed.synced || is_default && shared.default_concerns.syncs_writes();
     WriteConcern { synced, ..parsed }
 }
 
-/// Waits for what a read has to see, and returns the snapshot that it reads at, if it asks for one.
+/// Waits until the read may run. Returns the snapshot to read, if the command asks for one.
 pub(super) fn read_concern(
     shared: &Shared,
     client: &Client,
@@ -53,7 +53,7 @@ pub(super) fn read_concern(
         }
         ReadLevel::Local | ReadLevel::Available => Ok(None),
         ReadLevel::Majority | ReadLevel::Linearizable => {
-            // What was written before this could be lost in a power cut; this server is the majority.
+            // This server alone is the majority. After this sync, a power cut loses no earlier write.
             shared.db.sync()?;
             Ok(None)
         }
@@ -79,12 +79,12 @@ pub(super) fn read_concern(
     }
 }
 
-/// True for a read whose level is the default.
+/// True for a read without a level of its own.
 fn is_without_level(command: &Command, body: &Map) -> bool {
     command.is_query() && !body.document("readConcern").is_some_and(|concern| concern.contains("level"))
 }
 
-/// Why a command cannot read at a level.
+/// The reason why a command cannot read at a level.
 fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<String> {
     if level == ReadLevel::Local {
         return None;

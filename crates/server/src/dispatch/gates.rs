@@ -14,42 +14,42 @@ use alluvium::Map;
 use alluvium_wire::Sequence;
 use std::sync::atomic::Ordering;
 
-/// A request whose command is known.
+/// A request with a known command.
 pub(super) struct Incoming<'a> {
     pub shared: &'a Shared,
     pub client: &'a Client,
     pub command: &'static Command,
-    /// The database that it is sent to.
+    /// The database that the request is sent to.
     pub db: &'a str,
     pub body: &'a Map,
     pub sequences: &'a [Sequence],
-    /// The failure that a fail point sets for it.
+    /// The failure that a fail point sets for the request.
     pub failure: Option<&'a Failure>,
     pub write_concern: &'a CommandResult<WriteConcern>,
-    /// The full name of its collection, or its database.
+    /// The full name of the collection, or the name of the database.
     pub namespace: &'a str,
 }
 
 /// A check of a request.
 type Gate = fn(&Incoming<'_>) -> CommandResult<()>;
 
-/// The checks in their order. None of them changes anything.
+/// The checks, in their order. No check changes state.
 const GATES: [Gate; 11] = [
-    // A server that ends begins nothing.
+    // A server that is stopping starts no commands.
     is_running,
-    // Before the fields: errors about them would help those who may not run the command.
+    // Rights are checked before fields: errors about fields would help clients that may not run the command.
     is_allowed,
-    // Later checks, and the command, rely on the types of fields.
+    // The later checks and the command rely on the types of the fields.
     has_right_fields,
-    // A client has promised to use the stable API only, so a command outside it is an error like an unknown field.
+    // A client with `apiStrict` uses only the stable API. A command outside of it is an error like an unknown field.
     keeps_to_api,
     has_right_time_limit,
     has_right_cluster_time,
     is_no_transaction,
     is_no_oplog,
-    // A command that is wrong or not allowed fails as without a fail point.
+    // A command that is invalid or not allowed fails with its usual error, even if a fail point applies.
     is_not_failed,
-    // A write that is blocked is refused whatever concern it has.
+    // A blocked write is refused before its write concern is checked.
     is_not_blocked,
     has_right_write_concern,
 ];
@@ -57,7 +57,7 @@ const GATES: [Gate; 11] = [
 /// Passes a request through all checks.
 ///
 /// # Errors
-/// The error of the first check that refuses it.
+/// The error of the first check that refuses the request.
 pub(super) fn pass(incoming: &Incoming<'_>) -> CommandResult<()> {
     GATES.iter().try_for_each(|gate| gate(incoming))
 }
@@ -114,7 +114,7 @@ fn has_right_time_limit(incoming: &Incoming<'_>) -> CommandResult<()> {
     }
 }
 
-/// A server of its own has no cluster time, and does not look at that of another one.
+/// Checks the cluster time of a request. A standalone server has no cluster time, and ignores the field.
 fn has_right_cluster_time(incoming: &Incoming<'_>) -> CommandResult<()> {
     match incoming.body.document("$clusterTime").filter(|_| incoming.shared.config.replica_set.is_some()) {
         Some(given) => incoming.shared.cluster_time.check(given).map(drop),
@@ -131,7 +131,8 @@ fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
     Ok(())
 }
 
-/// A program that follows the operation log would wait for ever at the end of an empty collection.
+/// Refuses commands on the operation log. A program that follows the log would wait forever, because the collection
+/// would be empty.
 fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
     let Incoming { command, body, namespace, .. } = *incoming;
     match command.is_query() || command.writes(body) {
@@ -140,8 +141,8 @@ fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
     }
 }
 
-/// Fails with the error that a fail point sets; a fail point may also make every command with a
-/// time limit exceed it.
+/// Fails with the error that a fail point sets. A fail point can also make every command with a time limit exceed the
+/// limit.
 fn is_not_failed(incoming: &Incoming<'_>) -> CommandResult<()> {
     if let Some(error) = incoming.failure.and_then(|failure| failure.error.clone()) {
         return Err(error);

@@ -1,4 +1,4 @@
-//! Records of ended commands: slow ones in the log, and the entries of `system.profile`.
+//! Records of finished commands: slow commands in the log, and the entries of `system.profile`.
 
 use crate::call::Call;
 use crate::commands::Command;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The command that turns the profiler on and off.
 const PROFILE: &str = "profile";
 
-/// Logs a command that took long, and keeps it for `system.profile`.
+/// Logs a slow command, and keeps the entries of a command for `system.profile`.
 pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, error: Option<&CommandError>) {
     let slow = &call.shared.slow;
     let time = call.shared.env.clock.now().saturating_sub(call.began);
@@ -39,7 +39,7 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
         return;
     }
     let entry = profiled(command, call, namespace, time, plan, error);
-    // As in MongoDB, each statement of a write is an operation, of its own database.
+    // As in MongoDB, each statement of a write has an entry of its own, in the profile of its own database.
     if statements.is_empty() {
         keep(call, &call.db, is_slow, entry);
     } else {
@@ -51,14 +51,14 @@ pub(super) fn note_slow(command: &Command, call: &Call<'_>, namespace: &str, err
     }
 }
 
-/// Keeps an entry, if the profiler of its database does.
+/// Keeps an entry, if the profiler of its database keeps such entries.
 fn keep(call: &Call<'_>, db: &str, is_slow: bool, entry: Map) {
     let slow = &call.shared.slow;
     let (level, filter) = (slow.level(db), slow.filter(db));
     let is_kept = match (level, &filter) {
         (Level::Off, _) => false,
         (Level::All, _) | (Level::Slow, Some(_)) => true,
-        // The random number is as likely in each part of its range.
+        // The random number is uniform over its range. Its share of the range is therefore a probability.
         (Level::Slow, None) => is_slow && (call.shared.env.rng.next_u64() as f64) < slow.sample_rate() * 2f64.powi(64),
     };
     let matches =
@@ -68,7 +68,7 @@ fn keep(call: &Call<'_>, db: &str, is_slow: bool, entry: Map) {
     }
 }
 
-/// The entry of a statement, from that of its command.
+/// The entry of a statement, made from the entry of its command.
 fn of_statement(command: &Map, statement: Map) -> Map {
     let mut entry = command.clone();
     statement.entries.into_iter().for_each(|(name, value)| {
@@ -77,7 +77,7 @@ fn of_statement(command: &Map, statement: Map) -> Map {
     entry
 }
 
-/// The entry of a command in `system.profile`.
+/// The `system.profile` entry of a command.
 fn profiled(
     command: &Command,
     call: &Call<'_>,
@@ -92,7 +92,7 @@ fn profiled(
     entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
     entry.push("client", call.client.address.as_str());
     put_plan(&mut entry, plan, &call.shared.db.collection(namespace));
-    // Counts of the command itself are those of its part of a plan.
+    // Counts that the command has noted replace the counts of the plan, which cover more than this command.
     for (name, count) in call.counts.take().entries {
         entry.insert(name.as_str().unwrap_or_default(), count);
     }

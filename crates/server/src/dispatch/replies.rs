@@ -1,4 +1,4 @@
-//! Replies: the fields that all of them have, and errors.
+//! Replies: the fields that all replies have, and errors.
 
 use crate::error::{self, CommandError, CommandResult};
 use crate::fields::Fields;
@@ -8,16 +8,16 @@ use alluvium_document::BsonBuilder;
 use alluvium_wire::{Form, reply};
 use std::sync::LazyLock;
 
-/// The labels of a reply's error, by which clients decide whether to retry.
+/// The labels of the error in a reply. Clients use labels to decide whether to retry.
 pub(super) struct Labels {
-    /// The command is a retryable write.
+    /// True if the command is a retryable write.
     pub can_retry: bool,
-    /// The labels that a fail point has given it.
+    /// The labels that a fail point sets for the error.
     pub given: Option<Vec<Value>>,
 }
 
 impl Labels {
-    /// The field of the labels of an error, if it has some.
+    /// The field with the labels of an error; empty if the error has no labels.
     pub(super) fn of(&self, code: i32) -> Map {
         let labels = match &self.given {
             Some(given) => given.clone(),
@@ -29,7 +29,7 @@ impl Labels {
     }
 }
 
-/// The reply to a message that is no request.
+/// The reply to a message that is not a valid request.
 pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
     failed(form, error, Map::new())
 }
@@ -44,7 +44,7 @@ pub(super) fn put_concern_error(builder: &mut BsonBuilder, error: Map, labels: &
     Ok(())
 }
 
-/// The error of a write concern, as a field of a reply.
+/// The error of a write concern as a document for a reply.
 pub(super) fn describe(error: &CommandError) -> Map {
     let (code, name) = (Value::from(error.code), Value::from(error.name));
     Map::from([("code", code), ("codeName", name), ("errmsg", Value::from(error.message.as_str()))])
@@ -67,13 +67,13 @@ pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResu
     Ok(builder.finish()?)
 }
 
-/// The signature of every cluster time: nothing is verified.
+/// The signature in every cluster time. It is constant, because no signature is verified.
 static NO_SIGNATURE: LazyLock<Value> = LazyLock::new(|| {
     let hash = Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] });
     Value::Map(Map::from([("hash", hash), ("keyId", Value::Int64(0))]))
 });
 
-/// The fields of every reply of a member of a replica set.
+/// The fields that a member of a replica set adds to every reply.
 pub(super) fn cluster_time(shared: &Shared) -> Map {
     if shared.config.replica_set.is_none() {
         return Map::new();
@@ -83,7 +83,7 @@ pub(super) fn cluster_time(shared: &Shared) -> Map {
     Map::from([("$clusterTime", Value::Map(cluster)), ("operationTime", time)])
 }
 
-/// The reply of a command that has failed, with further fields.
+/// The reply of a failed command, with additional fields.
 pub(super) fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
     let mut fields = Map::from([("ok", Value::from(0.0))]);
     fields.push("errmsg", error.message.as_str());
@@ -92,7 +92,8 @@ pub(super) fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
     fields.entries.extend(error.fields.entries.iter().cloned());
     fields.entries.extend(more.entries);
     let mut bytes = reply::begin(form);
-    // Without a name or text that BSON refuses, this cannot fail; an empty document is a reply, too.
+    // The encoding cannot fail, because no name or text here is invalid in BSON. If it failed, an empty document would
+    // still be a valid reply.
     if alluvium_document::bson::encode_document(&fields, &mut bytes).is_err() {
         bytes.extend_from_slice(&[5, 0, 0, 0, 0]);
     }

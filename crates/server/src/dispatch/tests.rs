@@ -1,4 +1,5 @@
-//! Every command with every type of value in every field: an error with a code of MongoDB, or success, and never a fault.
+//! Sends every command with every type of value in every field. The result must be success or an error with a MongoDB
+//! code, and never an internal fault.
 
 mod codes;
 mod limits;
@@ -23,7 +24,7 @@ use alluvium_wire::Form;
 use alluvium_wire::reply::begin;
 use std::collections::BTreeMap;
 
-/// Codes that say that the server has failed, not the client.
+/// Error codes that mean a fault of the server, not an error of the client.
 const FAULTS: [i64; 2] = [1, 8];
 
 /// A value of each type.
@@ -83,7 +84,7 @@ fn good(kind: Kind) -> Value {
     }
 }
 
-/// A command with its required fields, and one field of another value.
+/// A command with its required fields, and one field with a given value.
 fn body(command: &Command, field: &str, value: &Value) -> Map {
     let argument = command.fields.iter().find(|field| field.name == command.name);
     let mut body = Map::from([(command.name, argument.map_or(Value::Int32(1), |field| good(field.kind)))]);
@@ -100,7 +101,7 @@ fn reply(shared: &Shared, body: Map) -> Map {
     answer(shared, Client::new(1, Peer::socket("test".to_owned()), None), body)
 }
 
-/// The reply, without its header; an empty one if the client waits for none.
+/// The reply without its header; empty if the client expects no reply.
 fn answer(shared: &Shared, client: Client, body: Map) -> Map {
     let request = Request {
         request_id: 1,
@@ -134,11 +135,11 @@ pub(crate) fn server_of(db: Database, config: Config, audit: Audit) -> Shared {
     Shared::new(db, config, "localhost:27017", set, security, None).expect("no damaged settings")
 }
 
-/// Makes the documents that a command may have removed.
+/// Restores the documents, which a command may have removed.
 fn fill(shared: &Shared) {
     for name in ["zoo.pets", "zoo.text"] {
         let collection = shared.db.collection(name);
-        // With the validator that a command has set; it may be missing.
+        // The drop also removes a validator that a command has set. The collection may be missing.
         let _dropped = collection.drop();
         for document in [doc! {"_id": 1, "a": 1}, doc! {"_id": 2, "a": [1, 2]}] {
             let id = document.get("_id").cloned().unwrap_or_default();
@@ -177,7 +178,7 @@ fn every_type_in_every_field_is_accepted_or_refused() {
     assert!(accepted > 1_000 && refused > 10_000, "{accepted} accepted, {refused} refused");
 }
 
-/// Old drivers send commands by other names; txmongo 26.0.0 sends `deleteIndexes`, for one.
+/// Old drivers send commands by other names; for example, txmongo 26.0.0 sends `deleteIndexes`.
 #[test]
 fn a_command_by_another_name_has_its_reply() {
     let code = |command: &Command, name: &str| {

@@ -1,4 +1,4 @@
-//! The errors of fail points: the names of MongoDB's codes that they are used with.
+//! The errors of fail points: the MongoDB codes that tests use, with their names.
 
 use crate::error::CommandError;
 use crate::fields::Fields;
@@ -65,18 +65,18 @@ const NAMES: [(i32, &str); 58] = [
     (13436, "NotPrimaryOrSecondary"),
 ];
 
-/// The name of a code; of one that is not listed, that of error 8.
+/// The name of a code. A code that is not listed has the name of error 8.
 pub(super) fn name(code: i32) -> &'static str {
     let at = NAMES.binary_search_by_key(&code, |(code, _)| *code);
     at.ok().and_then(|at| NAMES.get(at)).map_or("UnknownError", |(_, name)| name)
 }
 
-/// The message of an error that a fail point makes.
+/// The message of an error that a fail point causes.
 pub(super) fn message(point: &str) -> String {
     format!("Failing command via '{point}' failpoint")
 }
 
-/// The error whose code is in a field.
+/// The error whose code is in this field of the data.
 pub(super) fn error(data: &Map, field: &str, point: &str) -> Option<CommandError> {
     let code = i32::try_from(data.integer(field)?).ok()?;
     Some(CommandError::new(code, name(code), message(point)))

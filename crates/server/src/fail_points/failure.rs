@@ -24,20 +24,20 @@ const FIELDS: &[Field] = &[
 /// The failures for a command, in the order in which they happen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
-    /// It waits for so long.
+    /// The time that the command waits.
     pub wait: Duration,
-    /// The connection is closed instead of a reply.
+    /// True if the connection is closed instead of a reply.
     pub closes: bool,
-    /// It is not carried out, and has this error.
+    /// If set, the command is not carried out and fails with this error.
     pub error: Option<CommandError>,
-    /// Its reply has this error of the write concern.
+    /// If set, the reply has this write concern error.
     pub write_concern_error: Option<Map>,
-    /// The labels of the error, in place of those that it would have.
+    /// The labels that replace the usual labels of the error.
     pub labels: Option<Vec<Value>>,
 }
 
 impl Failure {
-    /// The failure that the data of the fail point describe.
+    /// The failure that the data of a fail point describes.
     pub(super) fn of(data: &Map, point: &str) -> Self {
         let millis = data.integer("blockTimeMS").filter(|_| data.flag("blockConnection"));
         let wait = Duration::from_millis(millis.and_then(|millis| u64::try_from(millis).ok()).unwrap_or(0));
@@ -56,8 +56,8 @@ impl Failure {
 }
 
 impl Failure {
-    /// The same for a command with these fields: one that would wait for longer than its time limit exceeds it. The limit
-    /// of `getMore` is another one.
+    /// Limits the wait to the time limit of the command: a command that would wait longer fails with the error of its
+    /// time limit. `maxTimeMS` of a `getMore` has another meaning and is ignored.
     pub(crate) fn within_limit(mut self, body: &Map) -> Self {
         let limit = body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
         if let Some(limit) = limit.filter(|limit| !limit.is_zero() && *limit < self.wait && !body.contains("getMore")) {
@@ -72,7 +72,7 @@ impl Failure {
 /// Checks the data of the fail point.
 ///
 /// # Errors
-/// Error 14 for a field of another type, 9 for fields that do not fit together.
+/// Error 14 for a field of another type, 9 for fields that contradict each other.
 pub(super) fn check(data: &Map) -> CommandResult<()> {
     fields::check("configureFailPoint.data", FIELDS, data)?;
     let is_text = |value: &Value| matches!(value, Value::String(_));
@@ -95,19 +95,19 @@ pub(super) fn check(data: &Map) -> CommandResult<()> {
     }
 }
 
-/// A command that may fail.
+/// A command that a fail point may select.
 pub(crate) struct Candidate<'a> {
     /// The name of the command, as in the registry.
     pub name: &'static str,
     /// The fields.
     pub body: &'a Map,
-    /// The name in the registry of a command with a name or an alias.
+    /// Resolves a name or an alias to the name of the command in the registry.
     pub resolve: fn(&str) -> Option<&'static str>,
-    /// The name that the client has given itself.
+    /// The application name of the client.
     pub application: &'a dyn Fn() -> Option<String>,
 }
 
-/// True if a command is one of those that fail.
+/// True if the data of the fail point selects a command.
 pub(super) fn applies(data: &Map, candidate: &Candidate<'_>) -> bool {
     let is_this = |listed: &Value| listed.as_str().and_then(candidate.resolve) == Some(candidate.name);
     let is_listed = data.elements("failCommands").unwrap_or_default().iter().any(is_this);

@@ -34,7 +34,7 @@ fn modes_decide_how_often_a_point_is_entered() {
         (Value::Map(doc! {"times": 2}), [t, t, f, f]),
         (Value::Map(doc! {"times": 0}), [f, f, f, f]),
         (Value::Map(doc! {"skip": 1}), [f, t, t, t]),
-        // The Go driver sends each field of a mode (`mtest.FailPointMode`): the first counts.
+        // The Go driver sends each field of a mode (`mtest.FailPointMode`); only the first counts.
         (Value::Map(doc! {"times": 1, "skip": 0}), [t, f, f, f]),
         (Value::Map(doc! {"times": 1, "skip": 1}), [t, f, f, f]),
         (Value::Map(doc! {"activationProbability": 1}), [t, t, t, t]),

@@ -1,4 +1,4 @@
-//! Accepts the connections of the database's owner.
+//! Accepts the connections of the owner of the database.
 
 use super::{Acceptor, ServeError, Server, pause};
 use crate::owner::{OWNER_SOCKET, OwnerSocket, RUN, Runner, Visit, is_of_owner};
@@ -14,7 +14,7 @@ use tokio::io::Interest;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// The owner's socket, and the runner for connections that do not come from MongoDB's clients.
+/// The owner's socket, and the runner for connections that do not speak MongoDB's protocol.
 pub(super) struct Door {
     listener: UnixListener,
     socket: OwnerSocket,
@@ -22,11 +22,11 @@ pub(super) struct Door {
 }
 
 impl Server {
-    /// Listens also at the owner's socket, a file in the directory of the database. Without a runner, only clients of
-    /// MongoDB are served there.
+    /// Also listens on the owner's socket, which is a file in the directory of the database. Without a runner, only
+    /// clients of MongoDB are served there.
     ///
     /// # Errors
-    /// [`ServeError::Listen`]: the directory cannot be written, or this process listens there already.
+    /// [`ServeError::Listen`]: the directory cannot be written, or this process already listens on the socket.
     pub fn admit_owner(&mut self, runner: Option<Runner>) -> Result<(), ServeError> {
         let path = self.shared.db.path().join(OWNER_SOCKET);
         let failed = |source| ServeError::Listen { address: path.display().to_string(), source };
@@ -40,7 +40,7 @@ impl Server {
 }
 
 impl Acceptor {
-    /// Accepts connections of the owner until the server ends.
+    /// Accepts connections of the owner until the server stops.
     pub(super) async fn owner(mut self, door: Door) {
         let Door { listener, socket, runner } = door;
         let address = self.shared.db.path().join(OWNER_SOCKET).display().to_string();
@@ -80,7 +80,7 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// Serves the connection by the runner, or sends it on as a client's.
+    /// Serves the connection with the runner, or passes it on to be served as a MongoDB client.
     async fn serve(mut self, clients: mpsc::UnboundedSender<UnixStream>, _open: mpsc::Sender<()>) {
         let first = tokio::select! {
             first = peek(&self.stream) => first,
@@ -89,7 +89,7 @@ impl Visitor {
         match first {
             Ok(bytes) if bytes == RUN => match self.runner.take() {
                 Some(runner) => self.run(runner).await,
-                // The client learns it from the end of the connection.
+                // The connection is closed without a reply.
                 None => log::debug!("a command was refused: this program runs none"),
             },
             Ok(_) => {
@@ -123,7 +123,7 @@ impl Visitor {
     }
 }
 
-/// The first bytes of a connection, which remain to be read. They arrive together.
+/// Returns the first bytes of a connection without consuming them. The bytes arrive together.
 async fn peek(stream: &UnixStream) -> io::Result<[u8; RUN.len()]> {
     let mut bytes = [0; RUN.len()];
     stream

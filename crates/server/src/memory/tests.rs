@@ -27,7 +27,7 @@ fn one_principal_leaves_a_quarter_to_others() {
     assert!(memory.try_charge(&one, 3 * MIB).is_none());
     assert!(memory.try_charge(&other, 3 * MIB).is_some());
     let (memory, one, _) = account(8 * MIB);
-    // All of it is for a request that is the only one.
+    // A request may use the whole account if its principal has no other charge.
     assert!(memory.try_charge(&one, 8 * MIB).is_some());
 }
 
@@ -46,7 +46,7 @@ fn a_request_that_is_executed_gets_more_than_its_share() {
     let (memory, one, _) = account(8 * MIB);
     let _message = memory.try_charge(&one, 6 * MIB).unwrap();
     let charge = |until| memory.charge_on_thread(&one, 2 * MIB, until, Duration::ZERO, &AtomicBool::new(false));
-    // A reply may stay as long as the client wants.
+    // The memory of a reply may be held for as long as the client wants.
     assert!(charge(Until::Sent).is_none());
     assert!(charge(Until::Ended).is_some() && !memory.is_exceeded());
 }
@@ -83,7 +83,7 @@ fn few_threads_wait() {
         while memory.0.state.lock().threads < memory.0.threads_max() {
             std::thread::yield_now();
         }
-        // One more is refused at once, since this does not end before the others.
+        // One more charge is refused at once, because the limit of waiting threads is reached.
         assert!(memory.charge_on_thread(&other, MIB, Until::Sent, Duration::from_secs(3600), &stop).is_none());
         assert!(memory.is_short());
         stop.store(true, Ordering::Relaxed);
@@ -105,7 +105,7 @@ fn those_that_wait_are_served_in_their_order() {
         let later = memory.charge(&one, MIB, limit);
         let both = async { tokio::join!(large, later) };
         tokio::pin!(both);
-        // The later one would fit, but the one before it would then never.
+        // The later charge would fit, but granting it first would delay the earlier one forever.
         assert!(tokio::time::timeout(Duration::from_millis(50), &mut both).await.is_err());
         drop(held);
         let (large, later) = both.await;
@@ -122,7 +122,7 @@ fn a_wait_ends_and_leaves_nothing() {
         let limit = Duration::from_millis(50);
         let behind = memory.charge(&other, MIB, Duration::from_secs(60));
         let (refused, own) = tokio::join!(memory.charge(&other, 7 * MIB, limit), behind);
-        // The one behind it is served when it gives up.
+        // The charge behind is granted when this charge gives up.
         assert!(refused.is_none() && own.is_some());
         assert!(memory.charge(&one, 9 * MIB, limit).await.is_none());
     });
@@ -130,7 +130,8 @@ fn a_wait_ends_and_leaves_nothing() {
     assert!(memory.0.state.lock().waiting.is_empty());
 }
 
-/// A reply to a write that was made is not refused, however much is used; a second one waits for the first.
+/// A reply to a finished write is not refused, even if the account is exceeded. A second such reply waits for the
+/// first.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "threads of the system")]
 fn replies_to_writes_exceed_the_account_one_at_a_time() {
@@ -150,7 +151,7 @@ fn replies_to_writes_exceed_the_account_one_at_a_time() {
         assert_eq!(second.join().unwrap(), 9 * MIB);
     });
     assert_eq!(memory.used(), 7 * MIB);
-    // Replies without a reader do not wait.
+    // After the client has disconnected, a reply does not wait.
     let _first = charge(&one);
     over.store(true, Ordering::Relaxed);
     assert_eq!(charge(&other).bytes(), 9 * MIB);

@@ -57,7 +57,8 @@ fn the_audit_log_has_a_line_for_each_act() {
     assert!(lines.iter().all(|line| !line.to_string().contains("secret")), "{lines:?}");
 }
 
-/// With the collection that they write, also if they fail. Other pipelines have no line.
+/// A pipeline that writes has a line with the collection that it writes, even if the pipeline fails. Other pipelines
+/// have no line.
 #[test]
 fn pipelines_that_write_have_a_line() {
     let world = audited();
@@ -101,7 +102,7 @@ fn the_audit_log_is_opened_again_after_it_was_renamed() {
         lines(&world, path).iter().filter_map(of).collect::<Vec<_>>()
     };
     assert_eq!((messages("old.jsonl"), messages(LOG)), (vec!["one".into(), "two".into()], vec!["three".into()]));
-    // A server that starts again continues the file.
+    // A server that starts again appends to the file.
     world.shared.security.audit.reopen().expect("a file");
     note("four");
     assert_eq!(messages(LOG), ["three", "four"]);

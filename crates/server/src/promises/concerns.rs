@@ -1,10 +1,10 @@
-//! When a write is acknowledged, and what a read has seen: by power cuts right after the replies.
+//! Tests when a write is acknowledged and which writes a read sees, by power cuts right after the replies.
 
 use super::{Connection, World, insert, with};
 use crate::fields::Fields;
 use alluvium::{Map, Value, doc};
 
-/// The writes of documents, each of which changes the digest of its collection.
+/// Writes of documents. Each of them changes the digest of its collection.
 fn writes() -> Vec<Map> {
     vec![
         doc! {"insert": "pets", "documents": [{"_id": 10}]},
@@ -73,7 +73,7 @@ fn a_default_write_concern_holds_for_writes_without_one() {
         let majority = |connection: &Connection<'_>| set(connection, doc! {"w": "majority"});
         assert!(survives(write.clone(), None, majority), "{write}");
         assert!(survives(write.clone(), None, |connection| set(connection, doc! {"w": 1, "j": true})), "{write}");
-        // What a write itself says counts, and a later default.
+        // A write concern of the write itself overrides the default, and a later default overrides an earlier one.
         assert!(!survives(write.clone(), concern(doc! {"w": 1}), majority), "{write}");
         let changed = |connection: &Connection<'_>| {
             majority(connection);

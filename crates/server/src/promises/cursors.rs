@@ -1,10 +1,10 @@
-//! Which cursors are closed, and when.
+//! The cursors that are closed, and when they are closed.
 
 use super::{Connection, MINUTE, SECOND, World, cursor_of};
 use alluvium::{Map, doc};
 use std::time::Duration;
 
-/// The most cursors (`docs/SERVER.md`).
+/// The most open cursors (`docs/SERVER.md`).
 const CURSORS_MAX: usize = 10_000;
 
 fn fill(connection: &Connection<'_>) {
@@ -45,7 +45,7 @@ fn a_cursor_without_a_timeout_stays() {
     connection.ok("zoo", more(id));
 }
 
-/// Cursors of lists, which hold little memory.
+/// A cursor over a list, which uses little memory.
 fn list(connection: &Connection<'_>) -> i64 {
     cursor_of(&connection.ok("zoo", doc! {"listCollections": 1, "cursor": {"batchSize": 0}}))
 }
@@ -58,7 +58,7 @@ fn read_list(connection: &Connection<'_>, id: i64) -> Map {
 fn beyond_the_limit_the_cursors_that_were_not_read_longest_are_closed() {
     let world = World::new();
     let connection = world.connect();
-    // Three collections: a cursor of their list stays open after two reads.
+    // With three collections, a cursor over their list is still open after two reads.
     for collection in ["cats", "dogs", "pets"] {
         connection.ok("zoo", doc! {"create": collection});
     }
@@ -68,7 +68,7 @@ fn beyond_the_limit_the_cursors_that_were_not_read_longest_are_closed() {
         world.clock.advance(Duration::from_millis(1));
     }
     assert_eq!(world.shared.cursors.len(), CURSORS_MAX, "all of them are kept");
-    // The oldest of all was read last.
+    // The oldest cursor is read last, and is therefore kept.
     assert!(cursor_of(&read_list(&connection, ids[0])) != 0);
     let newest = list(&connection);
     assert!(world.shared.cursors.len() <= CURSORS_MAX);

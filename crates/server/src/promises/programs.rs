@@ -29,7 +29,7 @@ fn times_of_operations_are_those_of_the_clock_across_restarts() {
     world.clock.advance(100 * SECOND);
     let second = operation_time(&connection.ok("zoo", insert(2)));
     assert_eq!(second.time, NOW + 100);
-    // The clocks of these begin at zero again.
+    // The clocks of these servers begin at zero again.
     for next in [world.after_a_kill(), world.after_a_cut()] {
         let time = operation_time(&next.connect().ok("zoo", doc! {"ping": 1}));
         assert!(time > second && time.time < NOW + 120, "{time:?} after {second:?}");
@@ -53,7 +53,7 @@ fn a_cluster_time_advances_the_time_and_later_reads_are_after_it() {
     // MongoDB 8.0: `waitForReadConcernImpl` in `read_concern_mongod.cpp`.
     connection.fails(72, "zoo", read("afterClusterTime", "local"));
     connection.fails(72, "zoo", read("atClusterTime", "snapshot"));
-    // `vector_clock.cpp`: more than a year.
+    // `vector_clock.cpp`: more than a year ahead of the clock.
     connection.fails(206, "zoo", with(doc! {"ping": 1}, [cluster_time(NOW + 366 * 86_400, 1)]));
     connection.fails(14, "zoo", with(doc! {"ping": 1}, [("$clusterTime", Value::Map(doc! {"clusterTime": 1}))]));
 }
@@ -92,7 +92,7 @@ fn the_operation_log_is_refused_by_name() {
 
 #[test]
 fn a_cursor_of_a_collection_that_was_dropped_ends_with_175() {
-    // MongoDB 8.0, `jstests/core/query/cursor/getmore_invalidated_documents.js`: QueryPlanKilled.
+    // MongoDB 8.0, `jstests/core/query/cursor/getmore_invalidated_documents.js`: the error is QueryPlanKilled.
     let world = World::new();
     let connection = world.connect();
     let open = |command: Map| {
@@ -118,7 +118,7 @@ fn a_cursor_of_a_collection_that_was_dropped_ends_with_175() {
     connection.ok("zoo", doc! {"drop": "pets"});
     connection.ok("zoo", insert(9));
     connection.fails(175, "zoo", more);
-    // A snapshot has all that it had.
+    // A snapshot keeps all its documents.
     connection.ok("zoo", doc! {"drop": "pets"});
     let more = open(with(find(), [("readConcern", Value::Map(doc! {"level": "snapshot"}))]));
     connection.ok("zoo", doc! {"drop": "pets"});
@@ -212,7 +212,8 @@ fn indexes_that_are_not_built_are_kept_and_listed() {
     assert_eq!(names(&connection), all);
     connection.ok("admin", doc! {"fsync": 1});
     assert_eq!(names(&world.after_a_cut().connect()), all);
-    // What they are for is refused, and so is what they could not promise.
+    // Queries that need such an index are refused. Definitions whose guarantees an unbuilt index could not keep are
+    // refused, too.
     connection.ok("zoo", insert(1));
     connection.ok("zoo", doc! {"find": "pets", "filter": {"name": "rex"}});
     let search = connection.run("zoo", doc! {"find": "pets", "filter": {"$text": {"$search": "rex"}}});
@@ -246,13 +247,13 @@ fn options_without_effect_are_kept() {
     for name in ["storageEngine", "indexOptionDefaults"] {
         assert_eq!(options.get(name), create.get(name));
     }
-    // MongoDB 8.2 by documentdb's functional tests: test_listIndexes_collection_variants.py,
+    // MongoDB 8.2, according to documentdb's functional tests: test_listIndexes_collection_variants.py,
     // test_listCollections_collection_types.py.
     assert!(!list[0].contains("idIndex"), "{}", list[0]);
     let list = || doc! {"listIndexes": "pets"};
     let indexes = batch(&connection.ok("zoo", list()));
     assert_eq!(indexes, [with(clustered, [("clustered", Value::Bool(true))])]);
-    // The same, test_listIndexes_errors.py and test_listIndexes_bson_type_errors.py.
+    // From the same suite: test_listIndexes_errors.py and test_listIndexes_bson_type_errors.py.
     let built = |name| (name, Value::Bool(true));
     let wrapped = batch(&connection.ok("zoo", with(list(), [built("includeIndexBuildInfo")])));
     assert_eq!(wrapped[0].document("spec"), Some(&indexes[0]));
@@ -336,7 +337,7 @@ fn the_profiler_has_each_statement_with_its_plan_and_counts() {
     assert!(["COLLSCAN", "IXSCAN { a: 1 }"].contains(&many.text("planSummary").expect("a plan")), "{many}");
 }
 
-/// MongoDB 8.0: jstests/core/query/profile_count.js, profile_distinct.js, profile_findandmodify.js in
+/// As in MongoDB 8.0: jstests/core/query/profile_count.js, profile_distinct.js, profile_findandmodify.js in
 /// jstests/core/administrative/profile.
 #[test]
 fn the_profiler_has_plans_and_counts_of_all_commands() {
@@ -383,7 +384,7 @@ fn the_profiler_has_plans_and_counts_of_all_commands() {
     assert_eq!(shown, expected);
 }
 
-/// MongoDB 8.0: system variables are those of all expressions (manual, "Variables in Aggregation Expressions").
+/// MongoDB 8.0: system variables can be used in all expressions (manual, "Variables in Aggregation Expressions").
 #[test]
 fn the_cluster_time_is_a_variable_of_queries_and_updates() {
     let world = World::new();
@@ -408,12 +409,12 @@ fn the_cluster_time_is_a_variable_of_queries_and_updates() {
     assert_eq!(counted.integer("n"), Some(1));
     connection.ok("zoo", doc! {"delete": "pets", "deletes": [{"q": (of_kind), "limit": 1}]});
     assert_eq!(world.count("zoo.pets"), 0);
-    // A server of its own has none.
+    // A standalone server has no cluster time.
     let alone = World::with(Config { replica_set: None, ..Config::default() });
     alone.connect().fails(10_071_200, "zoo", doc! {"find": "pets", "projection": {"t": "$$CLUSTER_TIME"}});
 }
 
-/// MongoDB 8.2 by documentdb's functional tests: core/cursors/commands/getMore and killCursors.
+/// MongoDB 8.2, according to documentdb's functional tests: core/cursors/commands/getMore and killCursors.
 #[test]
 fn numbers_of_cursors_are_of_64_bits_and_found_by_any_name() {
     let world = World::new();
@@ -427,7 +428,7 @@ fn numbers_of_cursors_are_of_64_bits_and_found_by_any_name() {
     connection.fails(14, "zoo", with(more(), [("term", Value::Int32(1))]));
     connection.fails(40_415, "zoo", with(more(), [("skip", Value::Int32(1))]));
     connection.fails(40_415, "zoo", doc! {"killCursors": "pets", "cursors": [], "unknown": 1});
-    // Nothing is closed if one of the numbers is wrong.
+    // If one of the numbers is invalid, no cursor is closed.
     connection.fails(14, "zoo", doc! {"killCursors": "pets", "cursors": [(Value::Int64(id)), "bad"]});
     let killed = connection.ok("zoo", doc! {"killCursors": "others", "cursors": [null, (Value::Int64(id))]});
     assert_eq!(killed.elements("cursorsKilled"), Some(&[Value::Int64(id)][..]));
@@ -452,7 +453,7 @@ fn the_plan_of_a_pipeline_is_explained_without_running_it() {
     let world = World::new();
     let connection = world.connect();
     connection.ok("zoo", insert(1));
-    // It would fail if it ran.
+    // The pipeline would fail if it were executed.
     let divided = doc! {"$project": {"a": {"$divide": [1, {"$subtract": ["$_id", 1]}]}}};
     let fails = doc! {"aggregate": "pets", "pipeline": [(divided)], "cursor": {}};
     assert!(!connection.run("zoo", fails.clone()).flag("ok"));
@@ -490,14 +491,14 @@ fn collections_keep_the_order_of_insertion_if_the_server_is_told_to() {
         connection.ok("zoo", insert(id));
     }
     assert_eq!(ids(&connection, find()), [10, 1, 2, 11]);
-    // An update keeps the place, and a document that is inserted again gets another one.
+    // An update keeps the position of a document. A document that is deleted and inserted again gets a new position.
     connection.ok("zoo", doc! {"update": "pets", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}]});
     connection.ok("zoo", doc! {"delete": "pets", "deletes": [{"q": {"_id": 10}, "limit": 1}]});
     connection.ok("zoo", insert(10));
     let expected = [1, 2, 11, 10];
     assert_eq!(ids(&connection, find()), expected);
     assert_eq!(ids(&connection, doc! {"find": "pets", "sort": {"$natural": -1}}), [10, 11, 2, 1]);
-    // MongoDB's manual of `$natural`: the order is that of the documents on the disk, whatever the filter is.
+    // MongoDB's manual for `$natural`: the order is the order of the documents on the disk, for every filter.
     let range = || doc! {"_id": {"$gt": 1}};
     assert_eq!(ids(&connection, doc! {"find": "pets", "filter": (range()), "sort": {"$natural": 1}}), [2, 11, 10]);
     assert_eq!(ids(&connection, doc! {"find": "pets", "filter": (range()), "hint": {"$natural": -1}}), [10, 11, 2]);
@@ -508,7 +509,7 @@ fn collections_keep_the_order_of_insertion_if_the_server_is_told_to() {
     let pipeline = doc! {"aggregate": "pets", "pipeline": [{"$match": {"b": null}}], "cursor": {}};
     assert_eq!(ids(&connection, pipeline), expected);
     assert_eq!(connection.ok("zoo", doc! {"count": "pets"}).integer("n"), Some(4));
-    // It is no capped collection, and clients see no option.
+    // The collection is not capped, and clients see no option.
     let list = batch(&connection.ok("zoo", doc! {"listCollections": 1}));
     assert_eq!(list[0].document("options"), Some(&Map::new()));
     assert_eq!(list[0].document("info").and_then(|info| info.get("naturalOrder")), Some(&Value::Bool(true)));
@@ -521,7 +522,7 @@ fn collections_keep_the_order_of_insertion_if_the_server_is_told_to() {
         connection.ok("zoo", insert(3));
         assert_eq!(ids(&connection, find()), [1, 2, 11, 10, 3]);
     }
-    // Without the option, one collection may have the order.
+    // Without the option of the server, a single collection can have natural order.
     let world = World::new();
     let connection = world.connect();
     connection.ok("zoo", doc! {"create": "pets", "naturalOrder": true});

@@ -1,5 +1,5 @@
-//! `applyOps`, as `mongorestore --oplogReplay` of mongo-tools 100.13 sends it, one entry a command. Codes are those of
-//! MongoDB 8.2 by documentdb's functional tests (system/replication/commands/applyOps).
+//! `applyOps`, as `mongorestore --oplogReplay` of mongo-tools 100.13 sends it, with one entry in each command. The
+//! codes are those of MongoDB 8.2, according to documentdb's functional tests (system/replication/commands/applyOps).
 
 use super::{Connection, World, batch, insert, with};
 use crate::fields::Fields;
@@ -9,7 +9,7 @@ fn apply(ops: impl IntoIterator<Item = Map>) -> Map {
     Map::from([("applyOps", Value::Array(ops.into_iter().map(Value::Map).collect()))])
 }
 
-/// Applies one entry, with the fields that a log has beside the four of the operation.
+/// Applies one entry. A log adds further fields to the four fields of the operation.
 fn replay(connection: &Connection<'_>, op: &str, namespace: &str, object: Map, query: Option<Map>) -> Map {
     let mut entry = doc! {"op": op, "ns": namespace, "o": (object), "v": 2, "wall": (Value::DateTime(0)), "t": 1};
     if let Some(query) = query {
@@ -58,7 +58,7 @@ fn documents_of_a_log_are_inserted_changed_and_deleted() {
     }
     replay(&connection, "d", "zoo.pets", doc! {"_id": 1}, None);
     assert_eq!(found(&connection, "pets").len(), 2);
-    // A delete in a collection that does not exist is done; nothing is counted that is no operation.
+    // A delete in a collection that does not exist succeeds. An entry without an operation is not counted.
     replay(&connection, "d", "zoo.none", doc! {"_id": 1}, None);
     let nothing = replay(&connection, "n", "zoo.pets", doc! {"msg": "noop"}, None);
     assert_eq!(nothing.integer("applied"), Some(0));
@@ -86,7 +86,7 @@ fn commands_of_a_log_are_carried_out_and_repeated() {
     let indexes = batch(&connection.ok("zoo", doc! {"listIndexes": "pets"}));
     let shown: Vec<_> = indexes.iter().map(|index| (index.text("name"), index.flag("hidden"))).collect();
     assert_eq!(shown, [(Some("_id_"), false), (Some("a_1"), false), (Some("b_1"), true)]);
-    // A view is a document of a collection that is not there.
+    // The log has a view as a document of `system.views`, a collection that does not exist here.
     for pipeline in [doc! {"$match": {"a": 1}}, doc! {"$match": {"a": 2}}] {
         replay(&connection, "i", "zoo.system.views", view(pipeline), None);
     }
@@ -125,7 +125,7 @@ fn an_entry_that_cannot_be_applied_is_reported() {
     connection.ok("zoo", insert(1));
     let entry = |op: &str, object: Map| doc! {"op": op, "ns": "zoo.pets", "o": (object)};
     let update = |id: i32| doc! {"op": "u", "ns": "zoo.pets", "o": {"a": 1}, "o2": {"_id": id}};
-    // The others are applied if an update finds nothing, and no more after an error.
+    // If an update finds nothing, the remaining entries are applied. After an error, no more entries are applied.
     let reply = connection.fails(8, "admin", apply([update(9), entry("i", doc! {"_id": 2})]));
     assert_eq!(reply.integer("applied"), Some(2), "{reply}");
     assert_eq!(reply.elements("results"), Some(&[false.into(), true.into()][..]));
@@ -169,7 +169,7 @@ fn an_entry_that_cannot_be_applied_is_reported() {
     let drop = || of_command(doc! {"dropDatabase": 1});
     connection.fails(6_275_900, "admin", apply([drop(), drop()]));
     let mut deep = doc! {"drop": "none"};
-    // The command has ten levels within it, and one more.
+    // The command has more than the ten allowed levels of nesting.
     for _ in 0..12 {
         deep = doc! {"applyOps": [(of_command(deep))]};
     }

@@ -5,7 +5,7 @@ use super::{Connection, MINUTE, World, lsid, with};
 use crate::fields::Fields;
 use alluvium::{Map, Value, doc};
 
-/// Retryable writes of each kind. Each of them adds one to the `n` of a document, or a document.
+/// Retryable writes of each kind. Each write adds one to the field `n` of a document, or inserts a document.
 fn writes() -> Vec<Map> {
     let add = || doc! {"$inc": {"n": 1}};
     vec![
@@ -22,7 +22,7 @@ fn writes() -> Vec<Map> {
     ]
 }
 
-/// A collection on the disk.
+/// Creates a collection that is on the disk.
 fn fill(connection: &Connection<'_>) {
     let mut documents: Vec<Value> = (1..=4).map(|id| Value::Map(doc! {"_id": id, "n": 0})).collect();
     documents.extend((5..10).map(|id| Value::Map(doc! {"_id": id, "kind": "spare"})));
@@ -42,7 +42,7 @@ fn of_session(body: Map, number: i64, concern: &Map) -> Map {
 
 /// The reply without the fields that differ between a reply and its repetition.
 fn result(mut reply: Map) -> Map {
-    // Replies of repetitions name how many statements were repeated, and cursors have numbers of their own.
+    // A repetition lists the statements that were repeated, and has its own times.
     reply.entries.retain(|(name, _)| {
         let name = name.as_str().unwrap_or_default();
         !["$clusterTime", "operationTime", "retriedStmtIds", "retriedStmtId", "electionId", "opTime"].contains(&name)
@@ -65,12 +65,12 @@ fn a_repeated_write_is_applied_once() {
         let first = connection.ok(db_of(&body), body.clone());
         let after = contents(&connection);
         assert_ne!(before, after, "{body}");
-        // Others change the same documents, the session is idle, and the write comes again.
+        // Others change the same documents, the session is idle, and then the write is repeated.
         world.wait(29 * MINUTE);
         let again = connection.ok(db_of(&body), body.clone());
         assert_eq!(result(first), result(again), "{at}: {body}");
         assert_eq!(contents(&connection), after, "{at}: {body}");
-        // The next number is another write.
+        // The next transaction number is another write.
         connection.run(db_of(&body), of_session(write, 2, &doc! {"w": 1}));
         connection.fails(225, db_of(&body), body);
     }

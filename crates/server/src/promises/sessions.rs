@@ -1,4 +1,4 @@
-//! Sessions end after 30 minutes without use, and what belongs to them ends with them.
+//! Sessions end after 30 minutes without use. Everything that belongs to a session ends with it.
 
 use super::{Connection, MINUTE, SECOND, World, cursor_of, lsid, with};
 use crate::sessions::SessionId;

@@ -1,4 +1,4 @@
-//! Settings that clients make persist after the server has ended.
+//! Settings that clients store persist after the server has stopped.
 
 use super::{World, insert};
 use crate::config::Config;
@@ -29,10 +29,10 @@ fn default_concerns_are_kept() {
     assert_eq!(before.text("defaultReadConcernSource"), Some("global"));
     for later in after_every_end(&world) {
         assert_eq!(shown(&later), before);
-        // Writes and reads keep to them.
+        // Writes and reads use the stored defaults.
         later.connect().ok("zoo", insert(1));
         assert_eq!(later.after_a_cut().count("zoo.pets"), 1);
-        // As in MongoDB, the one for writes stays, and the one for reads can be unset.
+        // As in MongoDB, the default write concern cannot be removed, and the default read concern can.
         set(&later, "defaultReadConcern", doc! {});
         let last = shown(&later.after_a_cut());
         assert_eq!(last.text("defaultReadConcernSource"), Some("implicit"), "{last}");
@@ -74,7 +74,7 @@ fn the_feature_compatibility_version_is_kept() {
     world.connect().ok("admin", doc! {"setFeatureCompatibilityVersion": "8.0", "confirm": true});
     for later in after_every_end(&world) {
         assert_eq!(version(&later).as_deref(), Some("8.0"));
-        // As in MongoDB: clients read it there, too.
+        // As in MongoDB, the version is stored in this collection, where clients read it, too.
         let found = later.connect().ok("admin", doc! {"find": "system.version"});
         let stored = super::batch(&found);
         assert_eq!(stored, [doc! {"_id": "featureCompatibilityVersion", "version": "8.0"}]);

@@ -1,4 +1,4 @@
-//! A snapshot read sees one state of all collections, which is kept for five minutes after its last use.
+//! A snapshot read sees one state of all collections. The state is kept for five minutes after its last use.
 
 use super::{Connection, MINUTE, SECOND, World, batch};
 use crate::fields::Fields;

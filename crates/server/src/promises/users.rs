@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The built-in roles that `docs/SERVER.md` names: of each database, and of `admin`.
+/// The built-in roles that `docs/SERVER.md` names: the roles of each database, and the roles of `admin`.
 const OF_DATABASES: [&str; 5] = ["read", "readWrite", "dbAdmin", "userAdmin", "dbOwner"];
 const OF_ADMIN: [&str; 11] = [
     "readAnyDatabase",
@@ -30,19 +30,19 @@ const OF_ADMIN: [&str; 11] = [
     "root",
 ];
 
-/// A server on which every command is allowed, and users exist.
+/// A server with users on which every command is allowed.
 fn administered() -> World {
     let world = World::with(Config { authentication: false, ..Config::default() });
     world.connect().ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
     world
 }
 
-/// The server after a power cut, on which every command is allowed, too.
+/// The same server after a power cut. Every command is allowed here, too.
 fn after_a_cut(world: &World) -> World {
     World::on(world.cut(), Config { authentication: false, ..Config::default() })
 }
 
-/// All users and roles, with all that is kept of them.
+/// All users and roles, with all stored fields.
 fn kept(world: &World) -> Vec<Map> {
     let connection = world.connect();
     let of = |db: &str, body: Map, field: &str| {
@@ -131,7 +131,7 @@ fn the_built_in_roles_can_be_granted_and_others_made() {
     ]};
     connection.ok("zoo", made);
     assert_eq!(create("zoo", "looker"), None);
-    // What is refused by name, rather than not kept.
+    // Options that cannot be stored are refused, not ignored.
     let restrictions = || Value::Array(vec![Value::Map(doc! {"clientSource": ["127.0.0.1"]})]);
     for body in [
         doc! {"createUser": "x", "pwd": "x", "roles": [], "authenticationRestrictions": (restrictions())},
@@ -144,7 +144,7 @@ fn the_built_in_roles_can_be_granted_and_others_made() {
     }
 }
 
-/// A connection from an address of the network.
+/// A connection from a network address.
 fn from<'a>(world: &'a World, address: &str) -> Connection<'a> {
     let peer = Peer::network(SocketAddr::new(address.parse().expect("an address"), 1), Host::new("localhost", 27017));
     Connection { shared: &world.shared, client: Arc::new(Client::new(1, peer, None)) }
@@ -154,7 +154,7 @@ fn payload(text: &str) -> Value {
     Value::Binary(Binary { subtype: 0, bytes: text.as_bytes().to_vec() })
 }
 
-/// A login with a wrong proof: the replies, and the time that the last one waits.
+/// Logs in with a wrong proof. Returns the replies, and the delay of the last reply.
 fn guess(world: &World, address: &str, user: &str) -> (Map, Map, Duration) {
     let connection = from(world, address);
     let first = format!("n,,n={user},r=0123456789abcdef");
@@ -168,7 +168,7 @@ fn guess(world: &World, address: &str, user: &str) -> (Map, Map, Duration) {
     let proceed = doc! {"saslContinue": 1, "conversationId": 1, "payload": (payload(&last))};
     let refused = connection.fails(18, "admin", proceed);
     let lengths = challenge.split(',').map(|part| (part[..1].to_owned(), Value::from(part.len() as i64)));
-    // The salt and the nonce are random; what is left of the challenge is their lengths, and the number of iterations.
+    // The salt and the nonce are random. Only their lengths and the number of iterations are compared.
     let count = challenge.split(',').find_map(|part| part.strip_prefix("i=")).expect("a count").to_owned();
     let shape = Map {
         entries: lengths.chain([("count".to_owned(), Value::from(count))]).map(|(a, b)| (a.into(), b)).collect(),
@@ -189,7 +189,7 @@ fn a_login_that_fails_has_one_answer() {
     let known = guess(&world, "10.0.0.1", "root");
     let unknown = guess(&world, "10.0.0.2", "stranger");
     assert_eq!(known, unknown);
-    // A user who does not exist has the same salt each time, too, and all mechanisms.
+    // A user who does not exist also has the same salt at each attempt, and all mechanisms.
     let mechanisms = |user: &str| {
         let reply = world.connect().ok("admin", doc! {"hello": 1, "saslSupportedMechs": (format!("admin.{user}"))});
         reply.get("saslSupportedMechs").cloned()
@@ -206,7 +206,7 @@ fn after_five_failures_within_a_minute_logins_wait() {
     let world = World::new();
     world.connect().ok("admin", doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]});
     for user in ["root", "stranger"] {
-        // Each attempt from another address: the user counts.
+        // Each attempt comes from another address, so that only the attempts of the user are counted.
         let delays: Vec<Duration> = (0..12).map(|n| guess(&world, &format!("10.0.0.{n}"), user).2).collect();
         assert!(delays[..4].iter().all(Duration::is_zero), "{user}: {delays:?}");
         assert!(delays[5..].iter().all(|delay| !delay.is_zero() && *delay <= SECOND), "{user}: {delays:?}");

@@ -27,7 +27,7 @@ fn the_profiler_keeps_the_last_thousand_operations_of_all_databases() {
     let comment = |entry: Option<&Map>| entry.and_then(|entry| entry.document("command")?.integer("comment"));
     assert_eq!((comment(a.last()), comment(b.last())), (Some(699), Some(699)), "the newest are kept");
     assert!(comment(a.first()) > Some(190), "the oldest are dropped: {:?}", a.first());
-    // In memory: they are no documents of the database.
+    // The entries are in memory, and not stored as documents of the database.
     assert!(world.shared.db.collections().iter().all(|info| info.database == "local"));
 }
 

@@ -4,19 +4,19 @@ use crate::fields::Fields;
 use alluvium::{Map, Value};
 use std::collections::BTreeSet;
 
-/// A condition of a filter, or several below an operator.
+/// A condition of a filter, or an operator with several conditions below it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Condition {
     /// The operator.
     operator: String,
-    /// The path of the field; empty if it has none.
+    /// The path of the field; empty if the condition has no field.
     path: String,
-    /// The part of the operand that counts in both shapes.
+    /// The part of the operand that belongs to both shapes.
     kept: String,
     below: Vec<Condition>,
-    /// The types of the operand, which count in the shape of the query.
+    /// The types of the operand, which belong only to the shape of the query.
     types: String,
-    /// A list of one value, which is planned as a comparison with it.
+    /// True for a list of one value, which is planned like a comparison with this value.
     is_single: bool,
 }
 
@@ -34,12 +34,13 @@ impl Condition {
         Self::group("$not", "", vec![self])
     }
 
-    /// The condition as it is planned: without operators that have one operand, and in an order of its own.
+    /// The condition in the form that plans depend on: logical operators with one operand are removed, and the
+    /// conditions are sorted.
     pub(super) fn planned(mut self) -> Self {
         if self.is_single {
             self.operator = "$eq".to_owned();
         }
-        // Plans do not depend on the types that a condition names, nor on expressions.
+        // Plans depend neither on the types in a condition nor on expressions.
         self.types = String::new();
         let mut below: Vec<Self> = std::mem::take(&mut self.below).into_iter().map(Self::planned).collect();
         if ["$and", "$or"].contains(&self.operator.as_str()) && self.path.is_empty() {
@@ -54,13 +55,13 @@ impl Condition {
         self
     }
 
-    /// Its form in the shape of the plan.
+    /// The form of the condition in the shape of the plan.
     pub(super) fn of_plan(&self) -> String {
         let below: Vec<String> = self.below.iter().map(Self::of_plan).collect();
         format!("{}({:?} {:?})[{}]", self.operator, self.path, self.kept, below.join(" "))
     }
 
-    /// Its form in the shape of the query.
+    /// The form of the condition in the shape of the query.
     pub(super) fn of_query(&self) -> String {
         let below: Vec<String> = self.below.iter().map(Self::of_query).collect();
         format!("{}({:?} {:?} {})[{}]", self.operator, self.path, self.kept, self.types, below.join(" "))
@@ -136,12 +137,12 @@ fn on_path(path: &str, operators: &Map) -> Vec<Condition> {
     each.collect()
 }
 
-/// True for the operand of `$elemMatch` that is a filter though it has an operator.
+/// True if an operand of `$elemMatch` is a filter, although it begins with an operator.
 fn is_filter(inner: &Map) -> bool {
     inner.iter().any(|(name, _)| matches!(name.as_str(), Some("$and" | "$or" | "$nor" | "$expr")))
 }
 
-/// A comparison with a value; with a regular expression it is a match.
+/// A comparison with a value. A comparison with a regular expression is a match.
 fn compared(operator: &str, path: &str, value: &Value) -> Condition {
     match value {
         Value::Regex(_) if operator == "$eq" => {
@@ -152,7 +153,7 @@ fn compared(operator: &str, path: &str, value: &Value) -> Condition {
     }
 }
 
-/// One of several values, however many these are.
+/// The condition that a value is in a list. The number of listed values does not matter.
 fn listed(path: &str, values: &[Value]) -> Condition {
     let is_single = values.len() == 1;
     Condition { is_single, ..Condition::new("$in", path, of_elements(values)) }
@@ -169,14 +170,14 @@ fn sorted(options: &str) -> String {
     options.chars().collect::<BTreeSet<char>>().into_iter().collect()
 }
 
-/// The types that `$type` names.
+/// The types in the operand of `$type`.
 fn types(operand: &Value) -> String {
     let one = std::slice::from_ref(operand);
     let named: BTreeSet<String> = operand.as_array().unwrap_or(one).iter().map(Value::to_string).collect();
     named.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// The type of a value.
+/// The type of a value, as a placeholder.
 pub(super) fn kind(value: &Value) -> String {
     match value {
         value if value.is_number() => "?number".to_owned(),
@@ -186,7 +187,7 @@ pub(super) fn kind(value: &Value) -> String {
     }
 }
 
-/// The types of an array.
+/// The types of the elements of an array.
 fn of_elements(values: &[Value]) -> String {
     let kinds: BTreeSet<String> = values.iter().map(kind).collect();
     match kinds.len() {
@@ -195,7 +196,7 @@ fn of_elements(values: &[Value]) -> String {
     }
 }
 
-/// An expression with its operators and fields, and the types of its constants.
+/// The shape of an expression: its operators and fields, and the types of its constants.
 pub(super) fn expression(value: &Value) -> String {
     match value {
         Value::Map(map) if map.contains("$literal") => map.get("$literal").map(kind).unwrap_or_default(),
@@ -211,7 +212,7 @@ pub(super) fn expression(value: &Value) -> String {
     }
 }
 
-/// A schema with the names in it, and without its numbers.
+/// The shape of a schema: its names, without its numbers.
 fn words(schema: &Value) -> String {
     match schema {
         Value::Map(map) => {

@@ -1,4 +1,4 @@
-//! Pipelines in the shapes of queries.
+//! Pipelines in query shapes.
 
 use super::conditions::{all_of, expression};
 use super::{Parts, required};
@@ -6,8 +6,8 @@ use alluvium::{Map, Value};
 use alluvium_query::pipeline::stages::{self, HeadNeed, StageName, StageRow};
 use std::collections::BTreeSet;
 
-/// The part of a pipeline that is planned as a query: the filters and the sort at its head, and what the stage after
-/// them needs of the documents.
+/// The part of a pipeline that is planned as a query: the leading filters and sort, and the fields that the following
+/// stage needs.
 pub(super) fn head(pipeline: &[Value]) -> Parts {
     let mut head = Parts::default();
     let mut filters = Vec::new();
@@ -30,16 +30,16 @@ pub(super) fn head(pipeline: &[Value]) -> Parts {
     head
 }
 
-/// The known facts about a stage.
+/// The table row of a known stage; `None` for an unknown stage.
 type Row = Option<&'static StageRow>;
 
-/// A stage with its name and its operand.
+/// A stage with its table row, its name and its operand.
 fn known(stage: &Value) -> Option<(Row, &str, &Value)> {
     let (name, operand) = stages::parts(stage)?;
     Some((stages::find(name), name, operand))
 }
 
-/// The needs of a stage, if they influence the plan of the stages before it.
+/// The fields that a stage needs, if they influence the plan of the stages before it.
 fn needed(row: &StageRow, operand: &Value) -> String {
     let name = row.name;
     match (row.head_need, operand) {
@@ -60,7 +60,7 @@ fn needed(row: &StageRow, operand: &Value) -> String {
     }
 }
 
-/// The paths of fields in an expression.
+/// Adds the field paths in an expression.
 fn add_paths(value: &Value, paths: &mut BTreeSet<String>) {
     match value {
         Value::Map(map) => map.iter().for_each(|(_, value)| add_paths(value, paths)),
@@ -70,7 +70,7 @@ fn add_paths(value: &Value, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// All stages in their order, with the types of their values.
+/// The shape of all stages in their order, with the types of their values.
 pub(super) fn shape(pipeline: &[Value]) -> String {
     let each = pipeline.iter().filter_map(known).map(|(row, name, operand)| {
         let stage = row.map(|row| row.stage);
@@ -85,7 +85,7 @@ pub(super) fn shape(pipeline: &[Value]) -> String {
     format!("[{}]", each.collect::<Vec<_>>().join(", "))
 }
 
-/// The options of a stage, with the pipelines among them.
+/// The shape of the options of a stage, including pipelines in the options.
 fn of_options(row: Row, options: &Map) -> String {
     let names = row.map_or(&[][..], |row| row.names);
     let is_pipeline = |name: &str| row.is_some_and(|row| row.has_pipeline_in(name));

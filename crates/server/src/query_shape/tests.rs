@@ -55,7 +55,7 @@ fn the_shape_of_the_plan_has_no_order_and_that_of_the_query_has() {
         assert_eq!(plan(a.clone()), plan(b.clone()), "{a} {b}");
         assert_ne!(query(a.clone()), query(b.clone()), "{a} {b}");
     }
-    // A list of one value is planned as the value.
+    // A list of one value is planned like the value.
     assert_eq!(plan(doc! {"a": {"$in": [1]}}), plan(doc! {"a": 1}));
     assert_ne!(plan(doc! {"a": {"$in": [1]}}), plan(doc! {"a": {"$in": [1, 2]}}));
     let projected =

@@ -8,9 +8,9 @@ use crate::security::privilege::Need;
 /// The privileges that a command needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access {
-    /// Nothing: it works before a login.
+    /// No privilege: the command works before a login.
     Open,
-    /// A login.
+    /// A login, and no privilege.
     Login,
     /// An action on the collection that the command names.
     Collection(Action),
@@ -23,7 +23,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// True for a command that works before a login.
+    /// True if the command works before a login.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Self::Open)
     }
@@ -31,7 +31,7 @@ impl Access {
     /// The privileges that a command needs.
     ///
     /// # Errors
-    /// Errors of fields that are malformed.
+    /// Errors for malformed fields.
     pub(crate) fn needs<'a>(self, subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
         match self {
             Self::Open | Self::Login => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Actions: what a privilege allows on a resource.
+//! Actions that a privilege allows on a resource.
 
 macro_rules! actions {
     ($($variant:ident = $name:literal,)*) => {
@@ -146,7 +146,7 @@ actions! {
 }
 
 impl Action {
-    /// The action with a name.
+    /// The action with this name.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }

@@ -1,4 +1,4 @@
-//! The audit log: one line of JSON for each login, refusal and act of administration.
+//! The audit log: one line of JSON for each login, refusal and administrative act.
 
 use alluvium::{Map, Value};
 use alluvium_env::sync::Mutex;
@@ -24,15 +24,15 @@ pub(crate) struct Event<'a> {
     pub kind: &'static str,
     /// The address of the client.
     pub address: &'a str,
-    /// The user, `name@db`; of a login, the one that was tried.
+    /// The user, `name@db`; for a login, the user name that was tried.
     pub user: Option<String>,
     /// The command.
     pub command: &'a str,
     /// The database or the collection.
     pub namespace: &'a str,
-    /// The message that an application logs.
+    /// The message that an application has logged with `logApplicationMessage`.
     pub message: Option<&'a str>,
-    /// The error, as its code and its name; `None` for a success.
+    /// The code and the name of the error; `None` for a success.
     pub error: Option<(i32, &'a str)>,
 }
 
@@ -44,7 +44,7 @@ fn open(env: &Env, path: &Path) -> alluvium_env::Result<Open> {
 }
 
 impl Audit {
-    /// Opens the log. New lines follow the existing ones.
+    /// Opens the log. New lines are appended to existing lines.
     ///
     /// # Errors
     /// Errors of the file.
@@ -53,10 +53,10 @@ impl Audit {
         Ok(Self { file, env: env.clone() })
     }
 
-    /// Opens the file again, which another program may have renamed.
+    /// Opens the file again, because another program may have renamed it.
     ///
     /// # Errors
-    /// Errors of the file: then the old one stays in use.
+    /// Errors of the file; the old file remains in use then.
     pub(crate) fn reopen(&self) -> alluvium_env::Result<()> {
         let Some(log) = &self.file else { return Ok(()) };
         let mut log = log.lock();
@@ -64,7 +64,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Appends a line. An error is logged: it does not undo what happened.
+    /// Appends a line. An error is only logged, because the event has already happened.
     pub(crate) fn write(&self, event: &Event<'_>) {
         let Some(log) = &self.file else { return };
         let time = Value::DateTime(self.env.clock.unix_millis());

@@ -7,7 +7,7 @@ use crate::security::action::Action::*;
 
 /// The roles of every database.
 const OF_DATABASE: [&str; 5] = ["read", "readWrite", "dbAdmin", "dbOwner", "userAdmin"];
-/// The roles of the database `admin` alone.
+/// The roles that exist only in the database `admin`.
 const OF_ADMIN: [&str; 11] = [
     "backup",
     "clusterAdmin",
@@ -166,7 +166,7 @@ const HOST: &[Action] = &[
     Unlock,
 ];
 
-/// The privileges of a built-in role; `None` for another name.
+/// The privileges of a built-in role; `None` if the name is not the name of a built-in role.
 pub(crate) fn privileges(role: &Name) -> Option<Vec<Privilege>> {
     let Name { db, name } = role;
     if OF_DATABASE.contains(&name.as_str()) {
@@ -181,7 +181,7 @@ pub(crate) fn names(db: &str) -> impl Iterator<Item = Name> {
     all.map(move |name| Name::new(db, name))
 }
 
-/// The privileges of a role on one database, or on all of them if its name is empty.
+/// The privileges of a role on one database, or on all databases if `db` is empty.
 fn of_database(name: &str, db: &str) -> Vec<Privilege> {
     let on = |actions: &[Action]| Privilege::new(Pattern::database(db), actions.iter().copied());
     let named = |collection: &str, actions: &[Action]| {
@@ -209,7 +209,7 @@ fn everywhere(actions: &[Action]) -> Privilege {
     Privilege::new(Pattern::database(""), actions.iter().copied())
 }
 
-/// Actions on the collections of users, roles and the version of their format.
+/// Actions on the collections of users, roles and the user format version.
 fn of_users(actions: &[Action]) -> impl Iterator<Item = Privilege> {
     ["system.users", "system.roles", "system.version"]
         .map(|name| Privilege::new(Pattern::collection(ADMIN, name), actions.iter().copied()))

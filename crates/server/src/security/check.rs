@@ -1,4 +1,4 @@
-//! The one place where commands are allowed or refused.
+//! Allows or refuses commands. No other module does.
 
 use super::Security;
 use super::audit::Event;
@@ -12,7 +12,7 @@ use crate::security::action::Action;
 use alluvium::Map;
 use alluvium_wire::Sequence;
 
-/// The collections that only the commands for users and roles change.
+/// The collections that only the commands for users and roles may change.
 const PROTECTED: [&str; 3] = ["system.users", "system.roles", "system.version"];
 /// The actions that change nothing.
 const READING: [Action; 9] = [
@@ -31,13 +31,13 @@ const READING: [Action; 9] = [
 pub(crate) struct Wanted<'a> {
     /// The name.
     pub name: &'static str,
-    /// The privileges that it needs.
+    /// The privileges that the command needs.
     pub access: Access,
-    /// The database that it is sent to.
+    /// The database that the command is sent to.
     pub db: &'a str,
     /// The fields.
     pub body: &'a Map,
-    /// Arrays of documents that were sent beside the fields.
+    /// Arrays of documents that were sent next to the body.
     pub sequences: &'a [Sequence],
 }
 
@@ -45,7 +45,7 @@ impl Security {
     /// Checks that a client may run a command.
     ///
     /// # Errors
-    /// Error 13 if it may not; errors of malformed fields, and of reading the users.
+    /// Error 13 if the client may not; errors of malformed fields, and of reading the users.
     pub(crate) fn check(&self, peer: &Peer, wanted: &Wanted<'_>) -> CommandResult<()> {
         let refused = self.allow(peer, wanted);
         if let Err(error) = &refused
@@ -56,10 +56,11 @@ impl Security {
         refused
     }
 
-    /// Checks that the user of a connection still has what a cursor needs, before its next documents are read.
+    /// Checks, before the next documents of a cursor are read, that the user still has the privileges that the cursor
+    /// needs.
     ///
     /// # Errors
-    /// Error 13 if a right was revoked, or the user dropped.
+    /// Error 13 if a right was revoked or the user was dropped.
     pub(crate) fn check_cursor(&self, peer: &Peer, needs: &[Need<'_>], namespace: &str) -> CommandResult<()> {
         if !self.is_checked(peer) {
             return Ok(());
@@ -74,7 +75,7 @@ impl Security {
         Err(error)
     }
 
-    /// True if the rights of a connection depend on its login. The owner of the database has all rights.
+    /// True if the rights of a connection depend on its login. The owner of the database always has all rights.
     pub(crate) fn is_checked(&self, peer: &Peer) -> bool {
         !peer.is_owner && self.is_enforced(peer.is_local)
     }
@@ -104,7 +105,7 @@ impl Security {
         }
     }
 
-    /// True if the user of a connection has a right. For commands that show only a part to some users.
+    /// True if the user of a connection has a right. Used by commands that show some users only a part of their result.
     ///
     /// # Errors
     /// Errors of reading the users.
@@ -137,7 +138,7 @@ impl Security {
         namespace: &str,
         run: impl FnOnce() -> CommandResult<T>,
     ) -> CommandResult<T> {
-        // The command may end the login.
+        // Read first, because the command may end the login.
         let login = peer.login();
         let done = run();
         self.write_event("administration", peer, login, [command, namespace], done.as_ref().err());
@@ -149,7 +150,7 @@ impl Security {
         self.write_event("administration", peer, peer.login(), [command, namespace], None);
     }
 
-    /// Appends the message of an application to the audit log.
+    /// Appends an application's message to the audit log.
     pub(crate) fn note(&self, peer: &Peer, command: &str, message: &str) {
         self.audit.write(&Event {
             kind: "message",
@@ -183,7 +184,7 @@ impl Security {
     }
 }
 
-/// True for a change of a collection that the server keeps for itself: even an administrator is refused.
+/// True if the need is to change a collection that only the server itself may change; even administrators are refused.
 fn is_protected(need: &Need<'_>) -> bool {
     let Target::Collection(db, collection) = &need.target else { return false };
     db == ADMIN && PROTECTED.contains(&&**collection) && !READING.contains(&need.action)

@@ -1,4 +1,4 @@
-//! The users and roles of a server: read from the store once, and again after a change.
+//! The users and roles of a server. They are read from the store once, and again after a change.
 
 use super::action::Action;
 use super::built_in;
@@ -12,34 +12,34 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The version of the format of users, which MongoDB's tools read.
+/// The format version of users, which MongoDB's tools read.
 pub(crate) const SCHEMA_VERSION: i32 = 5;
 
 /// The users and roles of the store.
 pub(crate) struct Directory {
     db: Database,
-    /// The users and roles that were read last; `None` after a change. A reader that finds `None` holds the lock while
+    /// The users and roles that were read last; `None` after a change. A reader that finds `None` keeps the lock while
     /// it reads them.
     content: Mutex<Option<Arc<Content>>>,
-    /// Held by the thread that changes users or roles, from reading to writing.
+    /// Locked while a thread changes users or roles, from reading to writing.
     changing: Mutex<()>,
     has_users: AtomicBool,
     rules: Rules,
 }
 
-/// The properties of the server that has these users.
+/// The settings of the server that concern users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Commands need a login, as soon as there is a user.
+    /// True if commands need a login after the first user was created.
     pub logins: bool,
-    /// Users of `$external` can log in: the server verifies certificates.
+    /// True if users of `$external` can log in, because the server verifies certificates.
     pub certificates: bool,
 }
 
 /// The consequences of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
-    /// From now on, every connection needs a login.
+    /// True if every connection needs a login from now on.
     pub closes: bool,
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct Content {
     pub users: BTreeMap<Name, User>,
     /// The roles that are not built in, by their names.
     pub roles: BTreeMap<Name, Role>,
-    /// The privileges of users who have run commands.
+    /// The cached privileges of users who have run commands.
     privileges: Mutex<HashMap<Name, Arc<Privileges>>>,
 }
 
-/// A change of the store.
+/// A change to users or roles.
 pub(crate) enum Change {
     /// Writes a user.
     Put(User),
@@ -94,7 +94,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// True if there is a user, even one whose document is damaged.
+    /// True if any user exists, even one with a damaged document.
     pub(crate) fn has_users(&self) -> bool {
         self.has_users.load(Ordering::Acquire)
     }
@@ -114,7 +114,7 @@ impl Directory {
     /// The users and roles.
     ///
     /// # Errors
-    /// Errors of reading. Documents that are damaged are logged, and left out.
+    /// Errors of reading. Damaged documents are logged and skipped.
     pub(crate) fn content(&self) -> CommandResult<Arc<Content>> {
         let mut cached = self.content.lock();
         if let Some(content) = &*cached {
@@ -140,8 +140,9 @@ impl Directory {
         Ok(content)
     }
 
-    /// Changes users and roles: `plan` makes the changes from what exists. Each is on the disk when this returns. A
-    /// crash may leave the first ones without the others, so that privileges are given last and taken away first.
+    /// Changes users and roles. `plan` makes the changes from the present users and roles. All changes are on the disk
+    /// when this function returns. A crash may keep only the first changes; therefore a plan revokes privileges first,
+    /// and grants privileges last.
     ///
     /// # Errors
     /// Error 20 if no user is left who can administer users; errors of the plan, and of reading and writing.
@@ -185,8 +186,9 @@ impl Directory {
 }
 
 impl Content {
-    /// Checks that users who have to log in have an administrator among them after these changes: a user of `admin` who
-    /// can create users and grant roles. Users who had no login before may be changed.
+    /// Checks that the users include an administrator after these changes, if users have to log in. An administrator is
+    /// a user of `admin` who can create users and grant roles. If there was no administrator before, every change is
+    /// allowed.
     fn check_administrator(&self, had_users: bool, changes: &[Change], certificates: bool) -> CommandResult<()> {
         if had_users && !self.has_administrator(certificates) {
             return Ok(());
@@ -208,7 +210,7 @@ impl Content {
         Err(CommandError::illegal_operation(message))
     }
 
-    /// The users and roles after changes.
+    /// The users and roles after these changes.
     fn after(&self, changes: &[Change]) -> Self {
         let mut after = Self { users: self.users.clone(), roles: self.roles.clone(), ..Self::default() };
         for change in changes {
@@ -222,7 +224,7 @@ impl Content {
         after
     }
 
-    /// True if a user who can log in can give every right to every user.
+    /// True if there is a user who can log in and can grant every right to every user.
     fn has_administrator(&self, certificates: bool) -> bool {
         let needs = [Action::CreateUser, Action::GrantRole].map(|action| Need::database(ADMIN, action));
         self.users.values().any(|user| {
@@ -237,7 +239,7 @@ impl Content {
     /// The user with a name.
     ///
     /// # Errors
-    /// Error 11 if it does not exist.
+    /// Error 11 if the user does not exist.
     pub(crate) fn user(&self, name: &Name) -> CommandResult<&User> {
         let missing = || {
             CommandError::new(
@@ -249,10 +251,10 @@ impl Content {
         self.users.get(name).ok_or_else(missing)
     }
 
-    /// The role with a name, which is not built in.
+    /// The role with a name. Built-in roles are refused.
     ///
     /// # Errors
-    /// Error 31 if it does not exist, error 55 for a built-in one.
+    /// Error 31 if the role does not exist, error 55 for a built-in role.
     pub(crate) fn role(&self, name: &Name) -> CommandResult<&Role> {
         if built_in::privileges(name).is_some() {
             let message = format!("{name} is a built-in role and cannot be modified");
@@ -264,7 +266,7 @@ impl Content {
     /// Checks that roles exist.
     ///
     /// # Errors
-    /// Error 31 for one that does not.
+    /// Error 31 for a role that does not exist.
     pub(crate) fn check_roles(&self, roles: &[Name]) -> CommandResult<()> {
         let exists = |role: &Name| self.roles.contains_key(role) || built_in::privileges(role).is_some();
         match roles.iter().find(|role| !exists(role)) {
@@ -273,7 +275,7 @@ impl Content {
         }
     }
 
-    /// Roles and all roles that they inherit from.
+    /// The roles, and all roles that they inherit from.
     pub(crate) fn inherited(&self, roles: &[Name]) -> BTreeSet<Name> {
         let (mut found, mut open) = (BTreeSet::new(), roles.to_vec());
         while let Some(role) = open.pop() {
@@ -285,7 +287,7 @@ impl Content {
         found
     }
 
-    /// The privileges of roles, with those that they inherit. A role that does not exist gives none.
+    /// The privileges of roles, with inherited privileges. A role that does not exist has no privileges.
     pub(crate) fn privileges_of_roles(&self, roles: &[Name]) -> Privileges {
         let mut privileges = Privileges::default();
         for role in self.inherited(roles) {
@@ -298,7 +300,8 @@ impl Content {
         privileges
     }
 
-    /// The privileges of a user; `None` if the user does not exist any more, or is another one of the same name.
+    /// The privileges of a user; `None` if the user does not exist any more, or if a new user with the same name
+    /// exists.
     pub(crate) fn privileges(&self, name: &Name, id: &[u8]) -> Option<Arc<Privileges>> {
         let user = self.users.get(name).filter(|user| user.id == id)?;
         let mut known = self.privileges.lock();

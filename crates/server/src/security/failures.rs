@@ -5,24 +5,24 @@ use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Failures are counted for this long after the first.
+/// Failures are counted for this time after the first failure.
 const WINDOW: Duration = Duration::from_secs(60);
-/// The failures within [`WINDOW`] that cost nothing: people mistype passwords.
+/// The number of failures within [`WINDOW`] that cause no delay, because people mistype passwords.
 const FREE: u32 = 5;
 /// The delay that each further failure adds.
 const STEP: Duration = Duration::from_millis(200);
 /// The longest delay.
 const DELAY_MAX: Duration = Duration::from_secs(1);
-/// The most sources that are remembered.
+/// The most sources whose failures are counted.
 const SOURCES_MAX: usize = 20_000;
 
-/// Logins that failed, by the address and by the user.
+/// The failed logins by address and by user.
 pub(crate) struct Failures {
     counts: Mutex<HashMap<Source, Count>>,
     env: Env,
 }
 
-/// The subject for which failures are counted.
+/// The source of failed logins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     /// The address of a client, without its port.
@@ -42,7 +42,7 @@ impl Failures {
         Self { counts: Mutex::new(HashMap::new()), env }
     }
 
-    /// Notes that a login failed.
+    /// Counts a failed login.
     pub(crate) fn add(&self, sources: [Source; 2]) {
         let now = self.env.clock.now();
         let mut counts = self.counts.lock();
@@ -50,7 +50,7 @@ impl Failures {
             counts.retain(|_, count| is_recent(count, now));
         }
         if counts.len() + sources.len() > SOURCES_MAX {
-            // More sources than this within a minute are an attack from many addresses: the count starts again.
+            // More sources within a minute mean an attack from many addresses. All counts are reset.
             counts.clear();
         }
         for source in sources {
@@ -62,7 +62,8 @@ impl Failures {
         }
     }
 
-    /// How long the answer to a login waits, whether it succeeds or not: an answer that came at once would be a sign.
+    /// The delay of the answer to a login. A successful login is delayed, too, because otherwise a fast answer would
+    /// show that the password is right.
     pub(crate) fn delay(&self, sources: &[Source; 2]) -> Duration {
         let now = self.env.clock.now();
         let counts = self.counts.lock();

@@ -1,4 +1,4 @@
-//! Logins: the conversations of a connection, and the user that it has.
+//! Logins: the SCRAM conversations of a connection, and the user who is logged in.
 
 use super::Security;
 use super::audit::Event;
@@ -21,11 +21,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The mechanism of a client's certificate.
+/// The mechanism for logins by client certificate.
 pub(crate) const X509: &str = "MONGODB-X509";
-/// The longest message of a conversation in bytes: names and nonces are short.
+/// The most bytes of a message in a conversation. Names and nonces are short.
 const PAYLOAD_BYTES_MAX: usize = 4096;
-/// A connection has one conversation at a time, with this number.
+/// The number of the conversation. A connection has one conversation at a time.
 const CONVERSATION: i32 = 1;
 
 /// The other end of a connection.
@@ -34,15 +34,15 @@ pub(crate) struct Peer {
     pub address: String,
     /// The address without its port, or the path of the socket.
     pub host: String,
-    /// True if it is on the same machine.
+    /// True if the client is on the same machine.
     pub is_local: bool,
-    /// True at the socket of the database's owner, which other users of the system cannot open.
+    /// True for a connection to the owner's socket, which other users of the system cannot open.
     pub is_owner: bool,
-    /// The subject of its certificate, which has been verified.
+    /// The subject of the verified client certificate.
     pub certificate: Option<String>,
     /// The address as a principal.
     principal: Principal,
-    /// The address of this server at which the connection has arrived.
+    /// The address of this server that the client connected to.
     pub reached: Host,
     state: Mutex<State>,
 }
@@ -62,7 +62,7 @@ struct State {
 pub(crate) struct Login {
     /// The name.
     pub name: Name,
-    /// The UUID of the user at the time of the login.
+    /// The UUID that the user had at the login.
     id: Vec<u8>,
 }
 
@@ -73,11 +73,11 @@ impl Login {
     }
 }
 
-/// A conversation that is not at its end.
+/// A conversation that has not ended.
 struct Pending {
     conversation: Conversation,
     name: Name,
-    /// The UUID of the user, if there is one.
+    /// The UUID of the user, if the user exists.
     id: Option<Vec<u8>>,
 }
 
@@ -102,7 +102,8 @@ impl Peer {
         Self { is_owner: true, ..Self::socket(path) }
     }
 
-    /// Notes what the client has sent in a handshake of TLS: a client that has a name for the server stays with that.
+    /// Notes the data of a TLS handshake. If the client has sent a server name, `hello` returns this name as the
+    /// address of the server.
     pub(crate) fn greet(&mut self, greeting: Greeting) {
         self.certificate = greeting.subject;
         if let Some(name) = greeting.server_name {
@@ -116,14 +117,14 @@ impl Peer {
         self.state.lock().login.clone()
     }
 
-    /// Whom requests are counted for, and whether it is a user who is logged in.
+    /// The principal for which requests are counted, and whether it is a user who is logged in.
     pub(crate) fn principal(&self) -> (Principal, bool) {
         let user = self.state.lock().principal.clone();
         let is_user = user.is_some();
         (user.unwrap_or_else(|| self.principal.clone()), is_user)
     }
 
-    /// Logs in a user who exists, without a password.
+    /// Logs in an existing user without a password.
     #[cfg(test)]
     pub(crate) fn log_in(&self, content: &Content, name: &Name) {
         let id = content.users[name].id.clone();
@@ -135,13 +136,13 @@ impl Peer {
         *self.state.lock() = State::default();
     }
 
-    /// How long the answer to the last command has to wait; zero after this.
+    /// Takes the delay of the answer to the last command; it is zero afterwards.
     pub(crate) fn take_delay(&self) -> Duration {
         std::mem::take(&mut self.state.lock().delay)
     }
 }
 
-/// The error of every login that fails, whatever the reason.
+/// The error of every failed login. It is the same for all reasons.
 fn failed() -> CommandError {
     CommandError::new(18, "AuthenticationFailed", "Authentication failed.")
 }
@@ -150,7 +151,7 @@ fn protocol(message: &str) -> CommandError {
     CommandError::new(17, "ProtocolError", message)
 }
 
-/// The bytes of a message: binary, or text in base64.
+/// The bytes of a message, which is binary data or text in base64.
 ///
 /// # Errors
 /// Error 17 for another form.
@@ -172,10 +173,11 @@ fn reply(payload: Vec<u8>, done: bool) -> Map {
 }
 
 impl Security {
-    /// Answers the first message of a conversation of SCRAM.
+    /// Answers the first message of a SCRAM conversation.
     ///
     /// # Errors
-    /// Error 334 for another mechanism, error 17 on a connection with a login, error 18 for a malformed message.
+    /// Error 334 for another mechanism, error 17 if a user is logged in on the connection, error 18 for a malformed
+    /// message.
     pub(crate) fn start(
         &self,
         peer: &Peer,
@@ -288,10 +290,10 @@ impl Security {
         error
     }
 
-    /// The privileges of the user of a connection. After a change of users or roles they are the new ones.
+    /// The privileges of the user of a connection. Changes of users and roles apply at once.
     ///
     /// # Errors
-    /// Error 13 without a user, or if the user was dropped.
+    /// Error 13 without a login, or if the user was dropped.
     pub(crate) fn privileges(&self, login: Option<&Login>, command: &str) -> CommandResult<Arc<Privileges>> {
         let missing = || CommandError::unauthorized(format!("Command {command} requires authentication"));
         let login = login.ok_or_else(missing)?;
@@ -299,8 +301,8 @@ impl Security {
         login.privileges(&content).ok_or_else(missing)
     }
 
-    /// The mechanisms by which a user can log in, as `hello` names them: `user` is `db.name`. A user who does not exist
-    /// seems to have all of them.
+    /// The mechanisms by which a user can log in, as `hello` names them: `user` is `db.name`. For a user who does not
+    /// exist, all mechanisms are returned.
     ///
     /// # Errors
     /// Error 2 for another form of the name; errors of reading.

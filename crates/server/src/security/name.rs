@@ -4,17 +4,17 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 
-/// The database of users whom another authority knows: those with a certificate.
+/// The database of users whom another authority identifies, by certificates.
 pub(crate) const EXTERNAL: &str = "$external";
-/// The database of the roles for all databases.
+/// The database of the roles that apply to all databases.
 pub(crate) const ADMIN: &str = "admin";
 
-/// The name of a user or a role: unique within its database.
+/// The name of a user or a role, which is unique within its database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name {
     /// The database.
     pub db: String,
-    /// The name within it.
+    /// The name within the database.
     pub name: String,
 }
 
@@ -30,7 +30,7 @@ impl Name {
         Self { db: db.to_owned(), name: name.to_owned() }
     }
 
-    /// The `_id` of the document, `db.name`. A database has no dot in its name.
+    /// The `_id` of the document, `db.name`. Database names contain no dots.
     pub(crate) fn id(&self) -> String {
         format!("{}.{}", self.db, self.name)
     }
@@ -40,7 +40,7 @@ impl Name {
         Map::from([(kind, Value::from(self.name.as_str())), ("db", Value::from(self.db.as_str()))])
     }
 
-    /// The name in `{role, db}` or `{user, db}`, or in a string: then the database is `db`.
+    /// The name in `{role, db}` or `{user, db}`, or in a string; a string means a name in the database `db`.
     ///
     /// # Errors
     /// Error 2 for another form.
@@ -63,7 +63,7 @@ impl Name {
     /// The names in an array.
     ///
     /// # Errors
-    /// As [`Name::parse`].
+    /// The errors of [`Name::parse`].
     pub(crate) fn parse_all(values: &[Value], kind: &str, db: &str) -> CommandResult<Vec<Self>> {
         let mut names = Vec::new();
         for value in values {

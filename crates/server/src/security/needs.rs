@@ -1,4 +1,4 @@
-//! The rules for commands whose needed privileges depend on their fields. The registry of commands names these rules.
+//! Rules for commands whose needed privileges depend on their fields. The registry of commands refers to these rules.
 
 pub(crate) mod administration;
 pub(crate) mod pipeline;
@@ -15,22 +15,23 @@ use alluvium_wire::Sequence;
 /// A command before it is carried out.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
-    /// The database that it is sent to.
+    /// The database that the command is sent to.
     pub db: &'a str,
     /// The fields.
     pub body: &'a Map,
-    /// Arrays of documents that were sent beside the fields.
+    /// Arrays of documents that were sent next to the body.
     pub sequences: &'a [Sequence],
-    /// The user who sent it.
+    /// The user who sent the command.
     pub user: Option<&'a Name>,
-    /// False if the returned needs may exceed the exact ones, which is cheaper to compute.
+    /// False if the returned needs may exceed the exact needs. This is faster to compute.
     pub exact: bool,
 }
 
 /// The privileges that a command needs. The user must have all of them.
 pub(crate) type Needs<'a> = Vec<Need<'a>>;
 
-/// Finds out what a command needs. It is pure, and accepts any body, since it runs before the fields are checked.
+/// Computes the needs of a command. A rule has no side effects, and accepts any body, because it runs before the fields
+/// are checked.
 pub(crate) type Rule = for<'a> fn(&Subject<'a>) -> CommandResult<Needs<'a>>;
 
 /// The collection that the first field names.
@@ -38,7 +39,7 @@ fn argument(body: &Map) -> Option<&str> {
     body.entries.first().and_then(|(_, value)| value.as_str())
 }
 
-/// An action on the collection that the first field names; on the whole database if it is no name.
+/// An action on the collection that the first field names; on the whole database if the first field is not a name.
 pub(crate) fn on_argument<'a>(subject: &Subject<'a>, action: Action) -> Need<'a> {
     match argument(subject.body) {
         Some(collection) => Need::collection(subject.db, collection, action),
@@ -46,7 +47,7 @@ pub(crate) fn on_argument<'a>(subject: &Subject<'a>, action: Action) -> Need<'a>
     }
 }
 
-/// An action on a collection that is given by its full name.
+/// An action on a collection with a full name.
 fn on_namespace(namespace: Option<&str>, action: Action) -> Need<'_> {
     match namespace.and_then(|namespace| namespace.split_once('.')) {
         Some((db, collection)) => Need::collection(db, collection, action),
@@ -58,17 +59,17 @@ pub(crate) fn data_size<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(vec![on_namespace(subject.body.text("dataSize"), Action::Find)])
 }
 
-/// The chunks of the file's bucket.
+/// The needs of `filemd5`: to read the chunks of the file's bucket.
 pub(crate) fn file_md5<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(vec![Need::collection(subject.db, chunks(subject.body), Action::Find)])
 }
 
-/// The collection of the chunks that `filemd5` reads.
+/// The collection of chunks that `filemd5` reads.
 pub(crate) fn chunks(body: &Map) -> String {
     format!("{}.chunks", body.text("root").filter(|root| !root.is_empty()).unwrap_or("fs"))
 }
 
-/// All that is to be checked, of one collection, one database, or all.
+/// The needs of `validateDBMetadata`: an action on one collection, one database, or all databases.
 pub(crate) fn validate_metadata<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let text = |name: &str| subject.body.text(name);
     Ok(vec![match (text("db"), text("collection")) {
@@ -78,7 +79,7 @@ pub(crate) fn validate_metadata<'a>(subject: &Subject<'a>) -> CommandResult<Need
     }])
 }
 
-/// A list of the names alone, of the collections that the user may read, needs nothing.
+/// The needs of `listCollections`. Listing only the names of collections that the user may read needs no privilege.
 pub(crate) fn list_collections<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let body = subject.body;
     match body.flag("nameOnly") && body.flag("authorizedCollections") {
@@ -87,7 +88,7 @@ pub(crate) fn list_collections<'a>(subject: &Subject<'a>) -> CommandResult<Needs
     }
 }
 
-/// Without the action, the list has only the databases of the user.
+/// The needs of `listDatabases`. Without the privilege, users see only databases that they have privileges on.
 pub(crate) fn list_databases<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let body = subject.body;
     match body.contains("authorizedDatabases") && !body.flag("authorizedDatabases") {
@@ -96,14 +97,14 @@ pub(crate) fn list_databases<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'
     }
 }
 
-/// True if a field is set in a document of a list, wherever the list was sent.
+/// True if a flag is set in a document of a list. The list may be in the body or next to it.
 fn any_flag(subject: &Subject<'_>, list: &str, flag: &str) -> bool {
     let in_body = subject.body.elements(list).unwrap_or_default().iter();
     if in_body.filter_map(Value::as_map).any(|map| map.flag(flag)) {
         return true;
     }
     let beside = subject.sequences.iter().filter(|sequence| sequence.name == list);
-    // A document that is damaged is refused when the command runs.
+    // A damaged document is refused when the command runs.
     let decoded = |bytes: &[u8]| alluvium_document::bson::decode_document(bytes).is_ok_and(|map| map.flag(flag));
     beside.flat_map(|sequence| sequence.iter()).any(|bytes| bytes.is_ok_and(decoded))
 }

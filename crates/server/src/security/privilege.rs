@@ -1,4 +1,4 @@
-//! Privileges, and needs that are compared with them.
+//! Privileges, and the needs that are compared with them.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// The resources of a privilege.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pattern {
-    /// Collections. An empty name means every database but `config` and `local`, or for every collection whose
-    /// name does not begin with `system.`; then the database itself belongs to it, too.
+    /// Collections. An empty database name means every database except `config` and `local`. An empty collection name
+    /// means every collection whose name does not begin with `system.`, and the database itself.
     Collections {
         /// The database.
         db: String,
@@ -20,11 +20,11 @@ pub(crate) enum Pattern {
     },
     /// The server.
     Server,
-    /// Everything.
+    /// All resources.
     Any,
 }
 
-/// Actions that are allowed on resources.
+/// Actions that are allowed on some resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Privilege {
     /// The resources.
@@ -46,14 +46,14 @@ pub(crate) enum Target<'a> {
     Server,
 }
 
-/// An action that a command carries out.
+/// An action on a resource that a command needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Need<'a> {
     /// The resource.
     pub target: Target<'a>,
     /// The action.
     pub action: Action,
-    /// Another action that suffices.
+    /// Another action that also satisfies the need.
     pub or: Option<Action>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Need<'a> {
         Self { target: Target::Server, action, or: None }
     }
 
-    /// The same need, which borrows nothing.
+    /// The same need without borrowed data.
     pub(crate) fn into_owned(self) -> Need<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         let target = match self.target {
@@ -90,25 +90,25 @@ impl<'a> Need<'a> {
         Need { target, action: self.action, or: self.or }
     }
 
-    /// The same need, which another action fulfils, too.
+    /// The same need, which another action also satisfies.
     pub(crate) fn or(self, action: Action) -> Self {
         Self { or: Some(action), ..self }
     }
 }
 
-/// True for collections that a pattern has to name.
+/// True for collections that a pattern covers only by their name.
 fn is_reserved(collection: &str) -> bool {
     collection.starts_with("system.")
 }
 
-/// True if a pattern for a database, which may be one for all of them, covers one.
+/// True if a pattern covers a database. An empty name in the pattern means all databases.
 fn covers_database(of: &str, db: &str) -> bool {
-    // The server has records there of what other users do.
+    // `config` and `local` contain records about other users.
     of == db || of.is_empty() && !["config", "local"].contains(&db)
 }
 
 impl Pattern {
-    /// The pattern of a database, or of all databases.
+    /// The pattern of a database; an empty name means all databases.
     pub(crate) fn database(db: &str) -> Self {
         Self::collection(db, "")
     }
@@ -134,7 +134,7 @@ impl Pattern {
         }
     }
 
-    /// The resource of a privilege, as in `createRole`.
+    /// Parses the resource of a privilege in the form of `createRole`.
     ///
     /// # Errors
     /// Error 9 for another form.
@@ -151,7 +151,7 @@ impl Pattern {
         }
     }
 
-    /// The resource as in `createRole`.
+    /// The resource in the form of `createRole`.
     pub(crate) fn to_map(&self) -> Map {
         match self {
             Self::Collections { db, collection } => {
@@ -168,7 +168,7 @@ impl Privilege {
         Self { pattern, actions: actions.into_iter().collect() }
     }
 
-    /// A privilege of the form `{resource, actions}`.
+    /// Parses a privilege of the form `{resource, actions}`.
     ///
     /// # Errors
     /// Error 9 for another form, or an unknown action.
@@ -188,7 +188,7 @@ impl Privilege {
         }
     }
 
-    /// The privilege as `{resource, actions}`.
+    /// The privilege in the form `{resource, actions}`.
     pub(crate) fn to_map(&self) -> Map {
         let actions = self.actions.iter().map(|action| Value::from(action.name())).collect();
         Map::from([("resource", Value::Map(self.pattern.to_map())), ("actions", Value::Array(actions))])
@@ -206,7 +206,7 @@ pub(crate) struct Privileges {
 }
 
 impl Privileges {
-    /// Adds privileges. Those on the same resources are joined.
+    /// Adds privileges. Privileges on the same resources are merged.
     pub(crate) fn add(&mut self, privileges: impl IntoIterator<Item = Privilege>) {
         for privilege in privileges {
             match self.list.iter_mut().find(|own| own.pattern == privilege.pattern) {
@@ -216,7 +216,7 @@ impl Privileges {
         }
     }
 
-    /// Takes actions away. Privileges without actions are removed.
+    /// Removes actions from the privileges. Privileges without actions are removed.
     pub(crate) fn remove(&mut self, privileges: &[Privilege]) {
         for privilege in privileges {
             if let Some(own) = self.list.iter_mut().find(|own| own.pattern == privilege.pattern) {
@@ -231,7 +231,7 @@ impl Privileges {
         &self.list
     }
 
-    /// True if a command with this need may run.
+    /// True if the privileges satisfy a need.
     pub(crate) fn allow(&self, need: &Need<'_>) -> bool {
         self.list.iter().any(|privilege| {
             privilege.pattern.covers(&need.target)
@@ -239,7 +239,7 @@ impl Privileges {
         })
     }
 
-    /// True if there is a privilege on anything in a database.
+    /// True if there is a privilege on the database or on anything in it.
     pub(crate) fn reach(&self, database: &str) -> bool {
         self.list.iter().any(|privilege| match &privilege.pattern {
             Pattern::Collections { db, .. } => covers_database(db, database),

@@ -1,14 +1,14 @@
 //! Random bytes for salts, nonces and keys.
 //!
-//! They come from the system (`getrandom`) and not from `env::Rng`: that one can be seeded, and the numbers of a
-//! general generator can be predicted from earlier ones.
+//! The bytes come from the system (`getrandom`), not from `env::Rng`. The generator of `env::Rng` can be seeded, and
+//! the numbers of a general generator can be predicted from earlier numbers.
 
 use crate::error::{CommandError, CommandResult};
 
 /// Random bytes.
 ///
 /// # Errors
-/// Error 1 if the system has none.
+/// Error 1 if the system provides no random bytes.
 pub(crate) fn bytes<const N: usize>() -> CommandResult<[u8; N]> {
     let mut bytes = [0; N];
     fill(&mut bytes)?;
@@ -18,7 +18,7 @@ pub(crate) fn bytes<const N: usize>() -> CommandResult<[u8; N]> {
 /// Fills a buffer with random bytes.
 ///
 /// # Errors
-/// Error 1 if the system has none.
+/// Error 1 if the system provides no random bytes.
 pub(crate) fn fill(bytes: &mut [u8]) -> CommandResult<()> {
     getrandom::fill(bytes)
         .map_err(|error| CommandError::internal(format!("the system provides no random numbers: {error}")))

@@ -17,15 +17,15 @@ const UUID: u8 = 4;
 pub(crate) struct User {
     /// The name.
     pub name: Name,
-    /// A UUID: a user who is created again under the name is another one.
+    /// The UUID of the user. A user who is dropped and created again has a new UUID.
     pub id: Vec<u8>,
     /// The credentials derived from the password, for each mechanism.
     pub credentials: Vec<(Mechanism, Credentials)>,
-    /// True for a user whom another authority knows.
+    /// True for a user whom another authority identifies.
     pub is_external: bool,
     /// The roles that were granted.
     pub roles: Vec<Name>,
-    /// Any document of the administrator.
+    /// Custom data, which the administrator sets.
     pub custom_data: Option<Map>,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct User {
 pub(crate) struct Role {
     /// The name.
     pub name: Name,
-    /// Its own privileges.
+    /// The role's own privileges.
     pub privileges: Privileges,
-    /// The roles whose privileges it has, too.
+    /// The roles whose privileges the role inherits.
     pub roles: Vec<Name>,
 }
 
@@ -82,10 +82,10 @@ impl User {
         ])
     }
 
-    /// The user in a document of `admin.system.users`.
+    /// Reads a user from a document of `admin.system.users`.
     ///
     /// # Errors
-    /// Error 206 for a document that is not one of a user.
+    /// Error 206 if the document does not describe a user.
     pub(crate) fn from_map(map: &Map) -> CommandResult<Self> {
         let (Some(name), Some(db)) = (map.text("user"), map.text("db")) else { return Err(damaged("user")) };
         let id = match map.get("userId") {
@@ -109,7 +109,7 @@ impl User {
         self.credentials.iter().find(|(of, _)| *of == mechanism).map(|(_, kept)| kept)
     }
 
-    /// The names of the mechanisms by which the user can log in.
+    /// The names of the mechanisms that the user can log in with.
     pub(crate) fn mechanisms(&self) -> Vec<Value> {
         let external = self.is_external.then(|| Value::from("external"));
         self.credentials.iter().rev().map(|(mechanism, _)| Value::from(mechanism.name())).chain(external).collect()
@@ -152,10 +152,10 @@ impl Role {
         ])
     }
 
-    /// The role in a document of `admin.system.roles`.
+    /// Reads a role from a document of `admin.system.roles`.
     ///
     /// # Errors
-    /// Error 206 for a document that is not one of a role.
+    /// Error 206 if the document does not describe a role.
     pub(crate) fn from_map(map: &Map) -> CommandResult<Self> {
         let (Some(name), Some(db)) = (map.text("role"), map.text("db")) else { return Err(damaged("role")) };
         let privileges = parse_privileges(map.elements("privileges").unwrap_or_default())?;
@@ -166,7 +166,7 @@ impl Role {
 /// The privileges in an array.
 ///
 /// # Errors
-/// As [`Privilege::parse`].
+/// The errors of [`Privilege::parse`].
 pub(crate) fn parse_privileges(values: &[Value]) -> CommandResult<Privileges> {
     values.iter().map(Privilege::parse).collect()
 }

@@ -1,4 +1,5 @@
-//! `$listClusterCatalog`: the collections and views of a database; those of all databases over `admin`.
+//! `$listClusterCatalog`: the collections and views of a database; on `admin`, the collections and views of all
+//! databases.
 
 use super::options;
 use crate::call::Call;

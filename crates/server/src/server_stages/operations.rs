@@ -1,4 +1,4 @@
-//! `$currentOp`: the operations that run, idle connections and open cursors.
+//! `$currentOp`: the running operations, idle connections and open cursors.
 
 use super::options;
 use crate::call::Call;
@@ -17,17 +17,17 @@ const OPTIONS: &[Field] = &[
     optional("truncateOps", Kind::Bool).not_null(),
 ];
 
-/// A command with more characters is cut, if the client asks for it.
+/// A command with more characters than this is truncated, if the client asks for truncation.
 const COMMAND_CHARACTERS_MAX: usize = 1_000;
 
-/// Which operations are listed, and how.
+/// Selects the operations in the list, and their form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Which {
-    /// Connections on which nothing runs.
+    /// Include connections without a running operation.
     pub idle_connections: bool,
-    /// Cursors that no command reads.
+    /// Include cursors that no command is reading.
     pub idle_cursors: bool,
-    /// Long commands are cut.
+    /// Truncate long commands.
     pub cut: bool,
 }
 
@@ -102,7 +102,7 @@ fn describe(call: &Call<'_>, number: i32, operation: Operation, which: Which) ->
     entry
 }
 
-/// A command, or its beginning as text if it is long; the comment stays.
+/// A command; if it is long, the beginning of its text, together with its comment.
 fn cut(body: &Map) -> Map {
     let text = Value::Map(body.clone()).to_string();
     let Some((end, _)) = text.char_indices().nth(COMMAND_CHARACTERS_MAX) else { return body.clone() };

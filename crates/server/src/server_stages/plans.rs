@@ -1,5 +1,5 @@
-//! `$planCacheStats`, `$querySettings`, `$queryStats`: plans are made for each query, and no query has settings or is
-//! counted by its shape, so that these have no documents.
+//! `$planCacheStats`, `$querySettings`, `$queryStats`: they return no documents, because plans are not cached, queries
+//! have no settings, and queries are not counted by shape.
 
 use super::options;
 use crate::call::Call;

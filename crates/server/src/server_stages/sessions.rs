@@ -43,10 +43,11 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
     Ok(sessions.map(describe).collect())
 }
 
-/// Users that are listed as documents with a name and a database, as the server names them. Null counts as no entry.
+/// Converts a list of documents with a user name and a database to names in the form of the server. Null entries are
+/// skipped.
 ///
 /// # Errors
-/// Error 14 for another type, 40414 for a missing field, 40415 for an unknown one.
+/// Error 14 for another type, 40414 for a missing field, 40415 for an unknown field.
 pub(crate) fn users(owner: &str, list: &[Value]) -> CommandResult<Vec<String>> {
     let mut users = Vec::new();
     for entry in list.iter().filter(|entry| !matches!(entry, Value::Null | Value::Undefined)) {

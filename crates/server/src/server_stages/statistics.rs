@@ -1,4 +1,4 @@
-//! `$collStats` and `$indexStats`: the figures of the library, with those that only the server has.
+//! `$collStats` and `$indexStats`: the figures of the library, and the figures that only the server has.
 
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
@@ -7,10 +7,10 @@ use crate::listing;
 use alluvium::{Collection, Document, Map, Value};
 use std::sync::Arc;
 
-/// The code of the library for what only the server has.
+/// The error code of the library for options that only the server supports.
 const OF_SERVERS: i32 = 238;
 
-/// The documents of a stage of the library over the collection of a command.
+/// Runs a single stage in the library, over the collection of a command.
 fn of_library(call: &Call<'_>, collection: &str, name: &str, operand: &Value) -> CommandResult<Vec<Map>> {
     let stages = Value::Array(vec![Value::Map(Map::from([(name, operand.clone())]))]);
     let found = call.collection_called(collection).aggregate(stages).run()?;
@@ -59,7 +59,7 @@ fn collection<'a>(call: &'a Call<'_>) -> &'a str {
     call.argument().as_str().unwrap_or_default()
 }
 
-/// An error for a view, and for a collection that does not exist.
+/// Fails for a view, and for a collection that does not exist.
 fn require_collection(call: &Call<'_>, full: &str) -> CommandResult<()> {
     if call.shared.db.views().iter().any(|(view, _)| view == full) {
         return Err(CommandError::not_supported_on_view(format!("{full} is a view, which has no plans of its own")));
@@ -83,7 +83,8 @@ pub(super) fn of_indexes(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<
     Ok(list)
 }
 
-/// The bytes of the documents of a collection as BSON, and their number: exact in small collections, else estimated.
+/// The number of bytes of a collection's documents as BSON, and the number of documents. Both are exact for small
+/// collections, and estimated for others.
 ///
 /// # Errors
 /// Errors of reading.

@@ -7,12 +7,12 @@ fn stage(row: &StageRow) -> Value {
     Value::Map(Map::from([(row.name, Map::new())]))
 }
 
-/// The code of the error for a pipeline over a place; 0 for none.
+/// The error code for a pipeline on a source; 0 if there is no error.
 fn code(place: (&str, Option<&str>), stages: &[Value]) -> i32 {
     check(place.0, place.1, stages).err().map_or(0, |error| error.code)
 }
 
-/// Places of pipelines, one of each kind.
+/// Sources of pipelines, one of each kind.
 const PLACES: [(Over, &str, Option<&str>); 4] = [
     (Over::Collection, "a", Some("c")),
     (Over::Database, "a", None),
@@ -31,7 +31,7 @@ fn every_stage_of_servers_has_its_place() {
         let (misplaced, this) = (answer(server).misplaced.0, stage(row));
         let other = Value::Map(doc! {"$limit": 1});
         for (over, db, collection) in PLACES {
-            // Sessions are a collection, and `admin` is a database.
+            // The collection of sessions is also a collection, and `admin` is also a database.
             let fits = match row.over {
                 Over::Collection => collection.is_some(),
                 Over::Database => collection.is_none(),
@@ -68,7 +68,7 @@ fn every_stage_is_in_the_stable_api_or_not() {
                 assert!(strict(given(option)) && !strict(given("another")), "{}", row.name);
             }
         }
-        // What a server says of itself changes from version to version.
+        // Stages that report about the server change between versions, and are therefore not in the stable API.
         assert!(row.of_server.is_none() || row.api != StableApi::Yes, "{}", row.name);
         assert!(row.of_server.is_some() || row.missing.is_some() || row.api == StableApi::Yes, "{}", row.name);
     }

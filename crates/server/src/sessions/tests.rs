@@ -13,9 +13,9 @@ fn id(n: u8) -> SessionId {
     SessionId { uuid: [n; 16], user: None }
 }
 
-/// True if a retryable write would have to wait.
+/// True if a retryable write had to wait.
 fn is_busy(sessions: &Sessions, id: &SessionId, number: i64) -> bool {
-    // A write that waits ends at once, since its client is gone.
+    // A waiting write ends at once, because the client counts as disconnected.
     match sessions.check_out(id, number, &AtomicBool::new(true)) {
         Ok(_) => false,
         Err(error) => {

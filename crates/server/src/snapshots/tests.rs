@@ -18,7 +18,7 @@ fn a_reader_of_many_snapshots_loses_its_own() {
         times.push(snapshots.get(&db, &clock, &gate, &greedy, None).unwrap().1);
     }
     write(&db, -2);
-    // That of the other reader is kept, and so are the latest.
+    // The snapshot of the other reader is kept, and so are the latest ones.
     assert_eq!(snapshots.get(&db, &clock, &gate, &quiet, Some(mine)).unwrap().1, mine);
     assert_eq!(snapshots.get(&db, &clock, &gate, &greedy, times.last().copied()).unwrap().1, times[times.len() - 1]);
     let lost = snapshots.get(&db, &clock, &gate, &greedy, Some(times[0])).map(drop);

@@ -1,5 +1,5 @@
-//! Clients that send garbage, half messages or wrong checksums, that vanish, or stay silent: their connections end, the
-//! work that they began ends, and others are served.
+//! Clients that send garbage, half messages or wrong checksums, that disconnect, or that stay silent: their connections
+//! end, the work that they have begun ends, and other clients are served.
 
 use crate::common::{Client, OP_MSG, Running};
 use alluvium::{Map, Value, doc};
@@ -18,7 +18,7 @@ fn ping() -> Map {
     doc! {"ping": 1, "$db": "admin"}
 }
 
-/// The number of running operations, without this request.
+/// The number of running operations, without this request itself.
 fn running(client: &mut Client) -> usize {
     let reply = client.ok("admin", doc! {"currentOp": 1});
     let list = reply.get("inprog").and_then(Value::as_array).expect("a list");
@@ -95,7 +95,7 @@ fn clients_that_are_silent_or_vanish_hold_nothing() {
     let silent: Vec<Client> = (0..300)
         .map(|at| {
             let mut client = server.client();
-            // Half a header, or a header and the begin of a long message.
+            // Half a header, or a header and the beginning of a long message.
             let header = [48_000_000_i32, 1, 0, OP_MSG].map(i32::to_le_bytes).concat();
             client.send_bytes(&header[..if at % 2 == 0 { 7 } else { 16 }]);
             client
@@ -114,7 +114,7 @@ fn clients_that_are_silent_or_vanish_hold_nothing() {
     wait_until("they are gone", || open(&mut other) == 1);
 }
 
-/// A query that takes half a minute and more, of a collection with 20,000 documents.
+/// A query that takes at least half a minute on a collection with 20,000 documents.
 fn long_query() -> Map {
     // Ten thousand steps for each document.
     let reduce = doc! {"input": {"$range": [0, 10_000]}, "initialValue": "$_id", "in": {"$add": ["$$value", 1]}};
@@ -133,7 +133,7 @@ fn with_pets() -> Running {
 fn the_work_of_a_client_that_is_gone_ends() {
     let server = with_pets();
     let mut other = server.client();
-    // Again and again: whether others are served must not depend on which thread runs what.
+    // Repeated, because the result must not depend on the threads that run the requests.
     for _ in 0..8 {
         let mut client = server.client();
         client.send("shop", long_query(), &[], 0);
@@ -152,7 +152,7 @@ fn the_work_of_a_busy_client_that_is_gone_ends() {
         become_busy(&mut client);
         client.send("shop", long_query(), &[], 0);
         wait_until("it begins", || running(&mut other) == 1);
-        // Bytes of a further request do not hide the end.
+        // Further bytes of a request do not hide the end of the connection.
         client.send_bytes(&[100, 0, 0, 0, 1]);
         drop(client);
         wait_until("it ends", || running(&mut other) == 0);
@@ -204,7 +204,7 @@ fn a_busy_client_that_does_not_read_holds_no_one_up() {
     }
     let mut client = server.client();
     become_busy(&mut client);
-    // More bytes than the buffers of a socket hold.
+    // More bytes than the socket buffers hold.
     for _ in 0..4 {
         client.send("shop", doc! {"find": "large"}, &[], 0);
     }
@@ -244,12 +244,12 @@ fn logged_in(server: &Running, user: &str) -> Client {
     client
 }
 
-/// A command with a string that makes it this long.
+/// A command with a string of this length.
 fn padded(bytes: usize) -> Map {
     doc! {"ping": 1, "$db": "admin", "comment": ("x".repeat(bytes))}
 }
 
-/// A compressed message with this content, and the length that it declares.
+/// A compressed message with this content, which declares this length.
 fn compressed(declared: i32, content: &[u8]) -> Vec<u8> {
     [&OP_MSG.to_le_bytes(), &declared.to_le_bytes(), &[2_u8][..], content].concat()
 }
@@ -259,7 +259,8 @@ const OP_COMPRESSED: i32 = 2012;
 #[test]
 fn before_a_login_messages_are_small() {
     let server = with_users(Config::default());
-    // A message is refused by its length, even before all of it has arrived, and by its expanded length.
+    // A message is refused by its length, even before all of it has arrived. A compressed message is also refused by
+    // its declared length.
     let mut client = server.client();
     client.send_raw(OP_MSG, &payload(0, &padded(17_000)));
     assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
@@ -270,7 +271,7 @@ fn before_a_login_messages_are_small() {
         assert_eq!(client.reply().get("code"), Some(&Value::Int32(13)));
         assert!(client.is_closed());
     }
-    // A small message with a wrong length.
+    // A small compressed message that declares a wrong length.
     let mut client = server.client();
     client.send_raw(OP_COMPRESSED, &compressed(1000, &[0; 100]));
     assert!(client.is_closed());
@@ -282,7 +283,7 @@ fn before_a_login_messages_are_small() {
     assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
 }
 
-/// A body of elements of two bytes, of which each takes 32 bytes of memory.
+/// A body of elements of two bytes. Each of them takes 32 bytes of memory when it is decoded.
 fn smallest_elements(count: usize) -> Vec<u8> {
     let array = [(count as u32 * 2 + 5).to_le_bytes().to_vec(), [0x0a, 0].repeat(count), vec![0]].concat();
     let mut fields = Vec::new();
@@ -302,7 +303,7 @@ fn a_request_that_needs_more_memory_than_there_is_for_requests_is_refused() {
         assert!(reply.get("errorLabels").is_none(), "it never fits, so drivers are not asked to repeat it");
         other.ok("admin", doc! {"ping": 1});
     }
-    // Each request gives its memory back, so a request that fits is answered every time.
+    // Each request releases its memory. A request that fits is therefore answered every time.
     for _ in 0..10 {
         client.send_raw(OP_MSG, &smallest_elements(400_000));
         assert_eq!(client.reply().get("ok").and_then(Value::as_f64), Some(1.0));
@@ -320,7 +321,7 @@ fn the_fields_of_a_command_are_no_longer_than_a_document() {
 
 #[test]
 fn statements_do_not_take_the_memory_of_all_at_once() {
-    // Decoded, they would take 20 MB.
+    // Decoded, the statements would take 20 MB.
     let server = Running::with(Config { request_bytes_max: 8 << 20, ..Default::default() });
     let mut client = server.client();
     let statement = |n: i32| doc! {"q": {"_id": n}, "u": {"$set": {"n": n}}, "upsert": true};
@@ -328,7 +329,7 @@ fn statements_do_not_take_the_memory_of_all_at_once() {
     client.send("shop", doc! {"update": "pets"}, &[("updates", &updates)], 0);
     let reply = client.reply();
     assert_eq!(reply.get("n"), Some(&Value::Int32(20_000)), "{:?}", reply.get("errmsg"));
-    // Within the fields, as some drivers send them.
+    // The statements are in the body, as some drivers send them.
     let updates = updates.into_iter().map(Value::Map).collect();
     let reply = client.ok("shop", doc! {"update": "pets", "updates": (Value::Array(updates))});
     assert_eq!((reply.get("n"), reply.get("nModified")), (Some(&Value::Int32(20_000)), Some(&Value::Int32(0))));
@@ -384,7 +385,7 @@ fn one_user_does_not_keep_others_from_reading() {
     wait_until("they end", || running(&mut root) == 0);
 }
 
-/// A server with 16 documents of this length, and memory for the replies of one client that reads all of them.
+/// A server with 16 documents of this length, and with memory for the replies of one client that reads all documents.
 fn with_large_documents(bytes: usize, unread_max: Duration) -> Running {
     let server = Running::with(Config { request_bytes_max: 24 * bytes, unread_max, ..Default::default() });
     let text = "x".repeat(bytes);
@@ -408,7 +409,7 @@ fn replies_that_are_not_read_make_those_of_others_smaller() {
         let cursor = reply.get("cursor").and_then(Value::as_map).expect("a cursor");
         cursor.get("firstBatch").and_then(Value::as_array).is_some_and(|batch| batch.len() < 16)
     });
-    // All of them come nevertheless, in more batches, and with a limit, too.
+    // All documents are still returned, in more batches. The same holds with a limit.
     assert_eq!(ids(&other.documents("shop", doc! {"find": "large"})), (0..16).collect::<Vec<_>>());
     assert_eq!(ids(&other.documents("shop", doc! {"find": "large", "limit": 12})), (0..12).collect::<Vec<_>>());
 }
@@ -417,7 +418,7 @@ fn replies_that_are_not_read_make_those_of_others_smaller() {
 fn a_client_that_does_not_read_loses_its_connection_while_memory_lacks() {
     let server = with_large_documents(300_000, Duration::from_millis(100));
     let mut silent: Vec<Client> = (0..6).map(|_| server.client()).collect();
-    // More than the buffers of the system take.
+    // More bytes than the buffers of the system hold.
     for _ in 0..8 {
         silent.iter_mut().for_each(|client| client.send("shop", doc! {"find": "large"}, &[], 0));
     }
@@ -427,7 +428,7 @@ fn a_client_that_does_not_read_loses_its_connection_while_memory_lacks() {
         cursor.get("firstBatch").and_then(Value::as_array).map_or(0, <[Value]>::len)
     };
     wait_until("little memory is left", || batch(&other.ok("shop", doc! {"find": "large", "batchSize": 16})) < 16);
-    // A batch that has to be whole waits until a connection of the others is closed.
+    // A batch that may not be split waits until the connection of a silent client is closed.
     wait_until("a silent client has lost its connection", || {
         let whole = other.ok("shop", doc! {"find": "large", "singleBatch": true, "batchSize": 16});
         assert_eq!(batch(&whole), 16);

@@ -1,5 +1,5 @@
-//! `fsync` with `lock`: writes of all clients wait until the last lock is released, and reads do not, even if fewer
-//! requests run at a time than there are writes that wait.
+//! `fsync` with `lock`: writes of all clients wait until the last lock is released. Reads do not wait, even if more
+//! writes wait than requests may run at a time.
 
 use crate::common;
 use crate::common::Running;
@@ -25,7 +25,7 @@ fn writes_wait_for_the_last_unlock() {
     }
     let count = |admin: &mut common::Client| admin.ok("zoo", doc! {"count": "pets"}).get("n").cloned();
     assert_eq!(count(&mut admin), Some(Value::Int32(1)), "the writes wait, and reads do not");
-    // A client that disconnects while its write waits.
+    // This client disconnects while its write waits.
     let mut gone = server.client();
     gone.send("zoo", doc! {"insert": "pets", "documents": [{"_id": 99}]}, &[], 0);
     drop(gone);

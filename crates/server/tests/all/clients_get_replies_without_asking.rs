@@ -1,11 +1,11 @@
-//! Exhaust cursors, and `hello` that waits.
+//! Exhaust cursors, and `hello` commands that wait.
 
 use crate::common::{EXHAUST_ALLOWED, Running};
 use alluvium::{Map, Value, doc};
 use alluvium_server::Config;
 use std::time::{Duration, Instant};
 
-/// The number of the cursor of a reply, and the number of documents of its batch.
+/// The number of the cursor in a reply, and the number of documents in the batch.
 fn batch(reply: &Map) -> (i64, usize) {
     let Some(Value::Map(cursor)) = reply.get("cursor") else { panic!("no cursor: {reply}") };
     let documents = cursor.get("firstBatch").or(cursor.get("nextBatch")).and_then(Value::as_array);
@@ -37,7 +37,7 @@ fn batches_follow_each_other_until_the_end() {
     }
     assert_eq!(counts, [3, 3, 2]);
     client.ok("zoo", doc! {"ping": 1});
-    // Without the flag there is one reply.
+    // Without the flag, there is only one reply.
     let (id, _) = batch(&client.ok("zoo", doc! {"find": "pets", "batchSize": 2}));
     client.ok("zoo", doc! {"getMore": id, "collection": "pets", "batchSize": 3});
     assert!(!client.has_more());
@@ -84,7 +84,7 @@ fn hello_waits_for_what_a_client_does_not_know() {
         assert!(client.has_more());
     }
     assert!(began.elapsed() >= Duration::from_millis(240));
-    // Neither a client that waits for long nor the end of the server keeps a thread.
+    // A client that waits for long occupies no thread, and does not delay the end of the server.
     let mut patient = server.client();
     let mut long = hello;
     long.insert("maxAwaitTimeMS", 3_600_000);

@@ -1,5 +1,5 @@
-//! `hello` returns the address at which a client has arrived, or the one that was set for all clients, and the name of
-//! a replica set, which is unique to the database.
+//! `hello` returns the address that a client connected to, or the address that was set for all clients. It also returns
+//! the name of the replica set, which is unique to the database.
 
 use crate::common::{Client, Running};
 use alluvium::{Database, Map, Value, doc};
@@ -15,7 +15,7 @@ fn document(map: &Map, field: &str) -> Map {
     map.get(field).and_then(Value::as_map).unwrap_or_else(|| panic!("no {field} in {map}")).clone()
 }
 
-/// The address in a `hello`, the same in all its fields.
+/// The address in a reply to `hello`, which is the same in all fields.
 fn address(hello: &Map) -> String {
     let me = text(hello, "me");
     assert_eq!(hello.get("hosts"), Some(&Value::Array(vec![Value::from(me.as_str())])));
@@ -46,7 +46,7 @@ fn each_client_is_given_the_address_at_which_it_arrived() {
     }
 }
 
-/// An address of IPv4 that arrives at a listener of IPv6 is given as one of IPv4.
+/// An IPv4 address that connects to an IPv6 listener is reported as an IPv4 address.
 #[test]
 fn an_address_of_ipv6_has_brackets() {
     let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else {
@@ -78,7 +78,7 @@ fn an_advertised_address_is_for_all_clients() {
     assert_eq!(address(&hello(server.address)), "db.example:27018");
     let mut client = server.client();
     let member = |host: &str| doc! {"_id": "rs0", "members": [{"_id": 0, "host": host}]};
-    // Clients cannot change settings that were given when the server was started.
+    // Clients cannot change settings that were given at the start of the server.
     client.fails(93, "admin", doc! {"replSetInitiate": (member("other.example:1"))});
     client.ok("admin", doc! {"replSetInitiate": (member("db.example:27018"))});
     client.fails(103, "admin", doc! {"replSetReconfig": (member("other.example:1"))});
@@ -99,7 +99,7 @@ fn a_database_has_a_set_name_of_its_own() {
     assert_eq!(name("first"), first);
     assert_ne!(name("second"), first);
 
-    // One that is restored from a checkpoint is another server, which is not sent the clients of the first.
+    // A database that is restored from a checkpoint is another server. Clients of the first server are not sent to it.
     let db = Database::open(dir.path().join("first")).unwrap();
     let initiate = doc! {"replSetInitiate": {"_id": "rs0", "members": [{"_id": 0, "host": "db.example:1"}]}};
     Running::of(&db, Config::default()).client().ok("admin", initiate);
@@ -112,7 +112,7 @@ fn a_database_has_a_set_name_of_its_own() {
     let answer = hello(server.address);
     assert_eq!(address(&answer), server.address.to_string());
     assert!(text(&answer, "setName").starts_with("alluvium-") && text(&answer, "setName") != first, "{answer}");
-    // It can be given a name, too.
+    // The restored server can be given a name, too.
     server.client().ok("admin", doc! {"replSetInitiate": {"_id": "rs1", "members": [{"_id": 0, "host": "b.example"}]}});
     assert_eq!(address(&hello(server.address)), "b.example:27017");
 }
@@ -177,11 +177,11 @@ fn a_set_is_initiated_once_and_changed_by_higher_versions() {
         hello
     };
     let changed = expected(&mut client);
-    // Drivers compare these: the answer is another one, of the same process.
+    // Drivers compare these fields: the answer has changed, and the process is the same.
     let version = |hello: &Map| document(hello, "topologyVersion");
     assert_eq!(version(&changed).get("processId"), version(&before).get("processId"));
     assert_eq!(version(&changed).get("counter"), Some(&Value::Int64(3)));
-    // A client that knows an older answer gets the present one at once.
+    // A client that knows an older answer gets the current answer at once.
     let old = doc! {"hello": 1, "topologyVersion": (version(&before)), "maxAwaitTimeMS": 100_000};
     assert_eq!(text(&client.ok("admin", old), "setName"), "rs0");
     drop((client, server));
@@ -194,7 +194,7 @@ fn a_set_is_initiated_once_and_changed_by_higher_versions() {
     server.client().fails(23, "admin", doc! {"replSetInitiate": {}});
 }
 
-/// As `rs.reconfig(rs.conf())` of a client that changes another setting.
+/// The client sends what `rs.reconfig(rs.conf())` sends, with another setting changed.
 #[test]
 fn a_configuration_that_is_sent_back_ties_no_other_client() {
     let server = Running::with(open(&["0.0.0.0:0"]));

@@ -1,4 +1,4 @@
-//! With certificates, connections use TLS, and a client's certificate can be a login.
+//! With certificates, connections use TLS, and a client certificate can serve as a login.
 
 use crate::common::{Client, Running};
 use alluvium::{Database, doc};
@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An authority.
+/// A certificate authority.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -84,7 +84,7 @@ fn connections_use_tls() {
     let served = Running::of(&db, Config { tls: Some(files.clone()), ..Config::default() });
     let ping = || doc! {"ping": 1};
     assert!(connect(&served, &authority, None).try_run("a", ping()).is_some());
-    // Busy, and idle for longer than a thread waits for a request.
+    // The connection is busy, and then idle for longer than a thread waits for a request.
     let (mut busy, began) = (connect(&served, &authority, None), std::time::Instant::now());
     for round in 0..300 {
         assert!(busy.try_run("a", ping()).is_some());
@@ -96,12 +96,13 @@ fn connections_use_tls() {
     assert!(connect(&served, &other, None).try_run("a", ping()).is_none(), "an authority that is not trusted");
     assert!(served.client().try_run("a", ping()).is_none(), "a plain connection");
 
-    // A client stays with the name that the certificate has, so that it accepts the next connection, too.
+    // `hello` returns the name in the certificate as the address of the server, so that the client accepts its next
+    // connection, too.
     let hello = connect(&served, &authority, None).ok("admin", doc! {"hello": 1});
     let named = format!("localhost:{}", served.address.port());
     assert_eq!(hello.get("me").and_then(alluvium::Value::as_str), Some(named.as_str()));
 
-    // A certificate is a login if its subject is a user.
+    // A certificate is a login if a user with the name of its subject exists.
     let reports = authority.issue("reports");
     let mut client = connect(&served, &authority, Some(&reports));
     let log_in = || doc! {"authenticate": 1, "mechanism": "MONGODB-X509"};
@@ -117,7 +118,7 @@ fn connections_use_tls() {
     assert_eq!(connect(&served, &authority, None).code("$external", log_in()), Some(18));
     assert!(connect(&served, &authority, Some(&other.issue("reports"))).try_run("a", ping()).is_none());
 
-    // New certificates are used for new connections; damaged files are never used.
+    // New connections use new certificates. Damaged files are never used.
     write(&certificate, &other.issue("server"));
     served.reloader.reload().unwrap();
     assert!(connect(&served, &other, None).try_run("a", ping()).is_some());

@@ -1,4 +1,4 @@
-//! Commands about the contents of a server, and those that change how it serves.
+//! Commands about the contents of a server, and commands that change how the server works.
 
 use crate::common::{Client, Running};
 use alluvium::{Map, Value, doc};
@@ -8,7 +8,7 @@ fn alone() -> Running {
     Running::with(Config { replica_set: None, ..Config::default() })
 }
 
-/// The value at a path of names.
+/// The value at a path of field names.
 fn at<'a>(reply: &'a Map, path: &[&str]) -> &'a Value {
     let (first, rest) = path.split_first().expect("a path");
     let value = reply.get(first).unwrap_or_else(|| panic!("no {first} in {reply}"));
@@ -71,7 +71,7 @@ fn sizes_are_of_ranges_too() {
     client.ok("zoo", doc! {"insert": "pets", "documents": (Value::Array(documents))});
     client.ok("zoo", doc! {"createIndexes": "pets", "indexes": [{"key": {"n": 1}, "name": "n_1"}]});
     let all = client.ok("zoo", doc! {"dataSize": "zoo.pets"});
-    // A document has 4 bytes of length, 2 fields of 4 bytes with their types and names, and an end.
+    // A document has a length of 4 bytes, 2 fields of 4 bytes with their types and names, and an end byte.
     assert_eq!((all.get("numObjects"), all.get("size")), (Some(&Value::Int64(100)), Some(&Value::Int64(100 * 21))));
     let range = |min: i32, max: i32| {
         doc! {"dataSize": "zoo.pets", "keyPattern": {"n": 1}, "min": {"n": min}, "max": {"n": max}}

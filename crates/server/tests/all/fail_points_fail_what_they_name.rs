@@ -13,7 +13,7 @@ fn session() -> Value {
     Value::Binary(alluvium::Binary { subtype: 4, bytes: vec![7; 16] })
 }
 
-/// An insert that is retried.
+/// A retryable insert.
 fn insert(number: i64, id: i32) -> Map {
     doc! {"insert": "pets", "documents": [{"_id": id}], "lsid": {"id": session()}, "txnNumber": number}
 }
@@ -62,7 +62,7 @@ fn labels_are_those_of_retryable_writes_or_those_given() {
     assert_eq!(labels(failing(doc! {"errorCode": 2, "errorLabels": ["Mine"]}), insert(4, 4)), given);
     assert_eq!(labels(failing(doc! {"writeConcernError": {"code": 91}}), insert(5, 5)), retryable);
     assert_eq!(labels(failing(doc! {"writeConcernError": {"code": 64}}), insert(6, 6)), None);
-    // Writes with an error of the write concern were executed; the others were not.
+    // Writes with a write concern error were executed; other failed writes were not.
     let found = server.client().documents("zoo", doc! {"find": "pets"});
     assert_eq!(found, [doc! {"_id": 5}, doc! {"_id": 6}]);
 }
@@ -75,7 +75,7 @@ fn connections_are_closed_instead_of_replies() {
     client.ok("admin", doc! {"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": data});
     client.send("admin", doc! {"ping": 1}, &[], 0);
     assert!(client.is_closed());
-    // A retryable write is carried out before, unless it has an error code.
+    // A retryable write is carried out before the connection closes, unless the fail point sets an error code.
     for (at, data, written) in [(1, doc! {}, 1), (2, doc! {"failBeforeCommitExceptionCode": 1}, 0)] {
         let mut client = server.client();
         let point = doc! {"configureFailPoint": "onPrimaryTransactionalWrite", "mode": {"times": 1}, "data": data};
@@ -93,7 +93,7 @@ fn commands_that_wait_keep_no_others_waiting() {
     let mut client = server.client();
     let data = doc! {"failCommands": ["count"], "blockConnection": true, "blockTimeMS": 1500};
     client.ok("admin", doc! {"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data});
-    // More than there are threads.
+    // More requests than there are threads.
     let mut waiting: Vec<_> = (0..40).map(|_| server.client()).collect();
     let began = Instant::now();
     for client in &mut waiting {

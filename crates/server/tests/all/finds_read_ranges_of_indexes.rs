@@ -1,4 +1,4 @@
-//! `min`, `max`, `returnKey` and `showRecordId` of `find`, and what is listed of indexes.
+//! `min`, `max`, `returnKey` and `showRecordId` of `find`, and the listed fields of indexes.
 
 use crate::common::{Client, Running};
 use alluvium::{Map, Value, doc};
@@ -70,7 +70,7 @@ fn indexes_are_listed_as_they_were_made() {
         doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1", "background": background}]}
     };
     client.ok("zoo", create(true));
-    // The same index, whatever it says about this.
+    // This is the same index, although the option `background` differs.
     client.ok("zoo", create(false));
     let listed = client.documents("zoo", doc! {"listIndexes": "pets"});
     assert_eq!(listed[1].get("background"), Some(&Value::Bool(true)), "{}", listed[1]);

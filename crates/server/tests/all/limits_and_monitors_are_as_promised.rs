@@ -1,4 +1,4 @@
-//! Limits of connections, the listener for monitors, Unix sockets beside TLS, and the time of a handshake.
+//! Limits of connections, the listener for monitors, Unix sockets next to TLS, and the time limit of a handshake.
 
 use crate::common::{Client, Running};
 use alluvium::{Binary, Database, Map, Value, doc};
@@ -23,7 +23,7 @@ fn there_are_as_many_connections_as_allowed() {
     assert!(clients.iter_mut().all(is_served));
     assert!(!is_served(&mut server.client()), "a fourth one");
     assert!(clients.iter_mut().all(is_served), "the others are not disturbed");
-    // Once a connection has ended, there is room for another one.
+    // After a connection has ended, another one is accepted.
     drop(clients.pop());
     let found = (0..1000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -32,7 +32,7 @@ fn there_are_as_many_connections_as_allowed() {
     assert!(found);
 }
 
-/// `maxBsonObjectSize` of `hello` is what the server can store, whatever memory it has.
+/// The server can store documents of `maxBsonObjectSize`, which `hello` announces, even with the least memory.
 #[test]
 fn the_largest_document_is_stored_with_the_least_memory() {
     let dir = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn the_largest_document_is_stored_with_the_least_memory() {
     assert_eq!(reply.get("nModified").and_then(Value::as_i64), Some(1), "{reply}");
     document.insert("n", 2);
     assert!(client.documents("shop", doc! {"find": "pets"}) == [document.clone()]);
-    // Its record has the document that it returns, beside the one that is written.
+    // The record of the write contains the returned document, and is written together with the new document.
     let lsid = || Map::from([("id", Value::Binary(Binary { subtype: 4, bytes: vec![7; 16] }))]);
     let text = "y".repeat(room);
     for (number, new, change) in [
@@ -62,7 +62,7 @@ fn the_largest_document_is_stored_with_the_least_memory() {
     ] {
         let command = doc! {"findAndModify": "pets", "query": {"_id": 1}, "update": (change), "new": new,
         "lsid": (lsid()), "txnNumber": (Value::Int64(number))};
-        // A repetition returns the same from the record.
+        // A repetition returns the same document from the record.
         let first = client.ok("shop", command.clone());
         let value = first.get("value").and_then(Value::as_map).unwrap();
         assert_eq!(document_size(value), most.unwrap(), "{number}");
@@ -72,9 +72,9 @@ fn the_largest_document_is_stored_with_the_least_memory() {
     assert_eq!(found, [doc! {"_id": 1, "n": 3, "text": "z"}]);
 }
 
-/// Go's driver 2.10.0 fills messages up to the length that `hello` says (its test "bulk write with large messages"). Such a
-/// request has its message and decodes the largest document beside it, while others do the same, and the default
-/// budget has the least memory for requests.
+/// Go's driver 2.10.0 fills messages up to the length that `hello` announces (in its test "bulk write with large
+/// messages"). Such a request holds its message and the largest document, decoded, while other requests do the same.
+/// The default budget has the least memory for requests.
 #[test]
 fn the_longest_messages_are_executed() {
     let dir = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn the_longest_messages_are_executed() {
         for client in 0..3 {
             let mut connection = server.client();
             scope.spawn(move || {
-                // Of 48,000,000 bytes, less than a kilobyte is left.
+                // Of 48,000,000 bytes, less than a kilobyte remains.
                 let documents = [(0, 16_777_000), (1, 16_777_000), (2, 14_445_000)].map(|(id, bytes)| {
                     Map::from([("insert", Value::Int32(0)), ("document", Value::Map(large(3 * client + id, bytes)))])
                 });
@@ -100,7 +100,7 @@ fn the_longest_messages_are_executed() {
     });
 }
 
-/// The head and the body of an answer over HTTP.
+/// The header and the body of an HTTP response.
 fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
@@ -117,7 +117,7 @@ fn monitors_get_figures_without_a_login() {
     let config = Config { listen: vec![local], admin_listen: vec![local], ..Config::default() };
     let server = Server::bind(&db, config).unwrap();
     let (address, monitors) = (server.addresses()[0], server.admin_addresses()[0]);
-    // It ends by a command.
+    // A command ends this server.
     let (_kept, stopped) = channel::<()>();
     let thread = std::thread::spawn(move || server.run(move || assert!(stopped.recv().is_err())));
     let mut client = Client::connect(address);
@@ -136,7 +136,7 @@ fn monitors_get_figures_without_a_login() {
     thread.join().unwrap();
 }
 
-/// Files of a certificate that no authority has signed.
+/// The files of a self-signed certificate.
 #[allow(clippy::disallowed_methods)]
 fn tls(dir: &Path) -> TlsFiles {
     let own = generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
@@ -166,7 +166,7 @@ fn a_handshake_that_takes_too_long_ends_its_connection() {
     let db = Database::open(dir.path().join("db")).unwrap();
     let served = Running::of(&db, Config { tls: Some(tls(dir.path())), ..Config::default() });
     let mut silent = TcpStream::connect(served.address).unwrap();
-    // Six times what a handshake has.
+    // Six times the time limit of a handshake.
     silent.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     assert_eq!(silent.read(&mut [0]).ok(), Some(0), "the server closes it");
 }

@@ -1,14 +1,16 @@
-//! `getMore` reads what another request has begun, and ends when it is killed, or its client is gone.
+//! `getMore` continues a query that another request has begun. It ends when it is killed, or when its client
+//! disconnects.
 
 use crate::common::{Client, Running};
 use alluvium::{Map, Value, doc};
 use alluvium_server::Config;
 use std::time::{Duration, Instant};
 
-/// The most time for what ends at once.
+/// The most time that a test waits for an effect that should be immediate.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Begins a query that takes a minute after its first document. Returns the number of its cursor.
+/// Begins a query whose first document is found at once and whose further documents take a minute. Returns the cursor
+/// number.
 fn begin(client: &mut Client) -> i64 {
     let documents = (0..500).map(|id| Value::Map(doc! {"_id": id})).collect();
     client.ok("zoo", doc! {"insert": "pets", "documents": (Value::Array(documents))});
@@ -19,7 +21,7 @@ fn begin(client: &mut Client) -> i64 {
     cursor.get("id").and_then(Value::as_i64).expect("a number")
 }
 
-/// The numbers of commands of this name that run.
+/// The numbers of the running commands with this name.
 fn running(client: &mut Client, name: &str) -> Vec<Value> {
     let listed = client.ok("admin", doc! {"currentOp": 1});
     let all = listed.get("inprog").and_then(Value::as_array).expect("a list").iter().filter_map(Value::as_map);
@@ -28,7 +30,7 @@ fn running(client: &mut Client, name: &str) -> Vec<Value> {
     found.filter_map(|operation| operation.get("opid")).cloned().collect()
 }
 
-/// The numbers of commands of this name once this number of them run.
+/// Waits until this number of commands with this name run. Returns their numbers.
 fn started(client: &mut Client, name: &str, count: usize) -> Vec<Value> {
     let began = Instant::now();
     loop {
@@ -40,7 +42,7 @@ fn started(client: &mut Client, name: &str, count: usize) -> Vec<Value> {
     }
 }
 
-/// An aggregation of one document that takes minutes: a step of the expression takes long.
+/// An aggregation of one document that takes minutes, because each step of its expression takes long.
 fn long(step: Map) -> Map {
     let documents = doc! {"$documents": [{"_id": 1}]};
     let loops = doc! {"$reduce": {"input": {"$range": [0, 100_000]}, "initialValue": 0, "in": {"$let": {"vars": {"step": step}, "in": 1}}}};
@@ -48,7 +50,7 @@ fn long(step: Map) -> Map {
     doc! {"aggregate": 1, "pipeline": pipeline, "cursor": {}}
 }
 
-/// Aggregations whose expressions take minutes, for various reasons. Together they fit the memory of queries.
+/// Aggregations whose expressions take minutes for different reasons. Together they fit into the memory for queries.
 fn long_ones() -> [Map; 3] {
     let sorted = doc! {"$setUnion": [{"$range": [0, 200_000]}, {"$range": [200_000, 0, -1]}]};
     let text = |doublings: i32| {
@@ -116,7 +118,7 @@ fn long_steps_of_expressions_end_in_time() {
     }
 }
 
-/// The check of one document by a validator takes hours.
+/// The validator takes hours to check one document.
 #[test]
 fn checks_of_validators_end() {
     let server = Running::new();
@@ -152,7 +154,7 @@ fn checks_of_validators_end() {
     }
 }
 
-/// Without the end of its commands, a server waits for them for twenty seconds.
+/// If the server did not end its commands, it would wait for them for twenty seconds.
 #[test]
 fn operations_end_when_the_server_ends() {
     let server = Running::with(Config { threads: 8, ..Config::default() });

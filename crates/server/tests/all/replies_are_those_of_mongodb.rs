@@ -54,7 +54,7 @@ fn a_connection_continues_after_errors_and_silence() {
     let silent = doc! {"insert": "pets", "writeConcern": {"w": 0}};
     client.send("zoo", silent, &[("documents", &[doc! {"_id": 1}, doc! {"_id": 1}])], MORE_TO_COME);
     assert_eq!(client.documents("zoo", doc! {"find": "pets"}), [doc! {"_id": 1}]);
-    // A document that is not BSON is refused; a message with an unknown section ends the connection.
+    // A document that is not valid BSON is refused. A message with an unknown section ends the connection.
     client.send_raw(OP_MSG, &[0, 0, 0, 0, 0, 7, 0, 0, 0, 99, 0, 0]);
     assert_eq!(client.reply().get("code"), Some(&Value::Int32(22)));
     client.ok("admin", Map::from([("ping", Value::Int32(1))]));

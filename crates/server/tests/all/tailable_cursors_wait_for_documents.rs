@@ -1,5 +1,6 @@
-//! Tailable cursors over the wire: a `getMore` waits for documents, and ends when there are some, when its time is over,
-//! when the cursor or the collection is gone, and when the server ends. Other clients are served.
+//! Tailable cursors over the wire: a `getMore` waits for documents. It ends when documents arrive, when its time is
+//! over, when the cursor or the collection is removed, and when the server stops. Other clients are served in the
+//! meantime.
 
 use crate::common::{Client, Running};
 use alluvium::{Map, Value, doc};
@@ -31,14 +32,14 @@ fn more(id: i64, millis: i32) -> Map {
     doc! {"getMore": (Value::Int64(id)), "collection": "log", "maxTimeMS": millis}
 }
 
-/// Waits until the request of another connection waits for documents: then only requests of `client` run.
+/// Waits until the `getMore` of the other connection waits for documents. Then only requests of `client` run.
 fn settle() {
     std::thread::sleep(Duration::from_millis(300));
 }
 
 #[test]
 fn a_wait_ends_with_a_document() {
-    // One request at a time: what waits must not count.
+    // Only one request runs at a time; a waiting request must not be counted.
     let server = Running::with(Config { threads: 1, ..Config::default() });
     let (mut reader, mut writer) = (server.client(), server.client());
     let id = begin(&mut reader);

@@ -1,5 +1,5 @@
-//! Users exist only with an administrator among them, if every connection needs a login then: the first one is refused
-//! otherwise, and the last one stays.
+//! If users have to log in, they must include an administrator. The server refuses to create a first user who is not an
+//! administrator, and the last administrator cannot be removed.
 
 use crate::common::Running;
 use alluvium::{Database, Map, Value, doc};
@@ -20,7 +20,7 @@ fn a_first_user_of_another_role_is_refused() {
         ("admin", &[][..]),
         ("admin", &["readWriteAnyDatabase", "dbAdminAnyDatabase", "clusterAdmin", "backup"]),
         ("shop", &["dbOwner"]),
-        // As in MongoDB, whose exception for the same machine is for users of `admin`.
+        // As in MongoDB, whose localhost exception only allows creating users of `admin`.
         ("shop", &["userAdmin"]),
     ] {
         assert_eq!(client.code(db, user("one", roles)), ILLEGAL, "{db}, {roles:?}");
@@ -29,10 +29,10 @@ fn a_first_user_of_another_role_is_refused() {
     assert_eq!(client.code("shop", elsewhere), ILLEGAL);
     let certificate = doc! {"createUser": "CN=one", "roles": [{"role": "root", "db": "admin"}]};
     assert_eq!(client.code("$external", certificate), ILLEGAL, "without TLS it could not log in");
-    // Nothing was written: the connection may still do everything.
+    // Nothing was written: the connection may still run every command.
     assert_eq!(client.code("shop", doc! {"find": "c"}), None);
     assert_eq!(client.ok("admin", doc! {"usersInfo": {"forAllDBs": true}}).get("users"), Some(&Value::Array(vec![])));
-    // Roles close nothing, and may come first.
+    // Roles do not make logins necessary, and can be created before users.
     let privileges = doc! {"resource": {"db": "admin", "collection": ""}, "actions": ["createUser", "grantRole"]};
     client.ok("admin", doc! {"createRole": "keeper", "roles": [], "privileges": [(privileges)]});
     assert_eq!(client.code("shop", doc! {"find": "c"}), None);
@@ -66,7 +66,7 @@ fn the_last_administrator_stays() {
         let shown = command.to_string();
         assert_eq!(client.code("admin", command), ILLEGAL, "{shown}");
     }
-    // With another one it may go.
+    // After another administrator exists, this user can be dropped.
     client.ok("admin", user("two", &["root"]));
     client.ok("admin", doc! {"dropRole": "keeper"});
     let mut two = server.client();
@@ -82,7 +82,7 @@ fn the_last_administrator_stays() {
 fn users_of_a_dump_need_an_administrator_among_them() {
     let db = Database::in_memory().unwrap();
     let server = Running::of(&db, Config { authentication: false, ..Config::default() });
-    // Without logins, users may be of any kind.
+    // If logins are not required, the users need no administrator.
     server.client().ok("shop", user("reader", &["read"]));
     let copied = |to: &str| {
         for document in db.collection("admin.system.users").find(doc! {}).run().unwrap().map(Result::unwrap) {
@@ -105,7 +105,7 @@ fn users_of_a_dump_need_an_administrator_among_them() {
     assert_eq!(client.code("admin", merge("few")), ILLEGAL);
     drop((client, server));
 
-    // Users that had no administrator before may be changed: nothing gets worse.
+    // Users without an administrator may be changed, because the change makes nothing worse.
     let server = Running::of(&db, Config { authentication: false, ..Config::default() });
     server.client().ok("admin", doc! {"dropUser": "root"});
     let keeper = doc! {"createRole": "keeper", "roles": ["userAdmin"], "privileges": []};

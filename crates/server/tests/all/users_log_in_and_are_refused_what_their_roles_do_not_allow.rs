@@ -19,7 +19,7 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(open.code("a", doc! {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]}), None);
     let root = doc! {"createUser": "root", "pwd": "secret", "roles": ["root"]};
     assert_eq!(open.code("admin", root.clone()), None);
-    // From now on, this connection needs a login, too.
+    // This connection needs a login from here on, too.
     assert_eq!(open.code("a", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(open.code("admin", root), UNAUTHORIZED);
     assert_eq!(open.code("admin", doc! {"ping": 1}), None);
@@ -39,7 +39,7 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(writer.code("b", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(writer.code("admin", doc! {"find": "system.users"}), UNAUTHORIZED);
     assert_eq!(writer.code("a", doc! {"dropDatabase": 1}), UNAUTHORIZED);
-    // Neither by a pipeline within a stage.
+    // A pipeline within a stage does not help either.
     let reading = |name: &str| {
         let inner = doc! {"$lookup": {"from": name, "as": "x", "pipeline": []}};
         let union = doc! {"$unionWith": {"coll": "c", "pipeline": [inner]}};
@@ -50,7 +50,7 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     let status = writer.run("admin", doc! {"connectionStatus": 1}).to_string();
     assert!(status.contains(r#""authenticatedUsers":[{"user":"writer","db":"a"}]"#), "{status}");
 
-    // A cursor is its user's alone.
+    // Only the user who opened a cursor may use it.
     let cursor = root.run("a", doc! {"find": "c", "batchSize": 1});
     let id = cursor.get("cursor").and_then(|cursor| cursor.as_map()?.get("id").cloned()).unwrap();
     assert_eq!(writer.code("a", doc! {"getMore": (id.clone()), "collection": "c"}), UNAUTHORIZED);
@@ -75,7 +75,7 @@ fn users_log_in_and_are_refused_what_their_roles_do_not_allow() {
     assert_eq!(root.code("a", doc! {"find": "c"}), UNAUTHORIZED);
     drop(served);
 
-    // The users are there after a restart, and the checks can be switched off.
+    // The users exist after a restart. The checks can be switched off.
     let served = Running::of(&db, config);
     assert_eq!(served.client().code("a", doc! {"find": "c"}), UNAUTHORIZED);
     assert_eq!(served.client().log_in("a", "writer", "w"), None);
@@ -148,13 +148,13 @@ fn a_login_that_is_begun_with_another_mechanism_has_no_answer() {
         client.run("admin", hello).contains("speculativeAuthenticate")
     };
     assert!(is_answered("root", "SCRAM-SHA-1"));
-    // A client that chooses SCRAM-SHA-1 then would take the answer for that of it.
+    // A client that chooses SCRAM-SHA-1 would treat this answer as an answer for SCRAM-SHA-1.
     assert!(!is_answered("root", "SCRAM-SHA-256"));
-    // It says nothing about users who do not exist.
+    // The answer does not reveal that a user does not exist.
     assert!(is_answered("none", "SCRAM-SHA-256"));
 }
 
-/// The commands that `mongorestore` sends for the users and roles of a dump.
+/// Sends the commands that `mongorestore` sends for the users and roles of a dump.
 #[test]
 fn users_of_a_dump_are_merged() {
     let db = Database::in_memory().unwrap();
@@ -185,7 +185,7 @@ fn users_of_a_dump_are_merged() {
         let users = db.collection("admin.system.users").find(doc! {}).run().unwrap();
         users.map(|user| user.unwrap().id().as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    // Of another database nothing is taken.
+    // Users of another database are not taken from the dump.
     assert_eq!(client.code("admin", merge(true, "b")), None);
     assert_eq!(names(), ["a.one", "a.other"]);
     assert_eq!(client.code("b", doc! {"createUser": "apart", "pwd": "2", "roles": []}), None);

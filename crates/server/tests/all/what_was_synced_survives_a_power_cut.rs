@@ -1,5 +1,5 @@
-//! Writes that asked for the disk, and what majority reads have returned, survive a power cut right after the reply.
-//! Others may be lost: the disk forgets everything that was not synced.
+//! Writes with a write concern for the disk, and data that majority reads have returned, survive a power cut right
+//! after the reply. Other writes may be lost: the disk loses everything that was not synced.
 
 use crate::common::Running;
 use alluvium::{Database, Map, Value, doc};
@@ -14,7 +14,7 @@ fn env_of(mem: &Arc<MemFs>) -> Env {
 }
 
 fn open(mem: &Arc<MemFs>) -> Database {
-    // Only requests sync the log; it is never synced by time.
+    // Only requests sync the log; no timer does.
     Database::builder()
         .env(env_of(mem))
         .partitions(2)

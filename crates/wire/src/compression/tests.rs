@@ -42,7 +42,8 @@ fn a_message_that_is_longer_than_allowed_is_not_expanded() {
 
 #[test]
 fn bombs_expand_to_no_more_than_they_declare() {
-    // 40 MB of zeros in a few bytes: the declared room is filled, and that it is too small is found by one byte more.
+    // 40 MB of zeros in a few bytes. The decoder fills the declared room; one further byte shows that the room is too
+    // small.
     let whole = message(&vec![0; 40_000_000]);
     for compressor in [Compressor::Snappy, Compressor::Zlib, Compressor::Zstd] {
         let packed = compress(&whole, compressor).expect("compressed");
@@ -54,7 +55,7 @@ fn bombs_expand_to_no_more_than_they_declare() {
 
 #[test]
 fn a_frame_of_zstd_does_not_decide_what_memory_is_used() {
-    // A window of 128 MB, which a decoder of streams would hold beside what it expands.
+    // A window of 128 MB. A streaming decoder would allocate the window in addition to the output.
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
     encoder.window_log(27).expect("a window");
     encoder.write_all(&[7; 1000]).expect("space");
@@ -106,7 +107,7 @@ proptest! {
             let taken = expanded(&packed_as(compressor, &content, declared));
             let is_true = usize::try_from(declared) == Ok(payload.len()) && tail == 0;
             match taken {
-                // Bytes after the end of zlib's stream are not looked at.
+                // Bytes after the end of the zlib stream are ignored.
                 Ok((_, bytes, _)) => {
                     prop_assert!(bytes.len() == HEADER_BYTES + declared as usize);
                     prop_assert!(is_true || compressor == Compressor::Noop || compressor == Compressor::Zlib && tail > 0);

@@ -64,7 +64,7 @@ fn opened(body: &Map) -> (Vec<u8>, Sealed) {
 fn a_long_array_of_documents_is_taken_out_of_the_body() {
     let documents: Vec<Map> = (0..2000).map(|n| doc! {"_id": n, "name": "rex"}).collect();
     let (bytes, sealed) = opened(&long(&documents));
-    // The tree of all documents would cost much more than their bytes.
+    // Decoding all documents to a tree would cost much more memory than their bytes.
     assert!(sealed.cost(&bytes) < bytes.len() + 1000, "{}", sealed.cost(&bytes));
     let request = sealed.take(bytes).expect("a request");
     assert_eq!(request.body, doc! {"insert": "pets", "ordered": true, "$db": "shop"});
@@ -178,7 +178,7 @@ proptest! {
         let payload = sections(0, &[kind_0(&doc! {"insert": "pets"}), kind_1("documents", &[doc! {"_id": 1}])]);
         prop_assume!(cut < payload.len());
         let parsed = parse(OpCode::Msg, &payload[..cut]);
-        // A cut between two sections leaves a message without the second.
+        // A message that is cut between its two sections is a valid message with the first one.
         let between = 4 + kind_0(&doc! {"insert": "pets"}).len();
         prop_assert_eq!(parsed.is_ok(), cut == between, "{:?}", parsed);
     }

@@ -1,4 +1,4 @@
-//! Stored credentials: what a server keeps in place of a password.
+//! Stored credentials: the data that a server keeps instead of a password.
 
 use super::ScramError;
 use hmac::{Hmac, KeyInit, Mac};
@@ -71,7 +71,7 @@ impl Mechanism {
     }
 }
 
-/// A code of HMAC, which takes keys of any length.
+/// Computes an HMAC, whose key may have any length.
 fn mac<M: Mac + KeyInit>(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     match <M as KeyInit>::new_from_slice(key) {
         Ok(code) => code.chain_update(bytes).finalize().into_bytes().to_vec(),
@@ -92,7 +92,7 @@ pub struct Credentials {
     pub server_key: Vec<u8>,
 }
 
-/// Keys are not shown.
+/// The keys are not printed.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Credentials").field("iterations", &self.iterations).finish_non_exhaustive()
@@ -100,10 +100,10 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// The credentials of a password.
+    /// Derives the credentials from a password.
     ///
     /// # Errors
-    /// [`ScramError::Password`] if SASLprep refuses it, which SCRAM-SHA-256 requires.
+    /// [`ScramError::Password`] if SASLprep refuses the password; only SCRAM-SHA-256 applies SASLprep.
     pub fn derive(
         mechanism: Mechanism,
         user: &str,
@@ -121,8 +121,8 @@ impl Credentials {
         Ok(Self { iterations, salt, stored_key, server_key })
     }
 
-    /// Credentials for a user who does not exist. They are the same for the same name, as true ones are, so that a
-    /// second attempt does not show the difference. No proof matches them.
+    /// Credentials for a user who does not exist. The same name always has the same credentials, as an existing user
+    /// has, so that a second attempt does not show the difference. No proof matches them.
     pub fn made_up(mechanism: Mechanism, secret: &[u8], db: &str, user: &str) -> Self {
         let bytes = |purpose: &str| {
             let input = format!("{purpose}\0{}\0{db}\0{user}", mechanism.name());
@@ -136,8 +136,8 @@ impl Credentials {
     }
 }
 
-/// The string that MongoDB's SCRAM-SHA-1 uses as the password: the hash of MongoDB's first login mechanism, in
-/// hexadecimal digits.
+/// The string that MongoDB's SCRAM-SHA-1 uses as the password: the hexadecimal hash that MongoDB's first login
+/// mechanism (MONGODB-CR) used.
 fn legacy_hash(user: &str, password: &str) -> String {
     let mut out = String::new();
     for byte in Md5::digest(format!("{user}:mongo:{password}")) {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A conversation whose password is known, as in the vectors: without MongoDB's hash of the password.
+/// Credentials for a plain password, as in the test vectors of the RFCs, without MongoDB's hash of the password.
 fn plain(mechanism: Mechanism, password: &str, salt: &str, iterations: u32) -> Credentials {
     let salt = BASE64.decode(salt).unwrap();
     let salted: Vec<u8> = match mechanism {
@@ -93,7 +93,7 @@ fn first_messages() {
 #[test]
 fn credentials_are_those_of_mongodb() {
     let derive = |mechanism, password: &str| Credentials::derive(mechanism, "user", password, vec![7; 16], 5_000);
-    // The forms of a character that SASLprep makes equal, in the mechanism that applies it.
+    // Characters that SASLprep treats as equal are equal in SCRAM-SHA-256, which applies SASLprep.
     assert_eq!(derive(Mechanism::Sha256, "\u{2168}"), derive(Mechanism::Sha256, "IX"));
     assert_ne!(derive(Mechanism::Sha1, "\u{2168}"), derive(Mechanism::Sha1, "IX"));
     assert_eq!(derive(Mechanism::Sha256, "bell\u{7}"), Err(ScramError::Password));

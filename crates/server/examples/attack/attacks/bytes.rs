@@ -1,4 +1,4 @@
-//! Attacks by the bytes of messages.
+//! Attacks with invalid or unusual bytes in messages.
 
 use super::{Attacker, framed, message};
 use alluvium::{Map, Value, doc};
@@ -44,7 +44,7 @@ fn damage(message: &mut Vec<u8>, rng: &mut fastrand::Rng) {
                 drop(message.splice(at..at, copy));
             }
             4 => drop(message.splice(at..at, (0..rng.usize(..9)).map(|_| rng.u8(..)))),
-            // A length or a number at its bounds.
+            // A length or a number at the limits of its type.
             5 => {
                 let word = [0, 1, -1, 4, 5, i32::MAX, i32::MIN, 16 << 20, 48_000_000][rng.usize(..9)];
                 message.iter_mut().skip(at).zip(word.to_le_bytes()).for_each(|(byte, new)| *byte = new);
@@ -54,9 +54,9 @@ fn damage(message: &mut Vec<u8>, rng: &mut fastrand::Rng) {
     }
 }
 
-/// Valid messages with some bytes changed; half of them have a right length in their header.
+/// Valid messages with some bytes changed. In half of them, the length in the header is right.
 pub(super) fn mutations(attacker: &mut Attacker<'_>) {
-    // A login takes as long as a hundred messages.
+    // A login takes as much time as a hundred messages, and is therefore rare.
     let is_guest = attacker.rng.u8(..8) == 0;
     let stream = if is_guest { attacker.connect_as_guest() } else { attacker.connect() };
     let Some(mut stream) = stream else { return };
@@ -75,7 +75,7 @@ pub(super) fn mutations(attacker: &mut Attacker<'_>) {
     }
 }
 
-/// Lengths that are not those of what follows.
+/// Messages with wrong lengths.
 pub(super) fn lengths(attacker: &mut Attacker<'_>) {
     let ping = message("admin", doc! {"ping": 1});
     let with = |at: usize, word: i32| {
@@ -105,7 +105,7 @@ pub(super) fn lengths(attacker: &mut Attacker<'_>) {
     }
 }
 
-/// A body of 48 MB of elements of two bytes, in some kilobytes.
+/// A body of 48 MB, made of elements of two bytes, which compresses to some kilobytes.
 static BOMBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let elements = 23_000_000;
     let document = |inner: &[u8], kind: u8| {
@@ -135,7 +135,7 @@ static BOMBS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     bombs
 });
 
-/// Messages that become large when they are decompressed and parsed, before a login.
+/// Messages that need much memory when they are decompressed and parsed. They are sent without a login.
 pub(super) fn bombs(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect() else { return };
     let _as_it_was = stream.set_read_timeout(Some(Duration::from_secs(20)));
@@ -143,7 +143,7 @@ pub(super) fn bombs(attacker: &mut Attacker<'_>) {
     attacker.send(&mut stream, bomb);
 }
 
-/// Beginnings of messages, whose connections stay open.
+/// Beginnings of messages. The connections stay open.
 pub(super) fn half_messages(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect() else { return };
     let mut begin = message("admin", doc! {"ping": 1, "text": (" ".repeat(1 << 16))});
@@ -156,7 +156,7 @@ pub(super) fn half_messages(attacker: &mut Attacker<'_>) {
     }
 }
 
-/// A message of which a byte arrives at a time.
+/// A message that is sent one byte at a time.
 pub(super) fn slow_senders(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect() else { return };
     let message = message("admin", doc! {"ping": 1});
@@ -169,11 +169,11 @@ pub(super) fn slow_senders(attacker: &mut Attacker<'_>) {
     attacker.send(&mut stream, &message[message.len() - 1..]);
 }
 
-/// Documents within documents, deeper than any may be.
+/// Nested documents, deeper than the limit.
 pub(super) fn deep_documents(attacker: &mut Attacker<'_>) {
     let levels = [100, 200, 1000, 20_000, 1_000_000][attacker.rng.usize(..5)];
     let kind = if attacker.rng.bool() { 3 } else { 4 };
-    // Each level is a length, an element with a name of one character, and an end.
+    // Each level has a length, an element with a name of one character, and an end.
     let mut body = Vec::new();
     for level in 0..levels {
         let length = u32::try_from((levels - level) * 8 + 5).expect("short");

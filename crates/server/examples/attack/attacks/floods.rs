@@ -1,4 +1,4 @@
-//! Attacks by numbers: of connections, commands, cursors, sessions, and replies that are not read.
+//! Attacks with large numbers: of connections, commands, cursors, sessions, and replies that are not read.
 
 use super::{Answer, Attacker, message, receive};
 use crate::common::Client;
@@ -6,7 +6,7 @@ use alluvium::{Binary, Map, Value, doc};
 use std::io::{Read, Write};
 use std::time::Duration;
 
-/// Three hundred connections at a time.
+/// Opens three hundred connections at a time.
 pub(super) fn connections(attacker: &mut Attacker<'_>) {
     let mut open = Vec::new();
     for _ in 0..300 {
@@ -22,7 +22,7 @@ pub(super) fn connections(attacker: &mut Attacker<'_>) {
     std::thread::sleep(Duration::from_millis(20));
 }
 
-/// A thousand greetings at once, with much about the client.
+/// Sends a thousand greetings at once, with long client metadata.
 pub(super) fn hellos(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect() else { return };
     let _as_it_was = stream.set_read_timeout(Some(Duration::from_secs(20)));
@@ -42,7 +42,7 @@ pub(super) fn hellos(attacker: &mut Attacker<'_>) {
     drop(writer.join());
 }
 
-/// Guessed passwords of the honest user, and of one who does not exist.
+/// Guesses passwords of the honest user, and of a user who does not exist.
 pub(super) fn guesses(attacker: &mut Attacker<'_>) {
     let Some(stream) = attacker.stage.connect() else { return };
     let user = if attacker.rng.bool() { "stranger" } else { "root" };
@@ -50,7 +50,7 @@ pub(super) fn guesses(attacker: &mut Attacker<'_>) {
     attacker.note(&reply.map_or(Answer::Closed, Answer::Reply));
 }
 
-/// Cursors that are opened and left.
+/// Opens cursors and does not close them.
 pub(super) fn cursors(attacker: &mut Attacker<'_>) {
     let filter = doc! {"n": (attacker.rng.i32(..100))};
     let find = doc! {"find": "many", "filter": (filter), "batchSize": 1};
@@ -71,7 +71,7 @@ pub(super) fn sessions(attacker: &mut Attacker<'_>) {
     attacker.run_as_guest("guests", insert);
 }
 
-/// Replies of 16 MB that are not read.
+/// Requests replies of 16 MB and does not read them.
 pub(super) fn unread_replies(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect_as_guest() else { return };
     let find = message("guests", doc! {"find": "large", "batchSize": 16});
@@ -85,7 +85,7 @@ pub(super) fn unread_replies(attacker: &mut Attacker<'_>) {
     std::thread::sleep(Duration::from_millis(20));
 }
 
-/// Replies of 16 MB of which few bytes are read.
+/// Requests replies of 16 MB and reads few bytes of them.
 pub(super) fn slow_readers(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect_as_guest() else { return };
     if stream.write_all(&message("guests", doc! {"find": "large", "batchSize": 16})).is_err() {

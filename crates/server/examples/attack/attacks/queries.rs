@@ -1,5 +1,5 @@
-//! Attacks by commands of a user who may read and write one database: what takes long, and what takes memory. Each has
-//! `maxTimeMS`, and has to end soon after it.
+//! Attacks with commands that take much time or memory, by a user who may read and write one database. Each command has
+//! `maxTimeMS`, and has to end soon after this time.
 
 use super::{Attacker, message};
 use alluvium::{Map, Value, doc};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 const MILLIS: i32 = 500;
 
-/// The most time between the end of a command's time and its reply: the machine is busy with all attacks.
+/// The most time between the time limit of a command and its reply. The limit is long because all attacks load the
+/// machine.
 const LATE_MAX: Duration = Duration::from_secs(30);
 
-/// Runs a command that is to end after its time.
+/// Runs a command that has to end soon after its time limit.
 fn limited(attacker: &mut Attacker<'_>, mut command: Map) {
     command.push("maxTimeMS", MILLIS);
     let (began, name) = (Instant::now(), attacker.attack.name);
@@ -26,7 +27,7 @@ fn pipeline(stages: Vec<Map>) -> Map {
     doc! {"aggregate": "many", "pipeline": (Value::Array(stages)), "cursor": {}}
 }
 
-/// Patterns that take long.
+/// Regular expressions that take long.
 pub(super) fn patterns(attacker: &mut Attacker<'_>) {
     let text = "a".repeat(attacker.rng.usize(1..80_000));
     let hostile = [
@@ -73,14 +74,14 @@ pub(super) fn expressions(attacker: &mut Attacker<'_>) {
         7 => doc! {"$concatArrays": [(range(500_000)), (range(500_000))]},
         _ => doc! {"$indexOfCP": [(long()), "c"]},
     };
-    // In a loop, which is what takes long.
+    // The loop multiplies the time of the inner expression.
     let result = doc! {"$map": {"input": {"$range": [0, 200]}, "in": {"$gt": [(inner), 0]}}};
     limited(attacker, pipeline(vec![doc! {"$limit": 1}, doc! {"$project": {"result": result}}]));
 }
 
-/// Filters, expressions and pipelines within each other.
+/// Nested filters, expressions and pipelines.
 pub(super) fn nesting(attacker: &mut Attacker<'_>) {
-    // Each level is an object and an array; deeper ones are an attack of their own.
+    // Each level is an object and an array. Deeper nesting is an attack of its own.
     let levels = attacker.rng.usize(1..45);
     let nested = |wrap: fn(Value) -> Map, inner: Map| {
         let mut value = inner;
@@ -114,7 +115,7 @@ pub(super) fn nesting(attacker: &mut Attacker<'_>) {
     }
 }
 
-/// Stages that hold many documents.
+/// Stages that keep many documents in memory.
 pub(super) fn stages(attacker: &mut Attacker<'_>) {
     let window = || {
         let mut output = Map::new();
@@ -144,7 +145,7 @@ pub(super) fn stages(attacker: &mut Attacker<'_>) {
     limited(attacker, command);
 }
 
-/// Long commands whose client goes away, without `maxTimeMS`.
+/// Long commands without `maxTimeMS`, whose client disconnects.
 pub(super) fn lost_clients(attacker: &mut Attacker<'_>) {
     let Some(mut stream) = attacker.connect_as_guest() else { return };
     let sum = doc! {"$reduce": {"input": {"$range": [0, 100_000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}};
@@ -152,7 +153,7 @@ pub(super) fn lost_clients(attacker: &mut Attacker<'_>) {
     if stream.write_all(&message("guests", find)).is_ok() {
         attacker.tally.attempts += 1;
         attacker.tally.silent += 1;
-        // Long enough for the command to begin.
+        // Gives the command time to begin.
         std::thread::sleep(Duration::from_millis(attacker.rng.u64(..30)));
     }
 }

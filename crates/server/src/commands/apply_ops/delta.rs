@@ -1,17 +1,18 @@
 //! The changes of an update in the operation log, version 2.
 //!
-//! The fields of a delta are `d` (names to remove), `u` (new values of fields), `i` (new fields), and `sNAME`, a delta
-//! of the field NAME. A delta of an array has `a: true`, maybe `l`, the new length, and `uN` and `sN` for its elements.
+//! The fields of a delta are `d` (names to remove), `u` (new values of fields), `i` (new fields), and `sNAME` (a delta
+//! of the field NAME). A delta of an array has `a: true`, the optional new length `l`, and `uN` and `sN` for its
+//! elements.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use alluvium::{Map, Value};
 
-/// The most elements that a change appends to an array in one step, as for a `$set` of a position.
+/// The most elements that one change can append to an array; the limit is the same for a `$set` of an array position.
 const PADDING_MAX: usize = 1_500_000;
 
-/// Applies a delta to a document. A delta of a field that is missing, or of another type, has no effect: it belongs to
-/// a state of the document that later entries have changed.
+/// Applies a delta to a document. A delta of a field that is missing or has another type has no effect, because later
+/// entries have changed the document since.
 ///
 /// # Errors
 /// Error 2 for a malformed delta.
@@ -87,7 +88,7 @@ fn apply_to_array(values: &mut Vec<Value>, delta: &Map) -> CommandResult<()> {
     Ok(())
 }
 
-/// Cuts an array, or appends nulls to it.
+/// Truncates an array, or appends nulls to it.
 fn resize(values: &mut Vec<Value>, length: usize) -> CommandResult<()> {
     if length > values.len().saturating_add(PADDING_MAX) {
         let message = format!("an array of {} elements cannot get {length} by one update", values.len());

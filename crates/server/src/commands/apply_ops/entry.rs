@@ -11,28 +11,28 @@ use alluvium::{Map, Value};
 
 /// How deep entries may be nested, as in MongoDB.
 const DEPTH_MAX: usize = 10;
-/// The collection of definitions of views, in each database of MongoDB.
+/// The collection of view definitions, which each database of MongoDB has.
 const VIEWS: &str = "system.views";
 
 /// An entry.
 pub(super) enum Entry {
-    /// No operation.
+    /// An entry without an operation.
     Nothing,
-    /// A change of one document.
+    /// A change to one document.
     Document { db: String, collection: String, uuid: Option<Value>, change: Change },
     /// A command that changes collections, indexes or views.
     Ddl(Ddl),
-    /// Entries in an entry.
+    /// Entries nested in an entry.
     Nested(Vec<Value>),
 }
 
-/// A change of the document with an `_id`.
+/// A change to the document with an `_id`.
 pub(super) enum Change {
     Insert(Value, Map),
     Replace(Value, Map),
-    /// By operators.
+    /// A change by update operators.
     Update(Value, Map),
-    /// By a delta of version 2.
+    /// A change by a delta of version 2.
     Delta(Value, Map),
     Delete(Value),
 }
@@ -43,11 +43,12 @@ pub(super) struct Ddl {
     command: &'static Command,
     object: Map,
     uuid: bool,
-    /// It defines a view, which may exist with another definition.
+    /// True if the command defines a view. The view may exist already with another definition.
     is_view: bool,
 }
 
-/// The commands of operation logs with their names here, and the codes of errors which say that the effect is there.
+/// The commands of operation logs, the names that they have here, and the error codes which show that the effect of the
+/// command exists already.
 const COMMANDS: [(&str, &str, &[i32]); 12] = [
     ("create", "create", &[48]),
     ("drop", "drop", &[26]),
@@ -63,14 +64,15 @@ const COMMANDS: [(&str, &str, &[i32]); 12] = [
     ("convertToCapped", "convertToCapped", &[26]),
 ];
 
-/// Commands whose effect is that of an entry that follows, or none.
+/// Commands without an effect of their own. Some of them are followed by an entry that has the effect.
 const WITHOUT_EFFECT: [&str; 3] = ["startIndexBuild", "abortIndexBuild", "setMultikeyMetadata"];
 
 impl Entry {
     /// Parses an entry at a depth of nested entries.
     ///
     /// # Errors
-    /// Those of MongoDB 8.2 for malformed entries, by its functional tests; error 115 for what is not supported.
+    /// The errors of MongoDB 8.2 for malformed entries, taken from its functional tests; error 115 for entries that are
+    /// not supported.
     pub(super) fn parse(entry: &Value, depth: usize) -> CommandResult<Self> {
         let Value::Map(entry) = entry else {
             let message = format!("an entry of applyOps is an object, not {}", entry.type_name());
@@ -145,7 +147,7 @@ impl Entry {
         }
     }
 
-    /// An entry of the collection of views, whose `_id`s are the full names.
+    /// Parses an entry of the view collection, in which the `_id` of a document is the full name of a view.
     fn of_view(db: &str, op: &str, object: &Map, query: Option<&Map>) -> CommandResult<Self> {
         let id = query.filter(|_| op == "u").unwrap_or(object).text("_id").unwrap_or_default();
         let Some(name) = id.strip_prefix(db).and_then(|rest| rest.strip_prefix('.')).filter(|name| !name.is_empty())
@@ -166,7 +168,7 @@ impl Entry {
         Ok(Self::Ddl(Ddl { db: db.to_owned(), command, object, uuid: false, is_view: true }))
     }
 
-    /// Adds what the entry needs.
+    /// Adds the privileges that the entry needs.
     pub(super) fn add_needs(&self, needs: &mut Needs<'_>) -> CommandResult<()> {
         let mut add = |need: Need<'static>| {
             if !needs.contains(&need) {
@@ -206,7 +208,7 @@ impl Entry {
     }
 }
 
-/// The command for an index that an old log has as a document of `system.indexes`.
+/// The command for an index that an old log describes as a document of `system.indexes`.
 fn old_index(object: &Map) -> CommandResult<Map> {
     let namespace = object.text("ns").and_then(|namespace| namespace.split_once('.'));
     let Some((_, collection)) = namespace else {
@@ -270,25 +272,25 @@ impl Change {
 }
 
 impl Ddl {
-    /// True if it drops a whole database.
+    /// True if the command drops a whole database.
     pub(super) fn drops_database(&self) -> bool {
         self.command.name == "dropDatabase"
     }
 
-    /// True if an error says that the effect is there.
+    /// True if an error code shows that the effect of the command exists already.
     pub(super) fn is_done(&self, code: i32) -> bool {
         let name = self.object.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
         COMMANDS.iter().any(|(known, _, codes)| *known == name && codes.contains(&code))
     }
 
-    /// The command: a view that exists is changed.
+    /// The command to run. For a view that exists, this is `collMod`.
     pub(super) fn command(&self, call: &Call<'_>) -> &'static Command {
         let full = format!("{}.{}", self.db, self.object.text("create").unwrap_or_default());
         let exists = self.is_view && call.shared.db.views().iter().any(|(name, _)| *name == full);
         if exists { commands::find("collMod").unwrap_or(self.command) } else { self.command }
     }
 
-    /// The object of the entry, with the name that a command has here.
+    /// The object of the entry, with the name that the command has here.
     fn renamed(&self, command: &Command) -> Map {
         let mut body = self.object.clone();
         if let Some((name, _)) = body.entries.first_mut() {
@@ -300,7 +302,7 @@ impl Ddl {
     /// The fields of the command.
     ///
     /// # Errors
-    /// Error 115 for what is not supported.
+    /// Error 115 for options that are not supported.
     pub(super) fn body(&self, command: &Command) -> CommandResult<Map> {
         let mut body = self.renamed(command);
         if command.name == "collMod" && self.is_view {
@@ -318,7 +320,8 @@ impl Ddl {
             "createIndexes" => {
                 body.remove("indexBuildUUID");
             }
-            // A collection that has the new name is dropped, whatever its UUID was where the log was written.
+            // A collection that already has the new name is dropped. Its UUID is ignored, because UUIDs differ between
+            // servers.
             "renameCollection" => {
                 if matches!(body.get("dropTarget"), Some(Value::Binary(_))) {
                     body.insert("dropTarget", true);

@@ -1,7 +1,7 @@
-//! `min`, `max` and `returnKey` of `find`: the range of an index that is read, and its keys as the result.
+//! `min`, `max` and `returnKey` of `find`: they select the range of an index that is read, and return the index keys.
 //!
 //! A range becomes a filter that compares the values of a document with the bounds, in the order of the index. An array
-//! is compared as a whole, where MongoDB compares each of its elements.
+//! is compared as a whole; MongoDB compares each of its elements.
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -9,7 +9,7 @@ use alluvium::{Collection, Explanation, Map, Value};
 use alluvium_document::compare::compare;
 use std::cmp::Ordering;
 
-/// The keys of the index that a command names: `None` if it names none, or the order of documents.
+/// The keys of the index in the hint of a command; `None` if the command has no hint, or if the hint is `$natural`.
 ///
 /// # Errors
 /// Error 2 for an index that does not exist.
@@ -34,11 +34,11 @@ pub(super) fn hinted(collection: &Collection, body: &Map) -> CommandResult<Optio
     }
 }
 
-/// The range of an index that `min` and `max` give.
+/// The range of an index between `min` and `max`.
 pub(super) struct Range {
     /// The keys of the index.
     pub keys: Map,
-    /// The filter that documents of the range match.
+    /// The filter for documents in the range.
     pub filter: Map,
 }
 
@@ -46,8 +46,8 @@ impl Range {
     /// The range of a command; `None` if it has none.
     ///
     /// # Errors
-    /// Error 51173 without a hint, 51174 if the fields are not those of the index, 51175 if `min` is not before `max`,
-    /// 51176 if the fields of `min` and `max` differ.
+    /// Error 51173 without a hint, 51174 if the fields differ from the fields of the index, 51175 if `min` is not
+    /// before `max`, 51176 if the fields of `min` and `max` differ.
     pub(super) fn of(body: &Map, hinted: Option<&Map>) -> CommandResult<Option<Self>> {
         let bound = |name: &str| body.document(name).filter(|bound| !bound.is_empty());
         let (min, max) = (bound("min"), bound("max"));
@@ -94,12 +94,12 @@ pub(in crate::commands) fn between(keys: &Map, min: Option<&Map>, max: Option<&M
     Map::from([("$expr", operator("$and", lower.into_iter().chain(upper).collect()))])
 }
 
-/// True if a part of the keys is in ascending order.
+/// True if a field of the index keys is ascending.
 fn is_ascending(order: &Value) -> bool {
     order.as_f64().is_none_or(|order| order > 0.0)
 }
 
-/// The order of two keys in the index.
+/// The order of two keys in an index.
 pub(in crate::commands) fn order(keys: &Map, a: &Map, b: &Map) -> Ordering {
     let parts = keys.entries.iter().zip(&a.entries).zip(&b.entries);
     let orders = parts.map(|(((_, order), (_, a)), (_, b))| match is_ascending(order) {
@@ -113,13 +113,13 @@ fn operator(name: &str, arguments: Vec<Value>) -> Value {
     Value::Map(Map::from([(name, Value::Array(arguments))]))
 }
 
-/// An expression that is true for documents whose key is at or after a bound. Compares only the parts of the key from
-/// one part onwards.
+/// Returns an expression that is true for documents whose key is at or after a bound. Compares only the fields of the
+/// key from `part` onwards.
 fn from(keys: &Map, bound: &Map, part: usize) -> Value {
     let (Some((name, order)), Some((_, value))) = (keys.entries.get(part), bound.entries.get(part)) else {
         return Value::Bool(true);
     };
-    // A missing field is null in an index.
+    // An index stores null for a missing field.
     let path = Value::from(format!("${}", name.as_str().unwrap_or_default()));
     let own = operator("$ifNull", vec![path, Value::Null]);
     let literal = Value::Map(Map::from([("$literal", value.clone())]));
@@ -129,9 +129,9 @@ fn from(keys: &Map, bound: &Map, part: usize) -> Value {
     operator("$or", vec![operator(after, vec![own, literal]), rest])
 }
 
-/// A projection of the keys of an index, or of nothing.
+/// A projection of the keys of an index; without an index, a projection that returns no fields.
 pub(super) fn only(keys: Option<&Map>) -> Map {
-    // A name that no field has, since a projection has one.
+    // A projection needs at least one included field. This name is one that no field has.
     let mut projection = Map::from([("_id", Value::Int32(0)), ("\u{1}", Value::Int32(1))]);
     for (name, _) in keys.into_iter().flat_map(|keys| &keys.entries) {
         projection.insert(name.as_str().unwrap_or_default(), 1);
@@ -139,14 +139,14 @@ pub(super) fn only(keys: Option<&Map>) -> Map {
     projection
 }
 
-/// The keys of the index that a plan reads.
+/// The keys of the index in a plan.
 pub(super) fn used(collection: &Collection, plan: Option<&Explanation>) -> CommandResult<Option<Map>> {
     let Some(name) = plan.and_then(|plan| index_name(&Value::Map(plan.to_map()))) else { return Ok(None) };
     let found = collection.indexes()?.into_iter().find(|index| index.definition.text("name") == Some(&name));
     Ok(found.and_then(|index| index.definition.document("key").cloned()))
 }
 
-/// The first name of an index in a plan.
+/// The first index name in a plan.
 fn index_name(plan: &Value) -> Option<String> {
     match plan {
         Value::Map(map) => match map.text("indexName") {

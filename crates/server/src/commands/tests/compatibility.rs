@@ -1,14 +1,15 @@
-//! `docs/COMPATIBILITY.md` ends with the commands of MongoDB 8: whether each is in the registry, and what it lacks.
+//! `docs/COMPATIBILITY.md` ends with a list of the commands of MongoDB 8. For each command, the list says whether the
+//! registry has it, and which parts are missing.
 
 use crate::commands::*;
 use std::fmt::Write;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/COMPATIBILITY.md");
 
-/// Where the part of this test begins; what is before it belongs to `alluvium-query`.
+/// The beginning of the part that this test writes. The part before it belongs to `alluvium-query`.
 const HEADING: &str = "\n## Commands\n";
 
-/// The commands that MongoDB 8.0 documents, by kind, but for those of sharding and of a deployment at Atlas.
+/// The commands that MongoDB 8.0 documents, by kind, except commands for sharding and for Atlas.
 const DOCUMENTED: &[(&str, &str)] = &[
     ("Questions", "aggregate count distinct explain find getMore killCursors mapReduce"),
     ("Writes", "bulkWrite delete findAndModify insert update"),
@@ -104,7 +105,7 @@ const PARTLY: &[(&str, &str)] = &[
     ("validate", "`repair` checks only: damage is repaired by `alluvium repair`, of a database that is closed"),
 ];
 
-/// Documented commands that are missing for a reason. All other missing ones are not written yet.
+/// Documented commands that are missing for a reason. All other missing commands are not implemented yet.
 const WHY_NOT: &[(&str, &str)] = &[
     ("appendOplogNote", "there is no operation log"),
     ("getAuditConfig", "the audit log is set up when the server starts"),
@@ -151,7 +152,7 @@ fn the_commands_of_mongodb_are_those_of_the_registry() {
     assert_eq!(known, written(), "UPDATE=1 cargo test -p alluvium-server --lib commands");
 }
 
-/// So that no note outlives its command.
+/// Every note belongs to a documented command.
 #[test]
 fn notes_are_of_commands_that_are_documented() {
     let documented =

@@ -66,8 +66,8 @@ fn a_command_that_names_its_argument_requires_it() {
     }
 }
 
-/// The writes of documents are counted by their own kind, or repeated without effect. All other writes change users,
-/// roles, names, indexes or settings.
+/// Writes of documents are counted under their own kind, or are retryable. All other writes change users, roles, names,
+/// indexes or settings, and must be audited.
 #[test]
 fn a_command_that_changes_more_than_documents_is_audited() {
     let of_documents = |command: &Command| command.counts_itself || command.retryable;
@@ -76,7 +76,8 @@ fn a_command_that_changes_more_than_documents_is_audited() {
     }
 }
 
-/// A user of the server who has an action of these may change what others have or do.
+/// Commands that need an administrative action can change the data or the operations of other users. Such a command is
+/// audited, or is in the list of commands that change nothing.
 #[test]
 fn a_command_for_administrators_is_audited_or_changes_nothing() {
     let reading = [
@@ -103,7 +104,7 @@ fn a_command_for_administrators_is_audited_or_changes_nothing() {
     }
 }
 
-/// These take fields that they do not know; all other commands refuse them.
+/// The listed commands ignore unknown fields; all other commands refuse them.
 #[test]
 fn commands_that_take_unknown_fields() {
     let lenient = [
@@ -170,7 +171,8 @@ fn what_is_shown_of_a_command_has_no_secret() {
             let is_secret = field.handling == Handling::Secret;
             body.push(field.name, if is_secret { Value::Map(secret) } else { Value::from("shown") });
         }
-        // A command that is not strict accepts unknown fields; a strict one is refused before it is listed.
+        // The unknown field `password` must be hidden. Commands that are not strict accept it; strict commands refuse
+        // the request before it is listed.
         body.push("password", "hidden");
         body.push("comment", "shown");
         let shown = command.shown(&Arc::new(body.clone()));
@@ -178,7 +180,7 @@ fn what_is_shown_of_a_command_has_no_secret() {
         let count = |map: &Map| map.iter().filter(|(_, value)| value.as_str() == Some("shown")).count();
         assert_eq!(count(&shown), count(&body), "{shown}");
     }
-    // Commands within a command are refused by these, and are listed nevertheless.
+    // These commands refuse the nested command, but the request is listed before.
     let user = || Value::Map(Map::from([("createUser", Value::from("shown")), ("pwd", Value::from("hidden"))]));
     let entry = Value::Map(Map::from([("op", Value::from("c")), ("o", user())]));
     for (name, within) in [("explain", user()), ("applyOps", Value::Array(vec![entry]))] {

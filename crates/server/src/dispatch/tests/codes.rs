@@ -1,5 +1,5 @@
-//! Commands that MongoDB answers with certain codes, as the conformance suite of documentdb has measured them on
-//! MongoDB 8.2.
+//! Commands and the error codes that MongoDB answers them with, as the conformance suite of documentdb has measured
+//! them on MongoDB 8.2.
 
 use super::{fill, reply, server};
 use crate::config::Config;
@@ -16,7 +16,7 @@ fn alone() -> Shared {
     shared
 }
 
-/// Runs commands on a database, and compares the codes of their errors; 0 is success.
+/// Runs commands on a database, and compares their error codes; 0 means success.
 fn check(shared: &Shared, db: &str, cases: impl IntoIterator<Item = (Map, i32)>) {
     let mut wrong = Vec::new();
     for (mut body, expected) in cases {
@@ -106,7 +106,7 @@ fn concerns_of_reads_and_writes() {
         (doc! {"compact": "pets", "writeConcern": {}}, 72),
     ];
     check(&alone(), "zoo", cases);
-    // The only member of a set writes, and reports that there is no other one.
+    // The only member of a set carries out the write, and reports that no other member exists.
     let reply = reply(&server(), doc! {"insert": "pets", "documents": [{}], "writeConcern": {"w": 2}, "$db": "zoo"});
     assert!(reply.contains("writeConcernError"), "{reply}");
 }
@@ -294,7 +294,7 @@ fn administration() {
 #[test]
 fn indexes_that_queries_may_use() {
     let shared = alone();
-    // A scan of these costs more than the index.
+    // With this number of documents, a scan costs more than the index.
     let documents = (10..1_000).map(|number| doc! {"_id": (number), "a": (number)});
     shared.db.collection("zoo.pets").insert_many(documents).expect("documents");
     let index = doc! {"createIndexes": "pets", "indexes": [{"key": {"a": 1}, "name": "a_1"}]};

@@ -5,7 +5,7 @@ use alluvium_env::mem::MemFs;
 use alluvium_env::{Clock, Env, SeededRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A clock that goes forward by a millisecond each time it is read: time passes with the steps of the program.
+/// A clock that advances by a millisecond each time it is read, so that time passes with the steps of the program.
 #[derive(Default)]
 struct Steps(AtomicU64);
 
@@ -19,7 +19,7 @@ impl Clock for Steps {
     }
 }
 
-/// A server over 20,000 documents.
+/// A server with 20,000 documents.
 fn filled() -> Shared {
     let env = Env { fs: Arc::new(MemFs::new()), clock: Arc::new(Steps::default()), rng: Arc::new(SeededRng::new(1)) };
     let db = Database::builder().env(env).partitions(1).open("db").expect("a database");
@@ -30,7 +30,7 @@ fn filled() -> Shared {
     shared
 }
 
-/// Names of the collections, options and indexes of `zoo.pets`.
+/// The names of all collections, and the options and indexes of `zoo.pets`.
 fn names(shared: &Shared) -> Vec<String> {
     let collections = shared.db.collections().into_iter().map(|info| info.name);
     let pets = shared.db.collection("zoo.pets");
@@ -81,7 +81,7 @@ fn a_long_command_ends_when_it_is_killed() {
             exhaust_allowed: false,
         };
         let client = Arc::new(Client::new(1, Peer::socket("test".to_owned()), None));
-        // What `killOp` and the pulse of a lost client set.
+        // `killOp` sets this flag, and the pulse sets it for a client that has disconnected.
         let answer = execute(&shared, &client, request, None, Arc::new(AtomicBool::new(true))).expect("a reply");
         let answer =
             decode_document(&answer.bytes[alluvium_wire::reply::begin(Form::Msg).len()..]).expect("a document");

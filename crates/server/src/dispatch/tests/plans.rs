@@ -1,4 +1,4 @@
-//! The indexes that commands use, and what the profiler shows of them.
+//! The indexes that commands use, and the plans in the entries of the profiler.
 
 use super::{reply, server};
 use crate::fields::Fields;
@@ -11,7 +11,7 @@ fn ok(shared: &Shared, body: Map) -> Map {
     reply
 }
 
-/// The name of the index in the plan of a command, and whether a filter restricts it.
+/// The name of the index in the plan of a command, and whether a filter restricts the indexes.
 fn used(shared: &Shared, command: Map) -> (Option<String>, Option<bool>) {
     fn index(stage: &Map) -> Option<String> {
         stage.text("indexName").map(str::to_owned).or_else(|| index(stage.document("inputStage")?))
@@ -22,8 +22,9 @@ fn used(shared: &Shared, command: Map) -> (Option<String>, Option<bool>) {
     (index(plan), planner.get("indexFilterSet").map(|set| *set == Value::Bool(true)))
 }
 
-/// By core/query_planning/commands/planCacheSetFilter of documentdb/functional-tests, whose expectations are those of
-/// MongoDB 8.2: a filter of a shape holds for all commands, before a hint, and however small the collection is.
+/// Follows core/query_planning/commands/planCacheSetFilter of documentdb/functional-tests, whose expectations are those
+/// of MongoDB 8.2. A filter for a query shape applies to all commands, overrides a hint, and applies to collections of
+/// every size.
 #[test]
 fn a_filter_of_a_shape_holds_for_all_commands() {
     let shared = server();
@@ -56,8 +57,8 @@ fn a_filter_of_a_shape_holds_for_all_commands() {
     }
 }
 
-/// By core/cursors/commands/getMore/test_getMore_session.py of documentdb/functional-tests (MongoDB 8.2): a cursor is
-/// read in its session. The codes of the other two cases are those of MongoDB, too.
+/// Follows core/cursors/commands/getMore/test_getMore_session.py of documentdb/functional-tests (MongoDB 8.2): a cursor
+/// can only be read in its session. The codes of the other two cases are codes of MongoDB, too.
 #[test]
 fn a_cursor_is_read_in_its_session() {
     let shared = server();
@@ -85,12 +86,12 @@ fn a_cursor_is_read_in_its_session() {
         let more = || doc! {"getMore": (id.clone()), "collection": "pets", "batchSize": 2};
         let next = reply(&shared, in_session(more(), read));
         assert_eq!(next.integer("code"), code, "{next}");
-        // It stays open.
+        // The cursor stays open.
         ok(&shared, in_session(more(), opened));
     }
 }
 
-/// By core/indexes/commands/listIndexes/test_listIndexes_collection_variants.py of documentdb/functional-tests.
+/// Follows core/indexes/commands/listIndexes/test_listIndexes_collection_variants.py of documentdb/functional-tests.
 #[test]
 fn collections_of_the_server_have_their_indexes() {
     let shared = server();
@@ -109,8 +110,8 @@ fn collections_of_the_server_have_their_indexes() {
     assert_eq!(list("system.views"), (None, Some(Value::Array(vec![of_id]))));
 }
 
-/// MongoDB's manual, "Database Profiler Output": `planSummary`, `keysExamined` and `docsExamined` are of each operation,
-/// a `getMore` included.
+/// According to MongoDB's manual, "Database Profiler Output", `planSummary`, `keysExamined` and `docsExamined` belong
+/// to each operation. A `getMore` is such an operation, too.
 #[test]
 fn entries_of_the_profiler_have_their_own_counts() {
     let shared = server();
@@ -147,7 +148,7 @@ fn entries_of_the_profiler_have_their_own_counts() {
     }
 }
 
-/// MongoDB 8.2 refuses such definitions with these codes; here they are kept, and the rules are the same.
+/// MongoDB 8.2 refuses such definitions with these codes. Here the definitions are stored, and the rules are the same.
 #[test]
 fn definitions_that_are_not_built_are_named_as_that() {
     let shared = server();

@@ -1,5 +1,5 @@
-//! The effects of a command survive a power cut right after its reply if the client asked for durability. Tested for
-//! every command in the registry that writes.
+//! The effects of a command survive a power cut right after its reply, if the client asked for durability. The test
+//! runs every command in the registry that writes.
 
 use super::*;
 use crate::host::SetName;
@@ -7,16 +7,16 @@ use alluvium::kv::Options;
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, ManualClock, SeededRng};
 
-/// Commands before the one that is tried, which do not wait for the disk, and the one.
+/// A command under test, and the commands that run before it. The earlier commands do not wait for the disk.
 struct Case {
     before: Vec<(&'static str, Map)>,
     db: &'static str,
     body: Map,
-    /// Earlier writes are on the disk.
+    /// True if the earlier commands are synced to the disk.
     synced: bool,
-    /// The reply is an error.
+    /// True if the reply is an error.
     fails: bool,
-    /// It waits for the disk whether the client asks for it or not.
+    /// True if the command always waits for the disk, even if the client does not ask for it.
     always: bool,
 }
 
@@ -29,7 +29,7 @@ impl Case {
         Self { before: before.into_iter().collect(), ..self }
     }
 
-    /// As [`Case::after`], of commands whose effects are on the disk.
+    /// As [`Case::after`], for earlier commands that are synced to the disk.
     fn after_synced(self, before: impl IntoIterator<Item = (&'static str, Map)>) -> Self {
         Self { synced: true, ..self.after(before) }
     }
@@ -81,13 +81,14 @@ fn update(update: Map, upsert: bool) -> Map {
     doc! {"update": "pets", "updates": [{"q": {"_id": 1}, "u": (Value::Map(update)), "upsert": upsert}]}
 }
 
-/// A pipeline over some of `pets` with this stage.
+/// A pipeline with this stage over some of `pets`.
 fn aggregate(stage: Map) -> Map {
     doc! {"aggregate": "pets", "pipeline": [{"$match": {"_id": 1}}, (Value::Map(stage))], "cursor": {}}
 }
 
 // long: a table of commands
-/// The requests that are tried for a command that writes; none for one that stores nothing, for the reason in its line.
+/// The requests that test a command which writes. The list is empty for a command that stores nothing; its line states
+/// the reason.
 fn cases(name: &str) -> Vec<Case> {
     let privilege = || doc! {"resource": {"db": "zoo", "collection": ""}, "actions": ["insert"]};
     let zoo = |body: Map| Case::new("zoo", body);
@@ -197,7 +198,7 @@ fn cases(name: &str) -> Vec<Case> {
         "insert" => vec![
             zoo(insert(1)),
             zoo(insert(3)).after([pets()]),
-            // What a duplicate key says of the other document.
+            // The error of a duplicate key depends on the other document.
             zoo(insert(1)).after([pets()]),
             zoo(doc! {"insert": "pets", "documents": [{"_id": 3}, {"_id": 3}], "ordered": false}).after([pets()]),
         ],
@@ -211,7 +212,7 @@ fn cases(name: &str) -> Vec<Case> {
         "update" => vec![
             zoo(update(doc! {"$set": {"b": 1}}, false)).after([pets()]),
             zoo(update(doc! {"$set": {"b": 1}}, true)),
-            // It changes nothing, and says so.
+            // The update changes nothing, and the reply says so.
             zoo(update(doc! {"$set": {"a": 1}}, false)).after([pets()]),
             zoo(update(doc! {"_id": 1, "a": 1}, false)).after([pets()]),
             zoo(doc! {"update": "pets", "updates": [{"q": {}, "u": {"$set": {"a": 2}}, "multi": true}]})
@@ -228,15 +229,15 @@ fn cases(name: &str) -> Vec<Case> {
             vec![Case::new("admin", doc! {(name): 1, "defaultWriteConcern": {"w": 1, "j": true}}).always()]
         }
         "setFeatureCompatibilityVersion" => vec![Case::new("admin", doc! {(name): "8.2", "confirm": true}).always()],
-        // It changes a build that runs.
+        // This command only changes a running build.
         "setIndexCommitQuorum" => Vec::new(),
-        // No collection is encrypted: they are refused.
+        // These commands are refused, because no collection is encrypted.
         "cleanupStructuredEncryptionData" | "compactStructuredEncryptionData" => Vec::new(),
         _ => panic!("{name} writes, and has no case here: its answers must survive a power cut"),
     }
 }
 
-/// How a client asks for the disk.
+/// The way in which a client asks for durability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Concern {
     Without,
@@ -247,12 +248,12 @@ enum Concern {
 
 fn open(mem: &Arc<MemFs>) -> Database {
     let env = Env { fs: mem.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(3)) };
-    // The log is synced by those who ask for it, and never by time or by work on files.
+    // The log is synced only by commands that ask for it, not by a timer or by background work.
     let options = Options { partitions: Some(1), background: false, ..Options::default() };
     Database::builder().env(env).options(options).open("db").expect("a database")
 }
 
-/// Collections, options, indexes, documents and views.
+/// The collections, options, indexes, documents and views of a database.
 fn content(db: &Database) -> Vec<String> {
     let mut lines = Vec::new();
     for info in db.collections() {
@@ -267,12 +268,12 @@ fn content(db: &Database) -> Vec<String> {
     lines
 }
 
-/// Runs a case. Returns what the database has, and what it has after a power cut right after the reply.
+/// Runs a case. Returns the content of the database, and its content after a power cut right after the reply.
 fn run(name: &str, case: &Case, concern: Concern) -> (Vec<String>, Vec<String>) {
     let mem = Arc::new(MemFs::new());
     let db = open(&mem);
     let audit = Audit::open(&db.as_ref().env, None).expect("no file");
-    // Members of a replica set refuse it.
+    // Members of a replica set refuse `reIndex`.
     let replica_set = (name != "reIndex").then_some(SetName::OfDatabase);
     let config = Config { replica_set, authentication: false, ..Config::default() };
     let shared = server_of(db.clone(), config, audit);

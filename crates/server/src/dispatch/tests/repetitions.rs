@@ -1,4 +1,4 @@
-//! Repetitions of retryable writes.
+//! Repeated retryable writes.
 
 use super::*;
 
@@ -27,15 +27,15 @@ fn pets(shared: &Shared) -> Vec<String> {
     found.map(|document| document.expect("a document").to_string()).collect()
 }
 
-/// A reply without what a repetition adds to it, and without times.
+/// The fields of a reply that a repetition must return unchanged.
 fn shown(reply: &Map) -> String {
     let shown = ["n", "nModified", "upserted", "writeErrors", "cursor", "nErrors", "nMatched", "nDeleted", "nInserted"];
     let fields = reply.entries.iter().filter(|(name, _)| shown.contains(&name.as_str().unwrap_or_default()));
     Map { entries: fields.cloned().collect() }.to_string()
 }
 
-/// Runs a write and repeats it, in the same server and in one that is started again: the answer is the same, and
-/// nothing is applied twice.
+/// Runs a write and repeats it, on the same server and after a restart. The reply must be the same, and nothing may be
+/// applied twice.
 fn repeats(db: &str, body: &Map) {
     let shared = server();
     send(&shared, "zoo", doc! {"insert": "pets", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}]});
@@ -45,10 +45,10 @@ fn repeats(db: &str, body: &Map) {
         let repeated = write(&shared, db, 1, body);
         assert_eq!(shown(&repeated), shown(&first), "{round}: {body}");
         assert_eq!(pets(&shared), after, "{round}: {body}");
-        // What is known of the session is read from its records then.
+        // Afterwards, the state of the session is read from its records.
         drop(shared.sessions.end(&[SessionId::of_command(&Map::from([("lsid", lsid())]), None).unwrap().unwrap()]));
     }
-    // A greater number is another write.
+    // A write with a greater number is another write.
     write(&shared, db, 2, body);
     assert_ne!(pets(&shared), after, "{body}");
 }
@@ -57,7 +57,7 @@ fn repeats(db: &str, body: &Map) {
 fn a_statement_that_changed_nothing_does_not_find_what_later_ones_have_written() {
     let set = |id: i32, a: i32| doc! {"q": {"_id": id}, "u": {"$set": {"a": a}, "$inc": {"n": 1}}};
     let of_a = |a: i32, set: Map| doc! {"q": {"a": a}, "u": (Value::Map(set))};
-    // Nothing has `a: 5` at first.
+    // At first, no document has `a: 5`.
     let first = || of_a(5, doc! {"$inc": {"found": 1}});
     repeats("zoo", &doc! {"update": "pets", "updates": [(first()), (set(1, 5))]});
     repeats("zoo", &doc! {"update": "pets", "updates": [(first()), (first()), (set(1, 5)), (first()), (set(2, 5))]});
@@ -76,7 +76,7 @@ fn a_statement_that_changed_nothing_does_not_find_what_later_ones_have_written()
 
 #[test]
 fn a_statement_that_failed_fails_again() {
-    // The first insert meets a document that the delete of the same command removes.
+    // The first insert fails, because a document with its `_id` exists until the delete of the same command removes it.
     let operations = Value::Array(vec![
         Value::Map(doc! {"insert": 0, "document": {"_id": 1, "again": true}}),
         Value::Map(doc! {"delete": 0, "filter": {"_id": 1}}),
@@ -113,7 +113,7 @@ fn a_session_that_is_ended_during_a_write_holds_its_repetition_back() {
         exhaust_allowed: false,
     };
     let client = Arc::new(Client::new(1, Peer::socket("test".to_owned()), None));
-    // The client is gone: a write that has to wait ends.
+    // With a client that has disconnected, a write that has to wait ends with an error.
     let answered = execute(&shared, &client, request, None, Arc::new(AtomicBool::new(true))).expect("a reply");
     let answered =
         decode_document(&answered.bytes[alluvium_wire::reply::begin(Form::Msg).len()..]).expect("a document");

@@ -14,7 +14,7 @@ fn put_user(shared: &Shared, roles: &[(&str, &str)]) {
         let (name, credentials) = (Name::new("admin", name), Vec::new());
         Change::Put(User { name, id: vec![1; 16], credentials, is_external: false, roles, custom_data: None })
     };
-    // Users have an administrator among them.
+    // The users have to include an administrator.
     let changes = vec![user("root", &[("admin", "root")]), user("reader", roles)];
     shared.security.directory.change(|_| Ok(changes)).expect("users");
 }
@@ -52,7 +52,7 @@ fn a_cursor_needs_its_rights_at_each_reading() {
     put_user(&shared, &[("zoo", "read")]);
     let id = open_cursor(&shared, find());
     assert_eq!(code(&reply_to(&shared, get_more(id))), None);
-    // With another role that allows the same, the cursor is read on.
+    // After a change to another role that allows the same, the cursor can still be read.
     let id = open_cursor(&shared, find());
     put_user(&shared, &[("admin", "readAnyDatabase")]);
     assert_eq!(code(&reply_to(&shared, get_more(id))), None);
@@ -61,7 +61,7 @@ fn a_cursor_needs_its_rights_at_each_reading() {
         put_user(&shared, &[("admin", "hostManager")]);
         assert_eq!(code(&reply_to(&shared, get_more(id))), Some(13));
         put_user(&shared, &[("zoo", "read")]);
-        // It was closed.
+        // The cursor was closed.
         assert_eq!(code(&reply_to(&shared, get_more(id))), Some(43));
     }
     let collections = open_cursor(&shared, doc! {"listCollections": 1, "cursor": {"batchSize": 1}, "$db": "zoo"});
@@ -70,8 +70,7 @@ fn a_cursor_needs_its_rights_at_each_reading() {
     assert_eq!(code(&reply_to(&shared, more)), Some(13));
 }
 
-/// While `createUser` waits for another change of users, every command that lists operations is
-/// run.
+/// Runs every command that lists operations, while `createUser` waits for another change of users.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "threads of the system")]
 fn a_password_is_shown_nowhere() {
@@ -85,7 +84,7 @@ fn a_password_is_shown_nowhere() {
     let (begun, has_begun) = mpsc::channel();
     let (end, may_end) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        // Dropped with the scope, so that a failure below ends the thread that waits.
+        // The sender is dropped with the scope, so that a failure below ends the waiting thread.
         let (shared, end) = (&shared, end);
         scope.spawn(move || {
             let wait = |_: &_| {
@@ -117,7 +116,7 @@ fn a_password_is_shown_nowhere() {
     assert!(!log.lines.iter().any(|line| line.contains(PASSWORD)));
 }
 
-/// Whatever command makes a user: the audit log names the command and the user.
+/// The audit log names the command and the user, for every command that creates a user.
 #[test]
 fn every_way_to_make_a_user_is_audited() {
     let db = Database::in_memory().expect("a database");

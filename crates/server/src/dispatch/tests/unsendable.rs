@@ -1,4 +1,5 @@
-//! Stored documents that BSON cannot hold: those before them are sent, and the error names them.
+//! Stored documents that BSON cannot hold: the documents before them are sent, and the error names the invalid
+//! document.
 
 use super::{reply, server};
 use alluvium::{Map, Value, doc};
@@ -33,8 +34,8 @@ fn a_document_that_cannot_be_sent_is_named() {
     assert!(alone.get("errmsg").and_then(Value::as_str).is_some_and(|text| text.contains("zoo.odd")), "{alone}");
 }
 
-/// MongoDB's `findAndModify` fails or writes, and never both; a stored value that BSON cannot hold does not exist there,
-/// so the refusal before the write is this server's own rule.
+/// MongoDB's `findAndModify` either fails or writes. Stored values that BSON cannot hold do not exist in MongoDB; the
+/// refusal before the write is therefore a rule of this server.
 #[test]
 fn a_write_that_returns_such_a_document_is_refused_before_it_is_made() {
     let shared = server();
@@ -59,7 +60,7 @@ fn a_write_that_returns_such_a_document_is_refused_before_it_is_made() {
         assert_named(&refused);
         assert_eq!(odd.get(2).expect("a read").expect("the document").to_string(), text, "{change}");
     }
-    // What is returned does not have the value.
+    // The returned documents do not contain the invalid value.
     for change in [
         doc! {"update": {"$set": {"c": 1}}, "fields": {"b": 1}},
         doc! {"update": {"$unset": {"a": 1}}, "new": true},
@@ -84,7 +85,7 @@ fn distinct_names_the_document_whose_value_cannot_be_sent() {
     assert_eq!(others.get("values"), Some(&Value::Array(vec![Value::Int32(1)])), "{others}");
 }
 
-/// Checks that the error names collection, document, path and reason.
+/// Checks that the error names the collection, the document, the path and the reason.
 fn assert_named(reply: &Map) {
     let message = reply.get("errmsg").and_then(Value::as_str).unwrap_or_default();
     for part in ["_id 2", "zoo.odd", " a.0.n", "decimal128"] {

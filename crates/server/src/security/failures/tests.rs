@@ -13,7 +13,7 @@ fn only_the_sixth_failure_within_a_minute_is_slow() {
     assert_eq!(failures.delay(&of("::1", "a.x")), Duration::ZERO);
     failures.add(of("::1", "a.x"));
     assert_eq!(failures.delay(&of("::1", "a.x")), STEP);
-    // The address alone, and the user alone, are slow, too.
+    // The address alone and the user alone also have a delay.
     assert_eq!(failures.delay(&of("::1", "a.y")), STEP);
     assert_eq!(failures.delay(&of("::2", "a.x")), STEP);
     assert_eq!(failures.delay(&of("::2", "a.y")), Duration::ZERO);

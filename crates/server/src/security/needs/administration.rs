@@ -1,7 +1,7 @@
 //! The privileges for the administration of users and roles.
 //!
-//! A user who grants a role, or a privilege, needs the action `grantRole` on its database: then users cannot raise
-//! their own rights beyond those that they may give to others.
+//! A user who grants a role or a privilege needs the action `grantRole` on its database. Users therefore cannot gain
+//! rights that they may not give to others.
 
 use super::{Needs, Subject, argument};
 use crate::error::CommandResult;
@@ -11,7 +11,7 @@ use crate::security::name::{ADMIN, Name};
 use crate::security::privilege::{Need, Pattern, Privilege};
 use alluvium::Value;
 
-/// A dump may have any user with any role.
+/// The needs of `_mergeAuthzCollections`. A dump can contain any user with any role.
 pub(crate) fn merge_authorization<'a>(_: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let actions = [
         Action::CreateUser,
@@ -46,7 +46,7 @@ pub(crate) fn update_user<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>>
     if ["pwd", "mechanisms", "digestPassword"].iter().any(|field| body.contains(field)) {
         add(Action::ChangePassword, Action::ChangeOwnPassword);
     }
-    // A command that changes nothing needs the least.
+    // A command that changes nothing needs the weakest privilege.
     if body.contains("customData") || fields().all(is_other) {
         add(Action::ChangeCustomData, Action::ChangeOwnCustomData);
     }
@@ -90,7 +90,7 @@ pub(crate) fn update_role<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>>
     Ok(needs)
 }
 
-/// The users of a database, or some by their names; a user may always see itself.
+/// The needs of `usersInfo`: all users of a database, or users by name. Users may always see their own entry.
 pub(crate) fn users_info<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = Vec::new();
     match subject.body.entries.first().map(|(_, value)| value) {
@@ -152,7 +152,7 @@ fn of_privileges<'a>(subject: &Subject<'a>, action: Action) -> CommandResult<Nee
     Ok(needs)
 }
 
-/// An action on the databases of the roles that the command names.
+/// Needs an action on the database of each role that the command names.
 fn add_roles<'a>(subject: &Subject<'a>, action: Action, needs: &mut Needs<'a>) -> CommandResult<()> {
     let roles = subject.body.elements("roles").unwrap_or_default();
     for role in Name::parse_all(roles, "role", subject.db)? {
@@ -161,7 +161,8 @@ fn add_roles<'a>(subject: &Subject<'a>, action: Action, needs: &mut Needs<'a>) -
     Ok(())
 }
 
-/// An action on the databases of the privileges that the command names; on `admin` for those beyond one database.
+/// Needs an action on the database of each privilege in the command; for a privilege on more than one database, the
+/// action on `admin`.
 fn add_privileges<'a>(subject: &Subject<'a>, action: Action, needs: &mut Needs<'a>) -> CommandResult<()> {
     for privilege in subject.body.elements("privileges").unwrap_or_default() {
         let db = match Privilege::parse(privilege)?.pattern {

@@ -8,26 +8,26 @@ use crate::security::privilege::Need;
 use alluvium::{Map, Value};
 use alluvium_query::pipeline::stages::{self, RawStage, StageName};
 
-/// The privileges that a user needs for a stage, besides reading the pipeline's collection.
+/// The privileges that a user needs for a stage, in addition to reading the collection of the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// Nothing.
+    /// No further privileges.
     Input,
-    /// Actions on each collection that its operand names. The pipelines in it need what their stages need.
+    /// Actions on each collection that the operand names. Pipelines in the operand have the needs of their own stages.
     Named(&'static [Action]),
-    /// Actions on the pipeline's collection or database. The stage reads figures of it and no documents.
+    /// Actions on the collection or database of the pipeline. The stage reads figures, and no documents.
     Figures(&'static [Action]),
     /// An action on the server.
     Server(Action),
-    /// Nothing for sessions of one's own; an action on the server for those of others.
+    /// None for the user's own sessions; an action on the server for the sessions of others.
     Sessions(Action),
-    /// An action on the database, or on all of them if that is `admin`.
+    /// An action on the database, or on all databases if the database is `admin`.
     Databases(Action),
-    /// To read everything: the stage is refused when the pipeline is parsed.
+    /// Reading everything. The stage is refused when the pipeline is parsed.
     Everything,
 }
 
-/// The privileges that a user needs for a stage. An unknown one needs [`Rights::Everything`].
+/// The privileges that a user needs for a stage. An unknown stage needs [`Rights::Everything`].
 pub(crate) fn rights(stage: StageName) -> Rights {
     match stage {
         StageName::AddFields
@@ -89,8 +89,8 @@ pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     Ok(needs)
 }
 
-/// The needs of the stages of a pipeline over a collection of a database, and of the pipelines within them. A stage
-/// with several fields is refused later; here, each of its fields is examined.
+/// Adds the needs of all stages of a pipeline, including nested pipelines. A stage with several fields is refused
+/// later; here, each of its fields is examined.
 pub(super) fn add<'a>(db: &'a str, collection: Option<&'a str>, stages: &'a [Value], needs: &mut Needs<'a>) {
     for stage in stages::walk(collection, stages) {
         add_stage(db, &stage, needs);
@@ -123,12 +123,12 @@ fn add_stage<'a>(db: &'a str, raw: &RawStage<'a>, needs: &mut Needs<'a>) {
     }
 }
 
-/// All values of a field: if there are several, the parser chooses one.
+/// All values of a field. If the field occurs several times, the parser may use any of them.
 fn fields<'a>(map: &'a Map, name: &'static str) -> impl Iterator<Item = &'a Value> {
     map.entries.iter().filter(move |(field, _)| field.as_str() == Some(name)).map(|(_, value)| value)
 }
 
-/// Actions on a collection that is given by its name, or as `{db, coll}`.
+/// Adds actions on a collection, which is given by its name or as `{db, coll}`.
 fn add_target<'a>(db: &'a str, target: &'a Value, actions: &[Action], needs: &mut Needs<'a>) {
     for action in actions.iter().copied() {
         match target {
@@ -136,7 +136,7 @@ fn add_target<'a>(db: &'a str, target: &'a Value, actions: &[Action], needs: &mu
             Value::Map(map) => match (map.text("db"), map.text("coll")) {
                 (db_of, Some(collection)) => {
                     needs.push(Need::collection(db_of.unwrap_or(db), collection, action));
-                    // With two names, both are needed.
+                    // If a name occurs twice, the actions are needed for both values.
                     for other in fields(map, "db").chain(fields(map, "coll")).filter_map(Value::as_str) {
                         if Some(other) != db_of && other != collection {
                             needs.push(Need::any_database(action));

@@ -1,4 +1,4 @@
-//! The privileges for writes and for changes of collections.
+//! The privileges for writes and for changes to collections.
 
 use super::{Needs, Subject, any_flag, on_argument, on_namespace, pipeline};
 use crate::error::CommandResult;
@@ -42,14 +42,14 @@ pub(crate) fn coll_mod<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let mut needs = vec![on_argument(subject, Action::CollMod)];
     add_view(subject, &mut needs);
     if subject.body.contains("pipeline") && !subject.body.contains("viewOn") {
-        // The collection of the view stays, and is not known here.
+        // The collection that the view reads does not change, and is not known here.
         needs.push(Need::database(subject.db, Action::Find));
     }
     Ok(needs)
 }
 
-/// A view shows what its pipeline reads to all who may read the view: the user who defines it has to be one of those
-/// who may read that.
+/// A view shows its content to everyone who may read the view. Therefore, the user who defines the view must have the
+/// right to read this content.
 fn add_view<'a>(subject: &Subject<'a>, needs: &mut Needs<'a>) {
     let on = subject.body.text("viewOn");
     if let Some(on) = on {
@@ -76,11 +76,11 @@ pub(crate) fn rename_collection<'a>(subject: &Subject<'a>) -> CommandResult<Need
     Ok(needs)
 }
 
-/// The documents of a list, wherever it was sent.
+/// The documents of a list, which may be in the body or next to it.
 fn documents<'a>(subject: &Subject<'a>, list: &str) -> Vec<Cow<'a, Map>> {
     let in_body = subject.body.elements(list).unwrap_or_default().iter().filter_map(Value::as_map).map(Cow::Borrowed);
     let beside = subject.sequences.iter().filter(|sequence| sequence.name == list);
-    // A document that is damaged is refused when the command runs.
+    // A damaged document is refused when the command runs.
     let decoded = beside.flat_map(|sequence| sequence.iter()).filter_map(|bytes| decode_document(bytes.ok()?).ok());
     in_body.chain(decoded.map(Cow::Owned)).collect()
 }
@@ -106,7 +106,7 @@ pub(crate) fn bulk_write<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> 
     for operation in documents(subject, "ops") {
         let first = operation.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
         let at = operation.integer(first).and_then(|at| usize::try_from(at).ok());
-        // An operation on a namespace that is not listed is refused when the command runs.
+        // An operation whose namespace is not listed is refused when the command runs.
         let namespace = at.and_then(|at| namespaces.get(at)).copied().unwrap_or_default();
         match first {
             "insert" => add(namespace, Action::Insert),

@@ -1,4 +1,4 @@
-//! Logins of the client.
+//! Logins of the test client.
 
 use super::Client;
 use alluvium::{Binary, Map, Value, doc};
@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 
 impl<S: Read + Write> Client<S> {
-    /// Logs in by SCRAM-SHA-256. Returns the code of the error.
+    /// Logs in with SCRAM-SHA-256. Returns the error code.
     pub fn log_in(&mut self, db: &str, user: &str, password: &str) -> Option<i64> {
         let reply = self.try_log_in(db, user, password).expect("a reply");
         reply.get("code").and_then(Value::as_i64)
     }
 
-    /// As [`Client::log_in`]; returns the last reply, and `None` if the server has closed the connection.
+    /// Logs in as [`Client::log_in`] does. Returns the last reply, or `None` if the server has closed the connection.
     pub fn try_log_in(&mut self, db: &str, user: &str, password: &str) -> Option<Map> {
         let first = format!("n={user},r=0123456789abcdef");
         let payload = |text: &str| Value::Binary(Binary { subtype: 0, bytes: text.as_bytes().to_vec() });

@@ -1,4 +1,5 @@
-//! A server in this process, and a client that speaks the wire protocol itself, so that a test decides each byte.
+//! A server in this process, and a client with its own implementation of the wire protocol, so that a test controls
+//! each byte.
 
 // Each test file is a separate crate and uses a part of this module.
 
@@ -18,13 +19,13 @@ const OP_REPLY: i32 = 1;
 const OP_QUERY: i32 = 2004;
 pub const OP_MSG: i32 = 2013;
 
-/// The flag of a message that wants no reply.
+/// The flag of a message that expects no reply.
 pub const MORE_TO_COME: u32 = 2;
 
 /// The flag of a message that may have several replies.
 pub const EXHAUST_ALLOWED: u32 = 1 << 16;
 
-/// A server at a free port, which ends with this.
+/// A server on a free port. The server ends when this value is dropped.
 pub struct Running {
     pub db: Database,
     pub address: SocketAddr,
@@ -35,24 +36,24 @@ pub struct Running {
 }
 
 impl Running {
-    /// A server of a new database in memory.
+    /// A server for a new database in memory.
     pub fn new() -> Self {
         Self::with(Config::default())
     }
 
-    /// As [`Running::new`], with other settings; it listens at a free port if they have no address.
+    /// As [`Running::new`], with other settings. If they have no address, the server listens on a free port.
     pub fn with(config: Config) -> Self {
         Self::of(&Database::in_memory().expect("a database"), config)
     }
 
-    /// A server of a database.
+    /// A server for an open database.
     pub fn of(db: &Database, config: Config) -> Self {
         let free = vec!["127.0.0.1:0".parse().expect("an address")];
         let listen = if config.listen.is_empty() { free } else { config.listen.clone() };
         let server = Server::bind(db, Config { listen, ..config }).expect("a free port");
         let (addresses, reloader) = (server.addresses(), Reloader::new(&server));
         let (stop, stopped) = channel::<()>();
-        // Returns once the sender is dropped.
+        // `recv` returns when the sender is dropped.
         let wait = move || assert!(stopped.recv().is_err());
         let thread = std::thread::spawn(move || server.run(wait));
         Self { db: db.clone(), address: addresses[0], addresses, reloader, stop: Some(stop), thread: Some(thread) }
@@ -77,7 +78,7 @@ pub struct Client<S = TcpStream> {
     stream: S,
     /// The number of the last message, which the next reply answers.
     last: i32,
-    /// The last reply says that another one follows.
+    /// True if another reply follows the last one.
     has_more: bool,
 }
 
@@ -92,7 +93,7 @@ impl Client {
 }
 
 impl<S: Read + Write> Client<S> {
-    /// A client of an open connection.
+    /// A client on an open connection.
     pub fn new(stream: S) -> Self {
         Self { stream, last: 0, has_more: false }
     }
@@ -106,18 +107,18 @@ impl<S: Read + Write> Client<S> {
         self.try_read().ok().map(|(reply, _)| reply)
     }
 
-    /// The code of the error of a command; `None` if it succeeds.
+    /// The error code of a command; `None` if the command succeeds.
     pub fn code(&mut self, db: &str, command: Map) -> Option<i64> {
         self.run(db, command).get("code").and_then(Value::as_i64)
     }
 
-    /// The reply to a command, whether it failed or not.
+    /// The reply to a command, which may be an error.
     pub fn run(&mut self, db: &str, command: Map) -> Map {
         self.send(db, command, &[], 0);
         self.reply()
     }
 
-    /// The reply to a command that succeeds.
+    /// The reply to a command. Panics if the command fails.
     pub fn ok(&mut self, db: &str, command: Map) -> Map {
         let shown = command.to_string();
         let reply = self.run(db, command);
@@ -125,7 +126,7 @@ impl<S: Read + Write> Client<S> {
         reply
     }
 
-    /// The reply to a command that fails with this code.
+    /// The reply to a command. Panics unless the command fails with this code.
     pub fn fails(&mut self, code: i32, db: &str, command: Map) -> Map {
         let shown = command.to_string();
         let reply = self.run(db, command);
@@ -134,7 +135,7 @@ impl<S: Read + Write> Client<S> {
         reply
     }
 
-    /// The documents of a command's cursor, of all batches.
+    /// The documents in all batches of a command's cursor.
     pub fn documents(&mut self, db: &str, command: Map) -> Vec<Map> {
         let mut reply = self.ok(db, command);
         let mut all = Vec::new();
@@ -154,7 +155,7 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Sends a command as `OP_MSG`, with arrays of documents beside its body.
+    /// Sends a command as `OP_MSG`, with arrays of documents next to the body.
     pub fn send(&mut self, db: &str, mut command: Map, sequences: &[(&str, &[Map])], flags: u32) {
         command.push("$db", db);
         let mut payload = flags.to_le_bytes().to_vec();
@@ -173,7 +174,7 @@ impl<S: Read + Write> Client<S> {
         self.send_raw(OP_MSG, &payload);
     }
 
-    /// The reply to a command as `OP_QUERY`, which clients send first.
+    /// The reply to a command that is sent as `OP_QUERY`, as clients send their first command.
     pub fn query(&mut self, db: &str, command: &Map) -> Map {
         let mut payload = vec![0; 4];
         payload.extend_from_slice(format!("{db}.$cmd\0").as_bytes());
@@ -184,7 +185,7 @@ impl<S: Read + Write> Client<S> {
         self.reply()
     }
 
-    /// Sends any bytes as the content of a message.
+    /// Sends a message with any bytes as its payload.
     pub fn send_raw(&mut self, op_code: i32, payload: &[u8]) {
         self.try_send(op_code, payload).expect("an open connection");
     }
@@ -199,18 +200,18 @@ impl<S: Read + Write> Client<S> {
         self.stream.write_all(&message)
     }
 
-    /// The number of a message that is sent as bytes.
+    /// The number for a message that the test sends as bytes.
     pub fn next_number(&mut self) -> i32 {
         self.last += 1;
         self.last
     }
 
-    /// Sends bytes without a header of their own.
+    /// Sends bytes without adding a header.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).expect("an open connection");
     }
 
-    /// The document of the next message, which answers the last one that was sent.
+    /// The document of the next message. The message must answer the last message that was sent.
     pub fn reply(&mut self) -> Map {
         self.read().0
     }
@@ -236,7 +237,7 @@ impl<S: Read + Write> Client<S> {
         Ok((decode_document(&payload[before..]).expect("one document"), word(4)))
     }
 
-    /// As [`Client::reply`]; the reply after it answers this one.
+    /// As [`Client::reply`]. A further reply must answer this reply.
     pub fn next_reply(&mut self) -> Map {
         let (reply, number) = self.read();
         if self.has_more {

@@ -15,17 +15,17 @@ fn fields_are_removed_changed_and_added() {
     for (delta, expected) in [
         (doc! {"d": {"a": false, "none": false}}, doc! {"_id": 1, "b": {"x": 1, "y": 2}, "c": 3}),
         (doc! {"u": {"a": "new"}}, doc! {"_id": 1, "a": "new", "b": {"x": 1, "y": 2}, "c": 3}),
-        // An insert of a field that exists puts it at the end.
+        // Inserting a field that exists moves the field to the end.
         (doc! {"i": {"a": 2, "d": 4}}, doc! {"_id": 1, "b": {"x": 1, "y": 2}, "c": 3, "a": 2, "d": 4}),
         (doc! {"sb": {"u": {"y": 9}, "i": {"z": 1}}}, doc! {"_id": 1, "a": 1, "b": {"x": 1, "y": 9, "z": 1}, "c": 3}),
-        // Names are names here, and no paths.
+        // Names are plain names here, not paths.
         (doc! {"i": {"p.q": 1, "$r": 2}}, doc! {"_id": 1, "a": 1, "b": {"x": 1, "y": 2}, "c": 3, "p.q": 1, "$r": 2}),
-        // The field is of another type, or missing.
+        // The field has another type, or is missing.
         (doc! {"sa": {"u": {"y": 9}}, "snone": {"i": {"z": 1}}}, document.clone()),
         (doc! {"sb": {"a": true, "u0": 1}}, document.clone()),
     ] {
         assert_eq!(applied(&document, &delta), expected, "{delta}");
-        // An entry is applied twice if a replay begins again.
+        // If a replay starts again, entries are applied twice.
         assert_eq!(applied(&expected, &delta), expected, "{delta}");
     }
 }

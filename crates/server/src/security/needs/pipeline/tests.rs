@@ -22,7 +22,7 @@ fn option(name: &str, value: impl Into<Value>) -> Map {
 fn every_stage_needs_what_it_uses() {
     for row in stages::all() {
         let (name, rights) = (row.name, rights(row.stage));
-        // Stages that are refused may leave it at that, and settings of queries, which are of all collections.
+        // Only stages that are refused may have these rights, and query settings, which concern all collections.
         let is_refused = row.missing.is_some() && row.of_server.is_none();
         let may_read_all = is_refused || name == "$querySettings";
         assert!(rights != Rights::Everything || may_read_all, "{name} has no rights of its own");
@@ -32,7 +32,7 @@ fn every_stage_needs_what_it_uses() {
             assert_eq!(writes, row.writes, "{name}");
         }
         assert!(row.of_server.is_none() || !matches!(rights, Rights::Input), "{name} shows what a server knows");
-        // A collection is needed wherever it is named, in another database, too.
+        // Each named collection is needed, even in another database.
         let named = Value::Map(doc! {"db": "b", "coll": "d"});
         let (stages, target) = match row.collections {
             Collections::None => continue,
@@ -47,7 +47,7 @@ fn every_stage_needs_what_it_uses() {
     }
 }
 
-/// A stage in a pipeline of another one needs what it needs alone, in any option and at any depth.
+/// A stage in a nested pipeline has the same needs as alone, in any option and at any depth.
 #[test]
 fn pipelines_in_stages_need_what_their_stages_need() {
     let hidden = || one("$unionWith", "system.users");
@@ -66,14 +66,14 @@ fn pipelines_in_stages_need_what_their_stages_need() {
     assert!(needs(&inner).contains(&users));
     let names: Vec<&str> = walked.iter().map(|row| row.name).collect();
     assert_eq!(names, ["$facet", "$lookup", "$merge", "$unionWith"]);
-    // If an option is there twice, the parser chooses one.
+    // If an option occurs twice, the parser uses one of the values.
     let twice =
         [option("pipeline", Vec::<Value>::new()), option("pipeline", hidden())].map(|map| map.entries[0].clone());
     let stages = one("$lookup", Map { entries: twice.to_vec() });
     assert!(needs(&stages).contains(&users));
 }
 
-/// A stage over the collection of an inner pipeline needs actions on that collection.
+/// A stage that reads figures in a nested pipeline needs actions on the collection of the nested pipeline.
 #[test]
 fn figures_are_those_of_the_nearest_collection() {
     let figures = || one("$collStats", Map::new());
@@ -81,12 +81,12 @@ fn figures_are_those_of_the_nearest_collection() {
     assert!(needs(&stages).contains(&Need::collection("a", "d", Action::CollStats)));
     let stages = one("$facet", option("x", figures()));
     assert_eq!(needs(&stages), [Need::collection("a", "c", Action::CollStats)]);
-    // Without a name all collections of the database are needed.
+    // If the name of the collection is missing, the whole database is needed.
     let stages = one("$lookup", doc! {"from": {"db": "b", "coll": "d"}, "pipeline": (figures())});
     assert!(needs(&stages).contains(&Need::database("a", Action::CollStats)));
 }
 
-/// Needs are found before the fields are checked: anything has to be accepted.
+/// Needs are computed before the fields are checked. Therefore, any input has to be accepted.
 #[test]
 fn malformed_pipelines_need_no_less() {
     let unknown = Need::any_database(Action::Find);
