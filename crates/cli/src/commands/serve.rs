@@ -231,7 +231,7 @@ impl Memory {
     }
 }
 
-/// Returns when a signal has come.
+/// Returns a function that waits for a signal.
 pub(super) fn until_signal(stop: Stop, mut memory: Memory) -> impl FnOnce() + Send + 'static {
     move || {
         let (nothing, never) = (Mutex::new(()), Condvar::new());

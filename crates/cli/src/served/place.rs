@@ -9,7 +9,7 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Environment variables that the command line reads, besides those of settings.
+/// Environment variables that commands read, in addition to those of settings.
 const VARIABLES: &[&str] =
     &["ALLUVIUM_CONFIG", "COLUMNS", "HOME", "NO_COLOR", "TERM", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
@@ -18,7 +18,7 @@ const VARIABLES: &[&str] =
 pub(super) struct Facts {
     /// The version of the program.
     pub version: String,
-    /// Device and inode of the root directory, which differ in a container.
+    /// Device and inode of the root directory, which differ if one process runs in a container.
     pub root: (u64, u64),
     pub umask: u32,
     /// Standard input is a terminal, which the visitor reads for the command.

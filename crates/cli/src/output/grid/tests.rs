@@ -8,7 +8,7 @@ fn map(text: &str) -> Map {
     }
 }
 
-/// The rows as a grid writes them.
+/// The text that a grid writes for the rows.
 fn written(mut grid: Grid, rows: &[&str]) -> String {
     let mut out = Vec::new();
     for row in rows {

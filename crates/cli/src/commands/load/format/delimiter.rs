@@ -16,7 +16,7 @@ pub(super) fn noted(name: &str, head: &[u8], skip_lines: u64) -> u8 {
     }
     let marked = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if marked.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"sep=")) {
-        // The load itself reads Excel's line `sep=`, which names the delimiter.
+        // The load itself handles Excel's line `sep=`, which names the delimiter.
         return b',';
     }
     let found = of(head);
