@@ -62,7 +62,7 @@ struct Figures {
 
 /// A field of a profile.
 pub(crate) struct Field<'p> {
-    /// `a.b` is the field `b` of the map `a`; `a[]` stands for each element of the array `a`.
+    /// `a.b` is the field `b` of the map `a`; `a[]` is each element of the array `a`.
     pub path: String,
     figures: &'p Figures,
 }

@@ -87,7 +87,7 @@ pub(crate) struct Streams {
     pub input: Arc<Stream>,
     /// True if the visitor reads a terminal. It does so only after a call of `request_input`.
     pub input_is_terminal: bool,
-    /// Tells the visitor that the command reads standard input.
+    /// Informs the visitor that the command reads standard input.
     pub request_input: fn(&Stream),
     /// The stream to which these requests are written.
     pub requests: Arc<Stream>,

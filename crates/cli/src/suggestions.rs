@@ -49,7 +49,7 @@ const SUGGESTIONS: &[(&str, &str)] = &[
     ("write", "`put`"),
 ];
 
-/// The message about an unknown command, if its name stands for another command of this program.
+/// The message about an unknown command, if its name means another command of this program.
 pub(crate) fn of(error: &clap::Error) -> Option<Failure> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

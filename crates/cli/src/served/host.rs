@@ -87,7 +87,7 @@ fn serve(visit: Visit, run: Run) -> io::Result<()> {
         let what = "the process that has the database open ends, and has stopped the command";
         complain("alluvium", &Failure::Other(what.to_owned()));
     }
-    // Closes the visitor's pipes before the visitor is told that the command has ended.
+    // Closes the visitor's pipes before the visitor is informed that the command has ended.
     streams::share(None);
     variables::share(None);
     let ended = (&stream).write_all(&[ENDED, code]);

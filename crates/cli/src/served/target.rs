@@ -74,7 +74,7 @@ impl Target {
     }
 }
 
-/// True for an argument that is a relative path. `-`, which is standard input or output, is none.
+/// True for an argument that is a relative path. `-`, which is standard input or output, is not.
 fn is_relative(matches: &ArgMatches, id: &str) -> bool {
     let paths = matches.try_get_many::<PathBuf>(id).ok().flatten();
     paths.is_some_and(|mut paths| paths.any(|path| path.is_relative() && path.as_os_str() != "-"))

@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub enum Id {
     /// Null.
     Null,
-    /// A number in units of one half: 3 stands for 1.5.
+    /// A number in units of one half: 3 means 1.5.
     Number(i64),
     /// One tenth: 1 is the exact decimal; 2 is the double, which is slightly greater.
     Tenth(u8),

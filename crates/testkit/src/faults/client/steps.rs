@@ -137,7 +137,7 @@ impl FaultClient {
         self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact().run()).is_ok()
     }
 
-    /// The name of an existing collection. Creates the first collection if there is none.
+    /// The name of an existing collection. Creates the first collection if none exists.
     fn any_name(&mut self) -> Option<String> {
         // Collections that exist whether or not the operation with unknown outcome took effect.
         let there = |name: &&String| self.unknown.as_ref().is_none_or(|state| state.collections.contains_key(*name));

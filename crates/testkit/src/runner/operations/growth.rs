@@ -18,7 +18,7 @@ pub enum By {
     Insert,
 }
 
-/// Adds new documents to the largest collection without a unique index; creates a collection if there is none. `number`
+/// Adds new documents to the largest collection without a unique index; creates a collection if none exists. `number`
 /// distinguishes the calls in a sequence.
 pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
     // These numbers are far from the numbers of steps.
