@@ -7,14 +7,14 @@ use alluvium_readonly::Error as ReadOnlyError;
 use alluvium_store::Error as StoreError;
 use std::path::Path;
 
-/// For a database with damage.
+/// The advice for a database with damage.
 const DAMAGE: &str = "Copy the directory before anything else. `alluvium verify DB` lists all damage; \
                       `alluvium repair DB --to NEW` saves what is whole in a new database.";
-/// For a read-only store with damage.
+/// The advice for a read-only store with damage.
 const DAMAGE_OF_READ_ONLY: &str = "`alluvium verify DB` lists all damage. Restore a copy of the directory, or build the \
                                    store again from its source with `alluvium build`.";
 
-/// For a file that would have become larger than the process may write.
+/// The advice for a file that would have become larger than the process may write.
 pub(crate) const TOO_LARGE: &str = "`ulimit -f unlimited` lifts the limit on the size of files in the shell that starts \
                                     the program, if the system allows that.";
 
@@ -125,7 +125,7 @@ pub(crate) fn unfinished(path: &Path) -> Option<String> {
     })
 }
 
-/// Which process has the database open, and how to wait for it.
+/// Advice that names the process that has the database open, and explains how to wait for it.
 fn in_use(database: &Path) -> String {
     let mut wait = "--wait SECONDS waits until it is closed.".to_owned();
     if alluvium_server::connect(database).is_ok() {

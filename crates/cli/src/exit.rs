@@ -79,7 +79,7 @@ pub enum Failure {
     Reported(u8),
 }
 
-/// The result of a command, or of a step of it.
+/// The result of a command, or of one step of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {

@@ -129,7 +129,7 @@ struct Cut {
     words: String,
 }
 
-/// Applies random operations to a store and to a model of it.
+/// Applies random operations to a store and to a model of the store.
 pub struct KvRunner {
     seed: u64,
     rng: fastrand::Rng,

@@ -133,7 +133,7 @@ impl Meter {
         self.descriptors.fetch_max(descriptors(), Ordering::SeqCst);
     }
 
-    /// Takes measurements continually while `work` runs.
+    /// Takes measurements repeatedly while `work` runs.
     pub fn during<T>(&self, db: &Database, work: impl FnOnce() -> T) -> T {
         self.over.store(false, Ordering::SeqCst);
         std::thread::scope(|scope| {

@@ -218,7 +218,7 @@ impl Memory {
         Self { database: database.clone(), env: Env::os(), returner: Returner::default() }
     }
 
-    /// Returns freed memory to the system if there is much of it. Call it often.
+    /// Returns freed memory to the system if there is much of it; to be called often.
     fn look(&mut self) {
         let resident = || process::resident_bytes().and_then(|bytes| usize::try_from(bytes).ok());
         let used = || {

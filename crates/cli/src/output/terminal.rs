@@ -24,7 +24,7 @@ pub(crate) enum Color {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wishes {
     pub color: Color,
-    /// Long output is printed at once.
+    /// True if long output is printed without a pager.
     pub no_pager: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The working directory and the environment of a visitor, taken over by a thread of the host.
+//! The working directory and the environment of a visitor. A thread of the host uses them as its own.
 
 use crate::config;
 use crate::session;

@@ -65,8 +65,9 @@ fn a_file_of_a_terabyte_takes_no_memory() {
     let verify = &["verify", "db"][..];
     let repair = &["repair", "db", "--to", "new", "--no-space-check"][..];
     let count = &["count", "db", "docs"][..];
-    // Bytes after the last record of a manifest or of the log are not read. Verification and repair search a sorted
-    // file for blocks up to its end, which would take longer than a test should.
+    // Bytes after the last record of a manifest or of the log are not read, so all commands are tested on these files.
+    // Verification and repair search a sorted file for blocks up to its end. This would take too long for a test, so
+    // they are left out.
     let all = [(verify, 0), (repair, 0), (count, 0)];
     for (kind, commands) in [("MANIFEST", &all[..]), (".log", &all), ("ALLUVIUM", &all), (".sst", &[(count, 5)])] {
         for &(command, code) in commands {

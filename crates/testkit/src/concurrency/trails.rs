@@ -150,7 +150,7 @@ fn n_of(document: &Document) -> Option<u64> {
     document.to_map().ok()?.get("n")?.as_i64().map(|n| n as u64)
 }
 
-/// A description of what is inconsistent about a writer.
+/// A description of an inconsistency in the documents of a writer.
 pub type Broken = String;
 
 /// The count in a counter; 0 if it is missing.

@@ -242,8 +242,7 @@ impl Summary {
                 text += &format!("left out {}\n", text::counted(n, what));
             }
         }
-        // For less input the ratio is meaningless, since most of the growth is the log's first
-        // block.
+        // For less input the ratio is meaningless, because most of the growth is the first block of the log.
         let part = self.disk_ratio().filter(|_| self.json_bytes > 10 << 20);
         if let Some(part) = part {
             let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));

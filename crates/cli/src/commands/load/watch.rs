@@ -264,7 +264,7 @@ impl Lines {
             "memory_bytes": stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes,
             "resident_bytes": process::resident_bytes(),
         });
-        // One write per line, so that other processes which read the file see complete lines.
+        // Each line is written at once, so that other processes which read the file see complete lines.
         let text = format!("{line}\n");
         self.file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", &self.path, &error))
     }

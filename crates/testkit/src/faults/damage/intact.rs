@@ -33,10 +33,10 @@ impl Unit {
     }
 }
 
-/// One version of a key.
+/// A version of a key.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Its sequence number.
+    /// The sequence number of the version.
     pub seq: Seq,
     /// The kind of operation.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Snapshots: taken, kept, read and dropped.
+//! Operations on snapshots: they are taken, kept, read and dropped.
 
 use super::reads::same;
 use crate::model::Id;
