@@ -7,14 +7,14 @@ use alluvium_readonly::Error as ReadOnlyError;
 use alluvium_store::Error as StoreError;
 use std::path::Path;
 
-/// For a database with damage.
+/// The advice for a database with damage.
 const DAMAGE: &str = "Copy the directory before anything else. `alluvium verify DB` lists all damage; \
                       `alluvium repair DB --to NEW` saves what is whole in a new database.";
-/// For a read-only store with damage.
+/// The advice for a read-only store with damage.
 const DAMAGE_OF_READ_ONLY: &str = "`alluvium verify DB` lists all damage. Restore a copy of the directory, or build the \
                                    store again from its source with `alluvium build`.";
 
-/// For a file that would have become larger than the process may write.
+/// The advice for a file that would have become larger than the process may write.
 pub(crate) const TOO_LARGE: &str = "`ulimit -f unlimited` lifts the limit on the size of files in the shell that starts \
                                     the program, if the system allows that.";
 
@@ -88,7 +88,7 @@ fn is_too_large(error: &StoreError) -> bool {
     }
 }
 
-/// The end of the name of a checkpoint or restored database that is not whole yet.
+/// The suffix of the name of a checkpoint or a restored database that is not complete yet.
 const UNFINISHED: &str = ".incomplete";
 
 /// The advice for an error about an incomplete directory.
@@ -97,7 +97,7 @@ pub(crate) fn of_unfinished(error: &Error) -> Option<String> {
         Error::Store(
             StoreError::NotADatabase(path) | StoreError::NotACheckpoint(path) | StoreError::ForeignDirectory(path),
         ) => unfinished(path),
-        // Its partitions are there, and what names them is not.
+        // The partitions exist, but the superblock, which names them, is missing.
         Error::Store(StoreError::Storage(alluvium_env::Error::Corrupt { path, .. })) if path.ends_with(SUPERBLOCK) => {
             unfinished(path.parent()?)
         }
@@ -105,7 +105,7 @@ pub(crate) fn of_unfinished(error: &Error) -> Option<String> {
     }
 }
 
-/// Advice for a directory that an unfinished checkpoint or restore has left: its state, and the
+/// Advice for a directory that an unfinished checkpoint or restore has left: the state of the directory, and the
 /// remedy. `None` for any other path.
 pub(crate) fn unfinished(path: &Path) -> Option<String> {
     let target = path.file_name()?.to_str()?.strip_suffix(UNFINISHED)?;
@@ -125,7 +125,7 @@ pub(crate) fn unfinished(path: &Path) -> Option<String> {
     })
 }
 
-/// Which process has the database open, and how to wait for it.
+/// Advice that names the process that has the database open, and explains how to wait for it.
 fn in_use(database: &Path) -> String {
     let mut wait = "--wait SECONDS waits until it is closed.".to_owned();
     if alluvium_server::connect(database).is_ok() {
@@ -146,7 +146,7 @@ fn in_use(database: &Path) -> String {
 const SUPERBLOCK: &str = "ALLUVIUM";
 /// The file that makes a directory a checkpoint.
 const LISTING: &str = "CHECKPOINT";
-/// The file in a database that its process holds a lock on.
+/// The file in a database on which the process that uses the database holds a lock.
 const LOCK: &str = "LOCK";
 
 /// A process that has a database open.
@@ -176,10 +176,9 @@ fn holder(_database: &Path) -> Option<Holder> {
     None
 }
 
-/// The process in a line of `/proc/locks`, if it holds the lock on the file with this inode, and
-/// whether it shares the lock:
-/// `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. The device is not compared, because overlay
-/// file systems list a different one from `stat`.
+/// The id of the process in a line of `/proc/locks`, if the process holds the lock on the file with this inode, and
+/// whether it shares the lock: `1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF`. The device is not compared, because
+/// `/proc/locks` and `stat` report different devices for overlay file systems.
 fn pid_of(line: &str, inode: u64) -> Option<(u32, bool)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [_, "FLOCK", _, kind, pid, file, ..] = fields.as_slice() else { return None };

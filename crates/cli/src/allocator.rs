@@ -1,19 +1,19 @@
 //! Configures the system's allocator for the memory budget.
 //!
-//! glibc raises its threshold for separate mappings to the size of the largest freed block. After
-//! the first freed buffer of one MiB, all such buffers are in its heaps, whose holes are not
-//! returned to the system. With a budget of 32 MB, memory was 20 to 26% above it; with a fixed
-//! threshold it was 9% below, at the cost of one more microsecond of page faults for each document.
-//! A budget of 128 MB hides such holes, but not those of 16 MB documents among small ones: these
-//! took 119 to 129% of the budget, and with a threshold of 4 MiB 86 to 105%.
+//! glibc raises its threshold for separate mappings to the size of the largest freed block. After the first freed
+//! buffer of one MiB, all such buffers are in its heaps, and the holes in these heaps are not returned to the system.
+//! With a budget of 32 MB, memory use was 20 to 26% above the budget. With a fixed threshold it was 9% below the
+//! budget, at the cost of one more microsecond of page faults for each document. With a budget of 128 MB such holes do
+//! not matter, except those that 16 MB documents among small ones leave: memory use was 119 to 129% of the budget, and
+//! with a threshold of 4 MiB 86 to 105%.
 //!
-//! glibc also gives nearly every thread its own arena, and no other thread can use the holes in it:
-//! an index build beside a writer took 74 MB more than with one arena (budget 128 MB). One arena is
-//! enough for a small budget; many active threads have larger budgets.
+//! glibc also gives nearly every thread its own arena, and no other thread can use the holes in it: an index build next
+//! to a writer took 74 MB more than with one arena (budget 128 MB). One arena is enough for a small budget. Databases
+//! with many active threads have larger budgets.
 //!
-//! Freed memory below memory in use stays in the heaps: after a peak of queries a server kept 0.35 to
-//! 1.2 GB. So a server looks now and then whether much more is resident than is in use, and then has
-//! glibc return the free pages ([`Returner`]).
+//! Freed memory that lies below memory in use stays in the heaps: after a peak of queries a server kept 0.35 to 1.2 GB.
+//! Therefore a server checks periodically whether much more memory is resident than is in use, and if so makes glibc
+//! return the free pages ([`Returner`]).
 
 use std::time::Duration;
 
@@ -31,29 +31,30 @@ pub fn prepare(memory_bytes: usize) {
     }
 }
 
-/// The time between two looks.
+/// The time between two checks.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
-/// After a return that found next to nothing, the next one comes after this time, or with new memory.
+/// After an attempt that returned almost no memory, the next attempt follows after this time, or when resident memory
+/// has grown.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
-/// Memory that a process has beside what a database counts.
+/// The memory of a process that the database does not count.
 const BESIDE_BYTES: usize = 64 << 20;
 
-/// Resident memory that is more by this is new.
+/// Resident memory has grown if it has increased by more than this.
 const NEW_BYTES: usize = 16 << 20;
 
 /// Returns the memory of freed blocks to the system.
 #[derive(Debug, Default)]
 pub struct Returner {
     next_look: Duration,
-    /// The resident memory after the last return, and when it is tried again.
+    /// The resident memory after the last attempt, and the time of the next attempt.
     last: Option<(usize, Duration)>,
 }
 
 impl Returner {
-    /// Call it often. `resident` is called once a second; if it is much more than `used`, the memory of freed blocks is
-    /// returned. True if that was done.
+    /// Checks the memory of the process; to be called often. `resident` is called once a second; if it is much more
+    /// than `used`, the memory of freed blocks is returned. Returns true if that was done.
     pub fn look(&mut self, now: Duration, resident: impl Fn() -> Option<usize>, used: impl FnOnce() -> usize) -> bool {
         if now < self.next_look {
             return false;

@@ -1,4 +1,4 @@
-//! From the command line to the exit code.
+//! The path from the command line to the exit code.
 
 use crate::commands::{Command, mongod, shell};
 use crate::config::Config;
@@ -109,7 +109,7 @@ pub fn main() -> ExitCode {
     }))
 }
 
-/// As [`main`], for a command of another process on the database that this one has open.
+/// Like [`main`], for a command of another process on the database that this process has open.
 fn run_for_visitor(arguments: Vec<OsString>) -> u8 {
     if let Some((collection, words)) = host::of_shell(&arguments) {
         return run_line(collection.as_deref(), &words);
@@ -133,7 +133,7 @@ fn run_line(collection: Option<&str>, words: &[String]) -> u8 {
     Program::new(NAME, &given).code(outcome)
 }
 
-/// Parses the arguments, takes the step with them, reports errors, and returns the exit code.
+/// Parses the arguments, runs `step` with them, reports errors, and returns the exit code.
 fn execute(env: &Env, arguments: Vec<OsString>, step: impl FnOnce(Resolved) -> Outcome) -> u8 {
     let program = Program::new(NAME, &arguments);
     match resolve(env, &variable, arguments) {
@@ -163,8 +163,8 @@ impl Cli {
     }
 }
 
-/// Parses the arguments and the settings. The arguments are parsed first without the settings,
-/// because they may name the file; then again with the settings as defaults.
+/// Parses the arguments and the settings. The arguments are parsed twice: first without the settings, because the
+/// arguments may name the settings file, and then with the settings as defaults.
 pub(crate) fn resolve(
     env: &Env,
     variables: Variables<'_>,

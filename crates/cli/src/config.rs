@@ -1,9 +1,9 @@
-//! Settings from the environment and a file. The command line overrides the environment, which overrides the
-//! file, which overrides the default. The names are the same everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
+//! Settings from the environment and a file. The command line overrides the environment, which overrides the file,
+//! which overrides the default. A setting has the same name everywhere: `--disk-reserve`, `ALLUVIUM_DISK_RESERVE`,
 //! `disk-reserve = …`.
 //!
-//! A setting becomes the default of every option with its name. The option's own parser reads it,
-//! so that help and meaning cannot diverge.
+//! A setting becomes the default of every option with its name. The option's own parser parses it, so that the help
+//! text and the meaning always agree.
 
 mod file;
 
@@ -24,7 +24,7 @@ pub(crate) struct Setting {
     pub name: &'static str,
     /// The value if it is not set.
     pub default: &'static str,
-    /// Returns why a text is not a valid value.
+    /// Checks a text, and returns the reason if it is not a valid value.
     pub check: fn(&str) -> Result<(), String>,
 }
 
@@ -120,12 +120,12 @@ pub(crate) fn variable_of(setting: &str) -> String {
 }
 
 impl Config {
-    /// Reads the settings. The file is `explicit`, or the one in `ALLUVIUM_CONFIG`, or the user's
-    /// own if it exists.
+    /// Reads the settings. The file is `explicit` if it is given, otherwise the file in `ALLUVIUM_CONFIG`, otherwise
+    /// the user's own file if it exists.
     ///
     /// # Errors
-    /// A usage error with the variable, or the file and line, for an unknown setting or an invalid
-    /// value; not found for a named file that does not exist.
+    /// A usage error for an unknown setting or an invalid value, with the name of the variable or the file and line;
+    /// not found for a named file that does not exist.
     pub(crate) fn read(env: &Env, variables: Variables<'_>, explicit: Option<&Path>) -> Outcome<Self> {
         let mut config = Self::default();
         let named = explicit.map(Path::to_owned).or_else(|| variables("ALLUVIUM_CONFIG").map(PathBuf::from));
@@ -154,7 +154,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The value of a setting, if there is one.
+    /// The value of a setting, if it is set.
     pub(crate) fn get(&self, name: &str) -> Option<&Found> {
         self.found.iter().find(|found| found.name == name)
     }

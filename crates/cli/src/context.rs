@@ -1,4 +1,4 @@
-//! Information for the commands about the program itself.
+//! Information about the program itself, for the commands.
 
 use crate::config::Config;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// The definition of all arguments, and the settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// Builds the definition, which few commands need.
+    /// Builds the definition of all arguments, which few commands need.
     pub definition: fn() -> clap::Command,
     pub config: &'a Config,
     /// Runs the command of another process, and returns its exit code.

@@ -1,4 +1,4 @@
-//! The endings of file names: the formats that are read and written, and those of other programs.
+//! The endings of file names: formats that are read and written, and formats of other programs.
 
 use crate::exit::{Failure, Outcome};
 use alluvium::load::Format;
@@ -11,14 +11,14 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The format for the ending of a file's name.
+/// The format that the ending of a file's name indicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// A format of its own: JSON lines, CSV, TSV, BSON.
+    /// One definite format: JSON lines, CSV, TSV or BSON.
     Known(Format),
-    /// JSON of some form, which is found by the content of a file that is read.
+    /// JSON of some form; for a file that is read, its content decides.
     Json,
-    /// Without an ending, or with an unknown one.
+    /// The name has no ending, or an unknown one.
     Unknown,
 }
 
@@ -29,9 +29,9 @@ enum Kind {
     Data,
     /// A compression, with the command that decompresses.
     Packed(&'static str),
-    /// Several files in one, with the command that takes them out.
+    /// Several files in one, with the command that extracts them.
     Archive(&'static str),
-    /// JSON in which an object wraps the documents. It is read; it is not what an export writes.
+    /// JSON in which an object contains the documents. It is read, but an export does not write it.
     Wrapped,
 }
 
@@ -113,7 +113,7 @@ fn endings(name: &str) -> (Option<String>, Option<String>) {
     // The dot of a hidden file begins no ending.
     let mut parts = name.trim_start_matches('.').rsplit('.').map(str::to_owned);
     let (last, next, first) = (parts.next(), parts.next(), parts.next());
-    // The part before the first dot is no ending.
+    // The text before the first dot is no ending.
     (last.filter(|_| next.is_some()), next.filter(|_| first.is_some()))
 }
 
@@ -121,14 +121,14 @@ fn foreign(ending: Option<&str>) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| ending.is_some_and(|ending| foreign.endings.contains(&ending)))
 }
 
-/// The format of other programs that a file's name has.
+/// The format of other programs that the ending of a file's name indicates.
 fn foreign_of_name(name: &str) -> Option<&'static Foreign> {
     let (last, next) = endings(name);
     let is_packed = matches!(last.as_deref(), Some("gz" | "zst" | "zstd"));
     foreign(if is_packed { next.as_deref() } else { last.as_deref() })
 }
 
-/// The format for the ending of a file's name, ignoring that of a compression.
+/// The format that the ending of a file's name indicates; the ending of a compression is ignored.
 pub(crate) fn of_name(name: &str) -> Ending {
     match Format::of_name(name) {
         Some(format) => Ending::Known(format),
@@ -140,8 +140,8 @@ pub(crate) fn of_name(name: &str) -> Ending {
     }
 }
 
-/// Refuses a file by the ending of its name, if that is one of another program. A format that the user chose is taken in
-/// any file except a compressed one, or an archive.
+/// Refuses a file if its name has the ending of a format of other programs. A format that the user chose is accepted
+/// for any file that is neither compressed nor an archive.
 pub(crate) fn check_name(name: &str, access: Access, has_format: bool) -> Outcome {
     let Some(foreign) = foreign_of_name(name) else { return Ok(()) };
     match (foreign.kind, access) {
@@ -153,7 +153,7 @@ pub(crate) fn check_name(name: &str, access: Access, has_format: bool) -> Outcom
     }
 }
 
-/// Refuses a file by its first bytes, if they are those of a format of other programs.
+/// Refuses a file if its first bytes are those of a format of other programs.
 pub(crate) fn check_head(name: &str, head: &[u8]) -> Outcome {
     match FOREIGN.iter().find(|foreign| !foreign.head.is_empty() && head.starts_with(foreign.head)) {
         Some(foreign) => Err(foreign.cannot_be_read(name)),
@@ -161,7 +161,7 @@ pub(crate) fn check_head(name: &str, head: &[u8]) -> Outcome {
     }
 }
 
-/// [`check_head`] examines this many bytes at the beginning of a file.
+/// The number of bytes at the beginning of a file that [`check_head`] examines.
 pub(crate) const HEAD_BYTES: usize = 16;
 
 impl Foreign {

@@ -51,7 +51,7 @@ pub enum Failure {
     Library {
         /// The error.
         error: Box<alluvium::Error>,
-        /// The remedy, for the user.
+        /// The remedy for the user.
         advice: Option<String>,
     },
     /// Wrong arguments that the parser cannot recognize.
@@ -79,7 +79,7 @@ pub enum Failure {
     Reported(u8),
 }
 
-/// The result of a command, or of a step of it.
+/// The result of a command, or of one step of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
@@ -93,7 +93,7 @@ impl Failure {
         Self::Malformed { text, code: (9, "FailedToParse") }
     }
 
-    /// An argument of the wrong type.
+    /// An argument that has the wrong type.
     pub(crate) fn wrong_type(text: String) -> Self {
         Self::Malformed { text, code: (14, "TypeMismatch") }
     }
@@ -162,11 +162,11 @@ pub(crate) fn enough_space(space: alluvium::Space) -> Outcome {
     space.check().map_err(|error| Failure::explained(error, advice))
 }
 
-/// Memory budgets that keep less of a disk free than the default does, from the largest.
+/// Memory budgets that are smaller than the default and keep less disk space free, the largest first.
 const SMALLER_MEMORY: [usize; 5] = [128 << 20, 64 << 20, 32 << 20, 16 << 20, 8 << 20];
 
-/// As [`enough_space`], of an operation that leaves the reserve of the disk free; `with_memory` returns the space that it needs
-/// with another memory budget.
+/// Like [`enough_space`], for an operation that leaves the reserve of the disk free. `with_memory` returns the space
+/// that the operation needs with another memory budget.
 pub(crate) fn enough_space_over_reserve(
     space: alluvium::Space,
     with_memory: impl Fn(usize) -> alluvium::Space,
@@ -184,7 +184,7 @@ pub(crate) fn enough_space_over_reserve(
     })
 }
 
-/// True for a sort that is invalid whatever the documents are.
+/// True for a sort that is invalid for any documents.
 fn is_of_arguments(error: &SortError) -> bool {
     matches!(
         error,
@@ -239,7 +239,7 @@ fn library_code(error: &alluvium::Error) -> u8 {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Errors of the library name collections, fields and files as they are.
+            // Errors of the library contain the names of collections, fields and files unescaped.
             Self::Library { error, advice: None } => f.write_str(&text::plain(&error.to_string())),
             Self::Library { error, advice: Some(advice) } => {
                 write!(f, "{}\n{advice}", text::plain(&error.to_string()))

@@ -1,5 +1,5 @@
-//! Files outside of databases that the commands write: rejects, progress, generated data. Also
-//! reading any file as a stream.
+//! Files outside of databases that the commands write: rejects, progress, generated data. Also opens any file as a
+//! stream.
 
 use crate::exit::{Failure, Outcome};
 use crate::session;
@@ -55,8 +55,8 @@ pub fn refuse_inside(env: &Env, path: &Path) -> Outcome {
     Ok(())
 }
 
-/// Refuses to write to a file inside a database, or to an existing file unless it is to be
-/// replaced. Existing pipes and devices are allowed.
+/// Refuses to write to a file inside a database. Also refuses an existing file, unless `replace` is set. Existing pipes
+/// and devices are allowed.
 pub fn refuse_taken(env: &Env, path: &Path, replace: bool) -> Outcome {
     if is_stream(path) {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) fn not_the_shells(path: &Path) -> Outcome {
     }
 }
 
-/// True for a file that can only be read sequentially and once: pipes, devices, sockets.
+/// True for a file that can be read only once and sequentially: a pipe, a device, a socket.
 #[allow(clippy::disallowed_methods, reason = "an input of the user, no part of a database")]
 pub(crate) fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())

@@ -11,11 +11,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Parses arguments separated by zero bytes; the text after the first line is a configuration file.
-/// Every error must have a message.
+/// Parses the first line as arguments that are separated by zero bytes, and the rest as a configuration file. Every
+/// error must have a message.
 ///
 /// # Panics
-/// If an error has no message.
+/// Panics if an error has no message.
 pub fn arguments(data: &[u8]) {
     let cut = data.iter().position(|byte| *byte == b'\n');
     let (arguments, settings) = cut.map_or((data, &[][..]), |at| (&data[..at], &data[at + 1..]));
@@ -32,10 +32,10 @@ pub fn arguments(data: &[u8]) {
     }
 }
 
-/// A line of the shell: it is split, parsed, and completed at every position.
+/// Splits and parses a line of the shell, and completes it at every position.
 ///
 /// # Panics
-/// If a completion does not fit the line.
+/// Panics if a completion does not fit the line.
 pub fn shell(data: &[u8]) {
     thread_local! {
         static READER: RefCell<Option<Reader>> = const { RefCell::new(None) };
@@ -44,7 +44,7 @@ pub fn shell(data: &[u8]) {
     READER.with_borrow_mut(|reader| reader.get_or_insert_with(reader_of_pets).read(line));
 }
 
-/// A database with a collection, an index, and names that have to be quoted.
+/// A reader of lines for a database with a collection, an index, and names that must be quoted.
 #[allow(clippy::panic, reason = "a fuzz target fails by a panic")]
 fn reader_of_pets() -> Reader {
     let fill = |db: &Database| {

@@ -1,9 +1,9 @@
 //! The `alluvium` command: parses arguments into settings, and runs one command of the library with
 //! them.
 //!
-//! [`main`] is the program. The other public modules are shared with `alluvium-bench` (crate
-//! `alluvium-workbench`): arguments and exit codes, output and errors, signals, statistics of the
-//! process. Fuzz targets are public, too.
+//! [`main`] is the program. Most other public modules are shared with `alluvium-bench` (crate `alluvium-workbench`):
+//! arguments and exit codes, output and errors, signals, and statistics of the process. The fuzz targets are public,
+//! too.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// Collects what an event is about.
+/// Collects the fields of an event.
 struct Fields(Map);
 
 impl<'k> log::kv::VisitSource<'k> for Fields {
@@ -84,8 +84,8 @@ impl<'k> log::kv::VisitSource<'k> for Fields {
 
 impl log::Log for Lines {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        // Only the library's own records; and not those about a failed open, which are the error of
-        // the command.
+        // Accepts only the library's own records, except those about a failed open, which the command reports as its
+        // error.
         metadata.target().starts_with("alluvium") && metadata.target() != "alluvium::open"
     }
 

@@ -1,4 +1,4 @@
-//! How documents are printed, as a setting and as a choice in the shell.
+//! The format in which documents are printed, as a setting and as a choice in the shell.
 
 /// How commands print documents without `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

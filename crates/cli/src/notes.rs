@@ -1,5 +1,5 @@
-//! Notes on standard error about names that look mistyped: a field that no document is known to
-//! have, or an operator without its dollar sign.
+//! Notes on standard error about names that look mistyped: a field that occurs in no known document, or an operator
+//! without its dollar sign.
 
 mod types;
 
@@ -65,7 +65,7 @@ impl Fields {
         Self { collection: collection.name(), names: names(collection) }
     }
 
-    /// A note about a path whose names are not all known.
+    /// A note about a path, if one of the names in it is unknown.
     pub(crate) fn note(&self, path: &str) -> Option<String> {
         let unknown = path.split('.').find(|name| !self.is_known(name))?;
         let (shown, collection) = (text::plain(unknown), text::plain(&self.collection));
@@ -82,8 +82,8 @@ impl Fields {
         })
     }
 
-    /// Positions in arrays and `$` are not field names. If no fields are known, all names are
-    /// accepted.
+    /// True for a known name, and for positions in arrays and `$`, which are not field names. If no fields are known,
+    /// all names are accepted.
     fn is_known(&self, name: &str) -> bool {
         self.names.is_empty()
             || name.is_empty()
@@ -92,7 +92,7 @@ impl Fields {
             || self.names.iter().any(|known| known == name)
     }
 
-    /// Notes about a filter that found nothing.
+    /// Notes about a filter that matched no documents.
     pub(crate) fn of_filter(&self, filter: &Map) -> Vec<String> {
         let mut notes = Vec::new();
         self.walk(filter, &mut notes);
@@ -118,7 +118,7 @@ impl Fields {
         }
     }
 
-    /// Walks the operand of an operator, which may be or contain a filter.
+    /// Examines the operand of an operator, which may be a filter or contain one.
     fn walk_value(&self, value: &Value, notes: &mut Vec<String>) {
         match value {
             Value::Map(map) => self.walk(map, notes),
@@ -127,7 +127,7 @@ impl Fields {
         }
     }
 
-    /// Prints notes about a filter that found nothing.
+    /// Prints notes about a filter that matched no documents.
     pub(crate) fn print_of_filter(collection: &impl Noted, filter: &Map) {
         if !filter.is_empty() {
             let mut notes = Self::of(collection).of_filter(filter);
@@ -138,7 +138,7 @@ impl Fields {
         }
     }
 
-    /// The paths with unknown names.
+    /// The paths that contain unknown names.
     pub(crate) fn unknown<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<&'p str> {
         paths.into_iter().filter(|path| self.note(path).is_some()).collect()
     }
@@ -150,8 +150,8 @@ impl Fields {
     }
 }
 
-/// The field names of a collection, at any depth, sorted: those that many documents share, and
-/// those of the first documents.
+/// The field names of a collection, at any depth, sorted: names that many documents share, and names in the first
+/// documents.
 pub(crate) fn names(collection: &impl Noted) -> Vec<String> {
     let mut names: BTreeSet<String> = collection.shared_names().into_iter().collect();
     if let Ok(cursor) = collection.documents().limit(SAMPLE).run() {
@@ -193,14 +193,15 @@ pub(crate) fn update_without_dollar(update: &Map) -> Option<String> {
 pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let lower = name.to_lowercase();
     let distance = |other: &str| strsim::damerau_levenshtein(&lower, &other.to_lowercase());
-    // Of equally similar names, one of the same length: letters are exchanged more often than left out.
+    // Of equally similar names, one of the same length is preferred, because letters are exchanged more often than left
+    // out.
     let longer = |other: &str| other.chars().count().abs_diff(name.chars().count());
     let found = names.into_iter().map(|other| ((distance(other), longer(other)), other)).min()?;
     (found.0.0 <= (name.chars().count() / 3).clamp(1, 3)).then_some(found.1)
 }
 
-/// Prints a note with the most similar name if a collection does not exist: reads find nothing in
-/// it.
+/// If a collection does not exist, prints a note with the most similar name, because a read of a missing collection
+/// returns nothing.
 pub(crate) fn print_if_missing(collection: &Collection) {
     if let Err(error @ Error::NoSuchCollection { .. }) = collection.require_existing() {
         print(&[error.to_string()]);

@@ -1,5 +1,5 @@
-//! The names of MongoDB's operators that are supported, for completion and for advice. Those of stages of pipelines are
-//! in the parser's table.
+//! The names of the supported operators of MongoDB, for completion and for advice. The names of pipeline stages are in
+//! the parser's table.
 
 pub(crate) use alluvium_query::pipeline::stages::supported as stages;
 

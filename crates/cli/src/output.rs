@@ -1,4 +1,4 @@
-//! Standard output: buffered, or through a pager. A closed pipe ends the command without a message.
+//! Standard output, written through a buffer or to a pager. A closed pipe ends the command without a message.
 
 use crate::exit::{Failure, Outcome};
 use crate::report::complain;
@@ -25,7 +25,7 @@ pub use terminal::has_colours_on;
 
 /// The number of documents on a page, in a shell on a terminal.
 const PAGE: usize = 20;
-/// Holds about fifty documents.
+/// The size of the buffer, which holds about fifty documents.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Standard output. Without [`Output::finish`] the last part may be lost.
@@ -92,7 +92,8 @@ impl Output {
         self.json_map(map, format, "", "\n").map(drop)
     }
 
-    /// Prints fields as JSON between two texts; false if they have no JSON, which was reported.
+    /// Prints fields as JSON between two texts. Returns false if the fields cannot be represented in JSON, which is
+    /// then already reported.
     fn json_map(&mut self, map: &Map, format: Format, before: &str, after: &str) -> Outcome<bool> {
         self.line.clear();
         if let Err(error) = json::print_map(map, format, &mut self.line) {
@@ -111,7 +112,7 @@ impl Output {
         Ok(true)
     }
 
-    /// Reports a document that has no representation in JSON; the others are printed.
+    /// Reports a document that cannot be represented in JSON; the other documents are still printed.
     fn leave_out(&mut self, id: Option<&Value>, error: &json::PrintError) {
         self.unprinted += 1;
         let id = id.map_or_else(|| "without an _id".to_owned(), ids::show);
@@ -155,15 +156,15 @@ impl Output {
         self.out.writer().write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes the buffer.
+    /// Writes the buffer to standard output.
     pub(crate) fn flush(&mut self) -> Outcome {
         self.out.writer().flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes the buffer at the end, and waits until the user leaves the pager.
+    /// Writes the rest of the buffer, and waits until the user leaves the pager.
     ///
     /// # Errors
-    /// A failed write, or documents that could not be printed.
+    /// A write failed, or documents could not be printed.
     pub fn finish(mut self) -> Outcome {
         let ended = match &mut self.out {
             Sink::Direct(out) => out.flush(),
@@ -186,7 +187,8 @@ pub(crate) fn is_paged() -> bool {
     Pager::new().is_some()
 }
 
-/// Copies the output of a command in another process from a pipe to the pager, until it ends or the user leaves.
+/// Copies the output of a command in another process from a pipe to the pager, until the pipe ends or the user leaves
+/// the pager.
 pub(crate) fn copy_to_pager(mut pipe: impl Read) -> io::Result<()> {
     let Some(mut pager) = Pager::new() else { return Ok(()) };
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -200,8 +202,8 @@ pub(crate) fn copy_to_pager(mut pipe: impl Read) -> io::Result<()> {
     }
 }
 
-/// Escapes what JSON text may contain and a terminal would obey: U+007F to U+009F. They occur only
-/// within strings.
+/// Escapes characters that JSON allows and a terminal would interpret: U+007F to U+009F. They occur only within
+/// strings.
 fn escape_in_json(json: &mut Vec<u8>) {
     let is_special = |at: usize| match json[at] {
         0x7f => true,
@@ -226,13 +228,13 @@ pub(crate) fn print_explanation(explanation: &Explanation, json: bool) -> Outcom
     print_plan(explanation.to_string(), explanation.to_map(), json)
 }
 
-/// Prints an explanation, which is given as text and as a map.
+/// Prints an explanation that is given as text and as a map.
 pub(crate) fn print_plan(mut shown: String, map: Map, json: bool) -> Outcome {
     let mut out = Output::new();
     match json {
         true => out.map(&map, Format::RELAXED)?,
         false => {
-            // Names of indexes may contain line feeds.
+            // The names of indexes may contain line feeds.
             escape_within(&mut shown, &Value::Map(map));
             shown.lines().try_for_each(|line| out.text(&(text::plain(line) + "\n")))?;
         }
@@ -240,7 +242,7 @@ pub(crate) fn print_plan(mut shown: String, map: Map, json: bool) -> Outcome {
     out.finish()
 }
 
-/// Escapes each string of a value, such as a name, where it is part of a text.
+/// Escapes each string of a value, such as a name, wherever the string occurs in a text.
 fn escape_within(shown: &mut String, value: &Value) {
     match value {
         Value::Map(map) => map.iter().for_each(|(_, value)| escape_within(shown, value)),

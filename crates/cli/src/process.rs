@@ -1,7 +1,7 @@
 //! Resource usage of this process: processor time, memory, context switches, bytes read and
 //! written.
 //!
-//! The values come from the kernel. Those that it does not report (without `/proc`) are absent.
+//! The values come from the kernel. Values that the kernel does not report (without `/proc`) are absent.
 
 use alluvium_env::{Env, OpenMode};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -42,13 +42,13 @@ fn fields(stat: &str) -> Option<Vec<&str>> {
 /// The processor time of a process, in units of the kernel's tick (10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// In the program.
+    /// Time in the program.
     pub user: Duration,
-    /// In the kernel.
+    /// Time in the kernel.
     pub system: Duration,
 }
 
-/// The processor time so far of a process of this machine, by its number.
+/// The processor time that a process of this machine has used so far, by the id of the process.
 pub fn times_of(process: i64) -> Option<Times> {
     let text = text(Path::new(&format!("/proc/{process}/stat")))?;
     let ticks = |field: usize| -> Option<Duration> {
@@ -81,7 +81,7 @@ pub fn load_average() -> f64 {
 /// Bytes and calls of input and output of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Io {
-    /// Bytes written to storage, now or later.
+    /// Bytes written to storage, including bytes that are still in the cache.
     pub written_bytes: u64,
     /// Bytes read from storage.
     pub read_bytes: u64,
@@ -102,7 +102,7 @@ impl Io {
         }
     }
 
-    /// The sum of both.
+    /// The sum of two values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -125,8 +125,7 @@ impl Io {
     }
 }
 
-/// The input and output so far of a thread of this process, by its [`thread_id`]; zero if it has
-/// ended.
+/// The input and output of a thread of this process so far, by its [`thread_id`]; zero if the thread has ended.
 pub fn thread_io(thread: u32) -> Io {
     Io::parse(&read(&format!("/proc/self/task/{thread}/io")).unwrap_or_default())
 }
@@ -150,9 +149,9 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// The number of times that a thread was preempted.
     pub involuntary_switches: u64,
-    /// Bytes written to storage, now or later.
+    /// Bytes written to storage, including bytes that are still in the cache.
     pub written_bytes: u64,
-    /// Bytes read from storage, without those from the system's cache.
+    /// Bytes read from storage; reads from the system's cache are not included.
     pub read_bytes: u64,
     /// System calls that read.
     pub read_calls: u64,

@@ -12,23 +12,23 @@ use distinct::Distinct;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// The most fields that a profile has. Documents whose field names are data have any number.
+/// The maximum number of fields in a profile. Documents that use data as field names have any number of fields.
 const MOST_FIELDS: usize = 2000;
-/// The most examples of a field.
+/// The maximum number of examples of a field.
 const MOST_EXAMPLES: usize = 3;
-/// The bytes of a text, or of binary data, that are kept as an example.
+/// The number of bytes of a text, or of binary data, that are kept as an example.
 const KEPT_BYTES: usize = 1000;
 
 /// A profile of documents.
 pub(crate) struct Profile {
-    /// The first one is the document itself; each of the others is a child of an earlier one.
+    /// The first node is the document itself; each of the others is a child of an earlier one.
     nodes: Vec<Node>,
     documents: u64,
-    /// The levels of fields that it has; a field of a document is on level 1.
+    /// The number of levels of fields in the profile; a top-level field is on level 1.
     levels: usize,
-    /// True if there are more than [`MOST_FIELDS`].
+    /// True if the documents have more than [`MOST_FIELDS`] fields.
     is_cut: bool,
-    /// True if there are fields below the levels.
+    /// True if the documents have fields on deeper levels.
     is_deeper: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Profile {
 struct Node {
     /// The name; `None` for the elements of an array.
     name: Option<String>,
-    /// The number of names in its path.
+    /// The number of names in the path.
     level: usize,
     children: Vec<usize>,
     by_name: HashMap<Text, usize>,
@@ -49,7 +49,7 @@ struct Node {
 #[derive(Default)]
 struct Figures {
     documents: u64,
-    /// The last document that has it.
+    /// The last document with the field.
     last_document: u64,
     values: u64,
     /// The number of values of each type.
@@ -62,7 +62,7 @@ struct Figures {
 
 /// A field of a profile.
 pub(crate) struct Field<'p> {
-    /// `a.b` is the field b of the map a, `a[]` is each element of the array a.
+    /// `a.b` is the field `b` of the map `a`; `a[]` is each element of the array `a`.
     pub path: String,
     figures: &'p Figures,
 }
@@ -84,12 +84,12 @@ impl Profile {
         self.documents
     }
 
-    /// True if some fields were left out, because they are below the levels.
+    /// True if some fields were left out because they are on deeper levels.
     pub(crate) fn is_deeper(&self) -> bool {
         self.is_deeper
     }
 
-    /// True if some fields were left out, because there are too many.
+    /// True if some fields were left out because there are too many.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -150,7 +150,7 @@ impl Profile {
         Some(at)
     }
 
-    /// The fields in the order of their first appearance, those of a map right after it.
+    /// The fields in the order of their first appearance. The fields of a map follow the map.
     pub(crate) fn fields(&self) -> Vec<Field<'_>> {
         let mut fields = Vec::with_capacity(self.nodes.len());
         self.list(0, "", &mut fields);
@@ -208,7 +208,7 @@ impl Figures {
     }
 }
 
-/// A value without what is beyond [`KEPT_BYTES`].
+/// A value of which only the first [`KEPT_BYTES`] are kept.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > KEPT_BYTES => {
@@ -236,8 +236,8 @@ impl Field<'_> {
         types
     }
 
-    /// The number of different values, null, maps and arrays apart, in a collection of `documents`.
-    /// `None` if there are none.
+    /// The number of different values in a collection of `documents`, not counting null, maps and arrays. `None` if
+    /// there are no such values.
     pub(crate) fn distinct(&self, profile: &Profile, documents: u64) -> Option<Estimate> {
         self.figures.distinct.estimate(documents as f64 / profile.documents.max(1) as f64)
     }

@@ -1,4 +1,4 @@
-//! Progress of a command that writes documents: a line on a terminal, nothing elsewhere.
+//! Progress of a command that writes documents: a line on a terminal, and nothing elsewhere.
 
 pub(crate) mod target;
 
@@ -23,7 +23,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Starts the clock.
+    /// Starts the meter and its clock.
     pub(crate) fn new(env: &Env) -> Self {
         let bar = target::target().map(|target| {
             let bar = ProgressBar::with_draw_target(None, target);
@@ -35,7 +35,7 @@ impl Meter {
         Self { bar, clock: env.clock.clone(), started: env.clock.now(), ended: None }
     }
 
-    /// Shows numbers of documents and bytes.
+    /// Shows the numbers of documents and bytes.
     pub(crate) fn show(&mut self, documents: u64, bytes: u64) {
         let Some(bar) = &self.bar else { return };
         let per_second = text::ratio(documents as f64, self.took().as_secs_f64()).unwrap_or(0.0);
@@ -73,11 +73,11 @@ impl Meter {
                 show(&mut meter);
             }
         });
-        // Without a thread the work is done all the same.
+        // If no thread can be started, the work is done without showing progress.
         Watched { ended, thread: thread.ok() }
     }
 
-    /// Ends, and clears the line.
+    /// Ends the meter, and clears the line.
     pub(crate) fn end(&mut self) {
         self.ended = Some(self.took());
         if let Some(bar) = &self.bar {
@@ -98,12 +98,12 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Ends it.
+    /// Ends the thread.
     pub(crate) fn end(mut self) {
         *self.ended.0.lock() = true;
         self.ended.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A failure to display progress does not matter.
+            // A failure to show progress is ignored.
             let _panicked = thread.join();
         }
     }

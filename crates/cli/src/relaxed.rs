@@ -1,7 +1,7 @@
 //! JSON in a relaxed notation for typing, as in MongoDB's shell: names without quotes, strings in single quotes, a comma
 //! after the last element, patterns (`/^a/i`), and the constructors of values (`ISODate("2024-05-01")`, `ObjectId("…")`).
 //!
-//! Only for arguments and lines of the shell. Files are parsed strictly.
+//! The notation is accepted in arguments and in lines of the shell. Files are parsed strictly.
 
 use alluvium::Value;
 use alluvium_document::json;
@@ -23,7 +23,8 @@ impl fmt::Display for RelaxedError {
     }
 }
 
-/// The most levels of arrays, maps and constructors: more than values may have, so that these are refused as values.
+/// The maximum number of levels of arrays, maps and constructors. It is larger than the limit for values, so that a
+/// value with too many levels gets the error about values.
 const LEVELS_MAX: usize = 1000;
 
 /// Parses an argument: JSON, or text in the relaxed notation. An error refers to the text as it was typed.
@@ -49,7 +50,7 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     json: String,
-    /// Offsets in the JSON, ascending, each with the offset in the text that it is from.
+    /// Offsets in the JSON, ascending, each with the corresponding offset in the original text.
     origins: Vec<(usize, usize)>,
 }
 
@@ -68,7 +69,7 @@ impl<'t> Reader<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes a character, after white space.
+    /// Skips white space, and consumes the character if it comes next.
     fn take(&mut self, wanted: char) -> bool {
         self.skip_space();
         let is_there = self.peek() == Some(wanted);
@@ -108,7 +109,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The letters, digits and signs of names at the position.
+    /// The word at the position: letters, digits, and the other characters that names may have.
     fn word(&self) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || "$_.-".contains(c))).unwrap_or(rest.len());
@@ -134,7 +135,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The end of an array or a map, or a comma before another element; true at the end.
+    /// Reads the end of an array or a map, or a comma before another element. Returns true at the end.
     fn ends(&mut self, close: char, opened: usize, what: &str) -> Result<bool, RelaxedError> {
         self.skip_space();
         match self.peek() {
@@ -226,12 +227,12 @@ impl<'t> Reader<'t> {
         Ok(word.to_owned())
     }
 
-    /// A string from its opening quote.
+    /// Reads a string; the position is at its opening quote.
     fn string(&mut self) -> Result<String, RelaxedError> {
         let from = self.at;
         let mut chars = self.rest().char_indices();
         let Some((_, quote)) = chars.next() else { return Err(self.fail("expected a text")) };
-        // As a JSON string.
+        // The content as a JSON string.
         let mut inside = String::from("\"");
         while let Some((at, c)) = chars.next() {
             match c {
@@ -256,7 +257,7 @@ impl<'t> Reader<'t> {
         Err(self.fail_at(from, format!("the text that begins here has no end: {quote} is missing")))
     }
 
-    /// A pattern between slashes, with its options.
+    /// Reads a pattern between slashes, with its options.
     fn pattern(&mut self) -> Read {
         let (from, mut inside, mut escaped, mut in_class) = (self.at, String::new(), false, false);
         for (at, c) in self.rest().char_indices().skip(1) {
@@ -278,7 +279,7 @@ impl<'t> Reader<'t> {
                 ']' if !escaped => in_class = false,
                 _ => {}
             }
-            // In a pattern between slashes, an escaped slash is a slash.
+            // In a pattern between slashes, `\/` means a slash.
             if escaped && c == '/' {
                 inside.pop();
             }
@@ -305,7 +306,7 @@ impl<'t> Reader<'t> {
         Err(self.fail(format!("'{number}' is not a number: a text needs quotes")))
     }
 
-    /// A value that is written as a name: a word such as `true`, or a constructor.
+    /// Reads a value that begins with a name: a word such as `true`, or a constructor.
     fn named(&mut self, levels: usize) -> Read {
         let from = self.at;
         let mut word = self.word();
@@ -345,7 +346,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The arguments of a constructor, from its opening parenthesis.
+    /// Reads the arguments of a constructor; the position is at its opening parenthesis.
     fn arguments(&mut self, levels: usize) -> Result<Vec<Value>, RelaxedError> {
         self.skip_space();
         let opened = self.at;
@@ -370,7 +371,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The constructors, each with what it takes.
+/// The constructors, each with a description of its argument.
 const CONSTRUCTORS: [(&str, &str); 19] = [
     ("ISODate", "a date in ISO 8601, such as \"2024-05-01T12:30:00Z\""),
     ("Date", "a date in ISO 8601, such as \"2024-05-01T12:30:00Z\", or milliseconds"),

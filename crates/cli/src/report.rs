@@ -47,17 +47,17 @@ impl Program {
         }
     }
 
-    /// As [`Program::end`], for arguments that the parser refused, or answered with help.
+    /// Like [`Program::end`], for arguments that the parser refused, or answered with help.
     pub fn end_unparsed(self, error: &clap::Error) -> ExitCode {
         ExitCode::from(self.code_unparsed(error))
     }
 
-    /// As [`Program::code`], for arguments that the parser refused, or answered with help.
+    /// Like [`Program::code`], for arguments that the parser refused, or answered with help.
     pub fn code_unparsed(self, error: &clap::Error) -> u8 {
         if self.json && error.use_stderr() {
             return self.code(Err(refused(error)));
         }
-        // The parser quotes arguments as they are.
+        // The parser quotes arguments without escaping them.
         let text = error.to_string();
         if error.use_stderr() && text::lines(&text) != text {
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
@@ -77,8 +77,8 @@ fn refused(error: &clap::Error) -> Failure {
     Failure::Usage(text[..end.unwrap_or(text.len())].trim_end().to_owned())
 }
 
-/// Writes the failure to standard error as one line of JSON, with MongoDB's code and the line in
-/// the script, if there are any.
+/// Writes the failure to standard error as one line of JSON, with MongoDB's code and the line in the script, if they
+/// are known.
 pub(crate) fn complain_as_json(failure: &Failure, line: Option<u64>) {
     let text = failure.to_string();
     if text.is_empty() {

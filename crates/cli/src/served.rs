@@ -1,9 +1,10 @@
-//! Commands on a database that another process serves: they run there, with the standard streams, the working
-//! directory and the settings of the process that was started ([decision 0071](../../../docs/decisions)).
+//! Commands on a database that another process serves: the serving process runs them, with the standard streams, the
+//! working directory and the settings of the process that was started ([decision 0071](../../../docs/decisions)).
 //!
-//! Over the owner's socket ([`alluvium_server::connect`]) the visitor sends its arguments, and its streams as
-//! descriptors. The host answers with one byte when it begins, one when the command reads a terminal, and the exit code
-//! at the end. The end of either side's connection stops the command.
+//! The process that was started is called the visitor, and the serving process the host. Over the owner's socket
+//! ([`alluvium_server::connect`]) the visitor sends its arguments, and its streams as descriptors. The host sends one
+//! byte when the command begins, one byte when the command reads a terminal, and the exit code at the end. If either
+//! side closes the connection, the command stops.
 
 pub(crate) mod host;
 mod message;

@@ -1,8 +1,7 @@
-//! The session of a shell, or of a visitor: while its database is open, commands on the same thread
-//! use it instead of opening their own.
+//! The session of a shell or a visitor: while it lasts, commands on the same thread use its open database instead of
+//! opening their own.
 //!
-//! A thread-local value rather than a parameter, so that every command works in the shell
-//! unchanged.
+//! The session is a thread-local value and not a parameter, so that every command works in the shell unchanged.
 
 use crate::mode::Mode;
 use crate::signals::{self, Stop};
@@ -22,7 +21,7 @@ thread_local! {
     static OPEN: RefCell<Option<Session>> = const { RefCell::new(None) };
     /// A command that was typed at another command's prompt.
     static NEXT: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// How a shell prints documents, if it was chosen there.
+    /// The format in which a shell prints documents, if it was chosen in that shell.
     static MODE: Cell<Option<Mode>> = const { Cell::new(None) };
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn take_next() -> Option<String> {
     NEXT.with(|next| next.borrow_mut().take())
 }
 
-/// While this value exists, commands run on the database.
+/// While this value exists, commands run on the database of the session.
 pub(crate) struct Entered(());
 
 /// Begins the session of a shell.
@@ -49,7 +48,7 @@ pub(crate) fn enter_for_visitor(database: &Database, stop: &Stop) -> Entered {
     begin(Session { database: database.clone(), pretty: false, is_shell: false }, stop)
 }
 
-/// Makes the session of a visitor that of a shell.
+/// Turns the session of a visitor into the session of a shell.
 pub(crate) fn continue_as_shell() {
     OPEN.with(|open| {
         if let Some(session) = open.borrow_mut().as_mut() {
@@ -72,12 +71,12 @@ impl Drop for Entered {
     }
 }
 
-/// The format in which the shell prints documents; `None` for that of the settings.
+/// Sets the format in which the shell prints documents; `None` for the format of the settings.
 pub(crate) fn set_mode(mode: Option<Mode>) {
     MODE.with(|chosen| chosen.set(mode));
 }
 
-/// How the shell prints documents, if it was chosen there.
+/// The format in which the shell prints documents, if it was chosen in that shell.
 pub(crate) fn mode() -> Option<Mode> {
     MODE.with(Cell::get)
 }

@@ -1,5 +1,4 @@
-//! ctrl-C and SIGTERM: the first signal requests the command to stop, the second ends the process
-//! at once.
+//! Handles ctrl-C and SIGTERM: the first signal asks the command to stop, the second ends the process at once.
 
 use crate::exit::{Failure, INTERRUPTED, Outcome};
 use alluvium_env::sync::Mutex;
@@ -11,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The maximum delay until a waiting thread notices a signal.
+/// The maximum time until a waiting thread notices a signal.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
-/// The flag that the first signal sets, for steps that have no access to it.
+/// The flag that the first signal sets, for code that is not given the flag.
 static OF_PROCESS: OnceLock<Stop> = OnceLock::new();
 
 /// Returns an error if a signal has requested the command to stop.
@@ -23,11 +22,11 @@ pub(crate) fn check() -> Outcome {
 }
 
 thread_local! {
-    /// The flag that commands on this thread share, in a shell.
+    /// The flag that all commands on this thread share in a shell.
     static SHARED: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// Makes commands on this thread use this flag instead of their own; `None` ends this.
+/// Makes commands on this thread use this flag instead of their own; `None` restores their own.
 pub(crate) fn share(stop: Option<Stop>) {
     SHARED.with(|shared| *shared.borrow_mut() = stop);
 }
@@ -37,16 +36,16 @@ pub(crate) fn shared() -> Option<Stop> {
     SHARED.with(|shared| shared.borrow().clone())
 }
 
-/// Makes a write beyond the process's limit on the size of files (`ulimit -f`) an error for standard
-/// output and for what else this program writes. The system's answer is the signal SIGXFSZ, which
-/// ends the process by default. The library needs no handler: it refuses such a write before.
+/// Makes a write beyond the process's limit on the size of files (`ulimit -f`) an error, for standard output and the
+/// other files that this program writes. By default, the system ends the process with the signal SIGXFSZ. The library
+/// needs no handler, because it refuses such a write beforehand.
 pub fn survive_large_files() {
-    // A handler that does nothing lets the write return its error. Without one, the signal ends the
-    // process as before.
+    // With a handler that does nothing, the write returns an error. If no handler can be installed, the signal still
+    // ends the process.
     let _as_before = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// Installs a handler for SIGHUP: each one sets the flag, which the caller resets.
+/// Installs a handler for SIGHUP: each SIGHUP sets the flag, which the caller resets.
 pub(crate) fn hang_up() -> Outcome<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     flag::register(SIGHUP, Arc::clone(&flag))
@@ -54,14 +53,14 @@ pub(crate) fn hang_up() -> Outcome<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// Set by the first signal.
+/// A flag that the first signal sets.
 #[derive(Debug, Clone)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Installs signal handlers: the first signal sets the flag, the next ends the process.
+    /// Installs signal handlers: the first signal sets the flag, the second ends the process.
     pub fn on_signals() -> Outcome<Self> {
         if let Some(stop) = shared() {
             return Ok(stop);
@@ -73,9 +72,9 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Installs signal handlers: the first signal ends the process, with the exit code of every
-    /// command. For commands that only read, or whose unfinished work the next open discards or
-    /// completes. In a shell, which continues, the first signal sets the flag as usual.
+    /// Installs signal handlers: the first signal ends the process, with the exit code that all commands use for this.
+    /// It is meant for commands that only read, or whose unfinished work is discarded or completed when the database is
+    /// next opened. In a shell, which continues, the first signal sets the flag as usual.
     pub fn at_once() -> Outcome<Self> {
         if let Some(stop) = shared() {
             return Ok(stop);
@@ -84,8 +83,8 @@ impl Stop {
         Ok(Self::never())
     }
 
-    /// Installs a handler for ctrl-C alone: until [`Stop::forget`], the first sets the flag, the
-    /// next ends the process.
+    /// Installs a handler for ctrl-C alone: the first one sets the flag, and the next one ends the process, unless
+    /// [`Stop::forget`] was called in between.
     pub(crate) fn on_interrupts() -> Outcome<Self> {
         let flag = Arc::new(AtomicBool::new(false));
         Self::install(&[SIGINT], &flag)?;
@@ -97,7 +96,7 @@ impl Stop {
         self.flag.store(false, Ordering::Relaxed);
     }
 
-    /// A flag that something other than signals sets.
+    /// A flag that is set by something other than signals.
     pub(crate) fn of(flag: Arc<AtomicBool>) -> Self {
         Self { flag }
     }
@@ -128,7 +127,7 @@ impl Stop {
         self.flag.clone()
     }
 
-    /// Returns an error if the flag is set; for use between two steps.
+    /// Returns an error if the flag is set; to be called between two steps.
     pub fn check(&self) -> Outcome {
         if self.is_set() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
     }
@@ -138,30 +137,30 @@ impl Stop {
 struct Handlers {
     signal: i32,
     flag: Arc<AtomicBool>,
-    /// Ends the process if the flag is set.
+    /// The handler that ends the process if the flag is set.
     ending: SigId,
-    /// Sets the flag.
+    /// The handler that sets the flag.
     setting: SigId,
 }
 
-/// The handlers of ctrl-C.
+/// The installed handlers of ctrl-C.
 static OF_INTERRUPTS: OnceLock<Mutex<Vec<Handlers>>> = OnceLock::new();
 
 impl Handlers {
     fn install(signal: i32, flag: Arc<AtomicBool>) -> std::io::Result<Self> {
-        // The order matters: a signal that finds the flag set never returns.
+        // The order matters: a signal ends the process only if the flag was set before.
         let ending = flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), flag.clone())?;
         let setting = flag::register(signal, flag.clone())?;
         Ok(Self { signal, flag, ending, setting })
     }
 }
 
-/// While this value exists, ctrl-C sets the flags, and does not end the process. A pager on the same
-/// terminal also receives the signal, and its user decides when it ends.
+/// While this value exists, ctrl-C sets the flags, but does not end the process. A pager on the same terminal also
+/// receives the signal, and its user decides when the pager ends.
 pub(crate) struct Outlived(());
 
 impl Outlived {
-    /// Begins it.
+    /// Begins the time in which ctrl-C does not end the process.
     pub(crate) fn begin() -> Self {
         if let Some(all) = OF_INTERRUPTS.get() {
             for handlers in all.lock().iter() {
@@ -176,7 +175,7 @@ impl Drop for Outlived {
     fn drop(&mut self) {
         let Some(all) = OF_INTERRUPTS.get() else { return };
         for handlers in all.lock().iter_mut() {
-            // Both are installed again, because their order matters.
+            // Both handlers are installed again, because their order matters.
             low_level::unregister(handlers.setting);
             if let Ok(again) = Handlers::install(handlers.signal, handlers.flag.clone()) {
                 *handlers = again;

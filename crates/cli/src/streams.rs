@@ -1,5 +1,5 @@
-//! The standard streams of the command that runs on this thread: those of this process, or those of a visitor, a
-//! command line in another process whose command runs here.
+//! The standard streams of the command that runs on this thread: the streams of this process, or those of a visitor. A
+//! visitor is a command line in another process whose command runs in this one.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
@@ -10,17 +10,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The time after which a waiting read or write looks at the flag.
+/// The time after which a waiting read or write checks the flag.
 const CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// The bytes that a pipe takes at once if it can be written.
+/// The number of bytes that a pipe accepts at once when it is ready for writing.
 const PIPE_BYTES: usize = 4096;
 
-/// One stream of a visitor. Reads and writes wait until the flag is set, and not longer.
+/// One stream of a visitor. Reads and writes wait at most until the flag is set.
 #[derive(Debug)]
 pub(crate) struct Stream {
     fd: OwnedFd,
-    /// Reads and writes never wait.
+    /// True for a regular file: reads and writes never wait.
     is_file: bool,
     stop: Arc<AtomicBool>,
 }
@@ -32,8 +32,8 @@ impl Stream {
         Self { fd, is_file, stop }
     }
 
-    /// Waits until the stream can be read or written. The remaining output of a stopped command is written only if the
-    /// stream accepts it at once.
+    /// Waits until the stream is ready for reading or writing. After the command is stopped, the remaining output is
+    /// written only if the stream accepts it at once.
     fn wait(&self, until: PollFlags) -> io::Result<()> {
         loop {
             let is_stopped = self.stop.load(Ordering::Relaxed);
@@ -85,9 +85,9 @@ pub(crate) fn is_stopped(error: &io::Error) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     pub input: Arc<Stream>,
-    /// The visitor reads a terminal, and only after `request_input`.
+    /// True if the visitor reads a terminal. It does so only after a call of `request_input`.
     pub input_is_terminal: bool,
-    /// Informs the visitor that the command reads.
+    /// Informs the visitor that the command reads standard input.
     pub request_input: fn(&Stream),
     /// The stream to which these requests are written.
     pub requests: Arc<Stream>,
@@ -101,7 +101,7 @@ thread_local! {
     static OF_VISITOR: RefCell<Option<Streams>> = const { RefCell::new(None) };
 }
 
-/// Makes the command on this thread use a visitor's streams; `None` ends this.
+/// Makes the command on this thread use a visitor's streams; `None` restores the streams of the process.
 pub(crate) fn share(streams: Option<Streams>) {
     OF_VISITOR.with(|shared| *shared.borrow_mut() = streams);
 }
@@ -122,7 +122,7 @@ pub(crate) enum Input {
     Visitor(Arc<Stream>),
 }
 
-/// Standard input, which the command is about to read.
+/// Standard input, for a command that is about to read it.
 pub(crate) fn input() -> Input {
     let of_visitor = of_visitor(|streams| {
         if streams.input_is_terminal {
@@ -174,7 +174,7 @@ pub(crate) fn error() -> Out {
     of_visitor(|streams| Arc::clone(&streams.error)).map_or_else(|| Out::Error(io::stderr()), Out::Visitor)
 }
 
-/// The visitor's pager, if it has one.
+/// The pipe to the visitor's pager, if the visitor has one.
 pub(crate) fn pages() -> Option<Out> {
     of_visitor(|streams| streams.pages.clone()).flatten().map(Out::Visitor)
 }

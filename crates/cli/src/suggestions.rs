@@ -1,10 +1,10 @@
-//! Suggestions for commands that other databases have under another name.
+//! Suggestions for commands that have another name in other databases.
 
 use crate::exit::Failure;
 use crate::text;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Names of other databases, and the corresponding commands.
+/// Names of commands in other databases, and the corresponding commands.
 const SUGGESTIONS: &[(&str, &str)] = &[
     ("add", "`put` stores one document, `load` files of them"),
     ("backup", "`checkpoint` copies a whole database, `dump` writes it as files"),
@@ -49,7 +49,7 @@ const SUGGESTIONS: &[(&str, &str)] = &[
     ("write", "`put`"),
 ];
 
-/// The message about an unknown command, if a command here has the meaning of its name.
+/// The message about an unknown command, if its name means another command of this program.
 pub(crate) fn of(error: &clap::Error) -> Option<Failure> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

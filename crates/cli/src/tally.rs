@@ -4,25 +4,25 @@ use alluvium::Value;
 use alluvium_document::key;
 use std::collections::HashMap;
 
-/// The most bytes that the values of a tally may take.
+/// The maximum number of bytes for the values of a tally.
 pub(crate) const MOST_BYTES: usize = 128 << 20;
-/// About what the table takes for an entry besides its values.
+/// The approximate size of an entry in the table, without its values.
 const ENTRY_BYTES: usize = 96;
 
-/// The values take more than the limit.
+/// The error for values that take more memory than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany {
     /// The number of different values when the limit was reached.
     pub values: u64,
 }
 
-/// Counts for each combination of values. Numbers that are equal are one value, whatever their
-/// types; the first one is kept.
+/// Counts for each combination of values. Numbers that are equal count as one value, even if their types differ; the
+/// first one is kept.
 pub(crate) struct Tally {
     counts: HashMap<Box<[u8]>, Entry>,
     bytes: usize,
     bytes_max: usize,
-    /// A reused buffer.
+    /// A buffer that is reused.
     key: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ struct Entry {
     count: u64,
 }
 
-/// Values and the number of documents with them.
+/// A combination of values, and the number of documents that have it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub values: Vec<Value>,
@@ -39,7 +39,7 @@ pub(crate) struct Counted {
 }
 
 impl Tally {
-    /// An empty tally that takes about this many bytes at most.
+    /// An empty tally that takes at most about this many bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { counts: HashMap::new(), bytes: 0, bytes_max, key: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Tally {
     /// Counts one document with these values.
     ///
     /// # Errors
-    /// [`TooMany`]; the document is not counted.
+    /// [`TooMany`] if the limit is reached; the document is not counted then.
     pub(crate) fn add(&mut self, values: &[Value]) -> Result<(), TooMany> {
         self.key.clear();
         values.iter().for_each(|value| key::encode(value, &mut self.key));
@@ -55,7 +55,7 @@ impl Tally {
             entry.count += 1;
             return Ok(());
         }
-        // The key, and the values themselves, which are about as long.
+        // The key and the values themselves, which have about the same size.
         let bytes = ENTRY_BYTES + 2 * self.key.len() + size_of_val(values);
         if self.bytes + bytes > self.bytes_max {
             return Err(TooMany { values: self.counts.len() as u64 });
@@ -65,7 +65,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The values: the most frequent first, those of one frequency in their order.
+    /// The values, the most frequent first; values of the same frequency are sorted.
     pub(crate) fn into_counted(self) -> Vec<Counted> {
         let mut all: Vec<(Box<[u8]>, Entry)> = self.counts.into_iter().collect();
         all.sort_unstable_by(|(key, entry), (other_key, other)| {

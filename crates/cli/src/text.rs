@@ -21,7 +21,7 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// Bytes with about three digits, in powers of 1000: `1.27 GB`.
+/// A number of bytes with about three digits, in powers of 1000: `1.27 GB`.
 pub fn bytes(n: u64) -> String {
     let (mut value, mut unit) = (n as f64, "B");
     for larger in ["kB", "MB", "GB", "TB"] {
@@ -55,25 +55,23 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// A name, or any other text from outside, on one line and safe for a terminal: control characters,
-/// line feeds included, are escaped. Every name that is printed passes through this function or
-/// [`path`].
+/// A name, or any other text from outside, on one line and safe for a terminal: control characters, including line
+/// feeds, are escaped. Every name that is printed is passed through this function or [`path`].
 pub fn plain(text: &str) -> String {
     escaped(text, char::is_control)
 }
 
-/// A path, as [`plain`].
+/// A path, escaped like text in [`plain`].
 pub(crate) fn path(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 
-/// As [`plain`], for a text of several lines. Newlines are kept: the names in it are escaped
-/// already.
+/// Like [`plain`], for a text of several lines. Newlines are kept, because the names in the text are already escaped.
 pub(crate) fn lines(text: &str) -> String {
     escaped(text, |c| c.is_control() && c != '\n')
 }
 
-/// As [`plain`], for text of several lines and columns that is the content of documents.
+/// Like [`plain`], for text of several lines and columns from the content of documents.
 pub(crate) fn harmless(text: &str) -> String {
     escaped(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
@@ -86,7 +84,7 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Pairs in two columns, the names aligned.
+/// Pairs in two columns; the names are padded to the same width.
 pub fn columns(rows: &[(String, String)]) -> String {
     let rows: Vec<(String, String)> = rows.iter().map(|(name, value)| (plain(name), plain(value))).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -12,7 +12,8 @@ thread_local! {
     static OF_VISITOR: RefCell<Option<HashMap<String, String>>> = const { RefCell::new(None) };
 }
 
-/// Makes the command on this thread use these variables instead of those of the process; `None` ends this.
+/// Makes the command on this thread use these variables instead of the variables of the process; `None` restores those
+/// of the process.
 pub(crate) fn share(variables: Option<HashMap<String, String>>) {
     OF_VISITOR.with(|shared| *shared.borrow_mut() = variables);
 }
@@ -22,7 +23,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     given(name).filter(|value| !value.is_empty())
 }
 
-/// A variable of this process, even if it is empty. One that is not UTF-8 counts as not set.
+/// A variable of this process, even if it is empty. A variable that is not UTF-8 counts as not set.
 #[allow(clippy::disallowed_methods, reason = "the command line is where configuration comes from")]
 pub(crate) fn given(name: &str) -> Option<String> {
     OF_VISITOR.with(|shared| match &*shared.borrow() {
@@ -31,8 +32,8 @@ pub(crate) fn given(name: &str) -> Option<String> {
     })
 }
 
-/// The user's directory for this program, by the XDG Base Directory Specification. A relative path
-/// in the variable counts as not set.
+/// The user's directory for this program, according to the XDG Base Directory Specification. A variable with a relative
+/// path counts as not set.
 pub(crate) fn folder(variables: Variables<'_>, variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| variables(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))?;

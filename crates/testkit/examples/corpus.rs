@@ -1,6 +1,6 @@
-//! Writes the inputs that fuzzers begin with, a folder for each target: `corpus DIRECTORY`.
+//! Writes the initial inputs of the fuzzers, one directory for each target: `corpus DIRECTORY`.
 
-// A tool of the repository, on real files.
+// This tool of the repository writes real files.
 #![allow(clippy::disallowed_methods)]
 
 use std::io::Error;

@@ -1,9 +1,9 @@
-//! Writes the fixtures, as this build makes them, into a directory: see `alluvium_testkit::formats::fixtures`. Those
-//! in `fixtures/` stay as they are: builds that were released wrote them.
+//! Writes the fixtures of this build into a directory: see `alluvium_testkit::formats::fixtures`. The fixtures in
+//! `fixtures/` do not change, because released builds wrote them.
 //!
 //! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY`
 
-// It writes real files.
+// This tool writes real files.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::formats::fixtures::{Fixture, all};

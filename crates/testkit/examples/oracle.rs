@@ -1,15 +1,15 @@
-//! Runs the cases of `tests/oracle`: reads one case per line from the standard input, as Extended
-//! JSON, and prints for each its result as canonical Extended JSON, or the error.
+//! Runs the cases of `tests/oracle`: reads one case per line from standard input, as Extended JSON, and prints the
+//! result of each as canonical Extended JSON, or the error.
 //!
-//! A case has `docs` for the collection `c`, `other` for the collection `d`, and one of `filter`,
-//! `pipeline`, and `update` (with `filter`, of one document).
+//! A case has `docs` for the collection `c`, `other` for the collection `d`, and one of `filter`, `pipeline` and
+//! `update` (with the `filter` for one document).
 
 use std::io::{BufRead, BufWriter, Write};
 
 use alluvium::json::{self, Format};
 use alluvium::{Database, Map, Value, doc};
 
-/// The documents after the case was carried out.
+/// The documents after the case was executed.
 fn run(case: &Map) -> alluvium::Result<Vec<Value>> {
     let db = Database::in_memory()?;
     for (collection, field) in [("c", "docs"), ("d", "other")] {

@@ -1,4 +1,4 @@
-//! Files that other builds must be able to read, or that are damaged in tests.
+//! Files that other builds must be able to read, or that tests damage.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,9 +1,8 @@
-//! Fuzz targets: functions that take any bytes, and fail if a parser accepts input that it then
-//! does not preserve.
+//! Fuzz targets: functions that accept any bytes, and fail if a parser accepts an input and then does not preserve it.
 //!
-//! `fuzz/` runs each of them under libFuzzer, guided by coverage (`fuzz/README.md`). The test
-//! `any_input_is_taken_or_refused` runs them on the corpora in `fuzz/corpus` and on inputs that
-//! [`mutate`] derives from these, deterministically.
+//! `fuzz/` runs each target under libFuzzer, guided by coverage (`fuzz/README.md`). The test
+//! `any_input_is_taken_or_refused` runs them deterministically on the corpora in `fuzz/corpus`, and on inputs that
+//! [`mutate`] derives from the corpora.
 
 mod catalog;
 mod copies;
@@ -18,7 +17,7 @@ mod storage;
 
 pub use seeds::seeds;
 
-/// A function that takes any bytes.
+/// A function that accepts any bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets, by name.
@@ -58,14 +57,14 @@ pub const TARGETS: &[(&str, Target)] = &[
 /// Runs a target by its name.
 ///
 /// # Panics
-/// If there is no such target, or it fails.
+/// If there is no such target, or the target fails.
 pub fn run(name: &str, data: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no target {name}"));
     target(data);
 }
 
-/// Changes an input slightly, or combines it with another: bytes are flipped, removed, duplicated,
-/// or set to boundary values.
+/// Changes an input slightly, or combines it with another one: bytes are flipped, removed, duplicated, or set to
+/// boundary values.
 pub fn mutate(rng: &mut fastrand::Rng, input: &mut Vec<u8>, other: &[u8]) {
     const TURNS: [u8; 12] = [0, 1, 0x7f, 0x80, 0xff, b'"', b'{', b'}', b'[', b']', b'\\', b'$'];
     for _ in 0..rng.usize(1..5) {

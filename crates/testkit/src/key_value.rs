@@ -1,6 +1,5 @@
-//! Random operations on the key/value store, including deletes of ranges, compared with plain maps.
-//! This covers features that collections do not use. Power cuts occur at random steps, or at all of
-//! them.
+//! Random operations on the key/value store, including deletes of ranges, are compared with plain maps. This covers
+//! features that collections do not use. The power is cut at random steps, or at all steps.
 
 mod copies;
 pub mod errors;
@@ -19,12 +18,12 @@ use std::sync::Arc;
 
 /// The number of keys that operations choose from.
 const KEYS: u32 = 160;
-/// The number of keys of the multivalue tree.
+/// The number of keys in the multivalue tree.
 const SETS: u32 = 6;
-/// The maximum length, in bytes, to which deltas extend a value.
+/// The maximum length in bytes to which deltas extend a value.
 const LONGEST: usize = 500;
 
-/// A merge operator that appends deltas to values, as long as they stay short enough.
+/// A merge operator that appends deltas to a value, until the value has the maximum length.
 #[derive(Debug)]
 struct Append;
 
@@ -107,22 +106,22 @@ fn read(store: &Store, snapshot: &Snapshot) -> State {
 #[derive(Default)]
 struct Timeline {
     states: Vec<Arc<State>>,
-    /// The copies beside the store.
+    /// The copies next to the store.
     beside: Vec<Beside>,
 }
 
-/// A copy that may exist beside the store.
+/// A copy of the store in another directory, which may exist after a power cut.
 #[derive(Debug, Clone)]
 struct Beside {
     dir: PathBuf,
-    /// Its content.
+    /// The content of the copy.
     state: State,
-    /// True if it must exist; otherwise it is complete if it exists.
+    /// True if the copy must exist. Otherwise it need not exist, but must be complete if it does.
     done: bool,
     checkpoint: bool,
 }
 
-/// A disk after a power cut, and the states that it may have.
+/// A disk after a power cut, and the states that it may contain.
 struct Cut {
     disk: World,
     allowed: Vec<Arc<State>>,
@@ -130,7 +129,7 @@ struct Cut {
     words: String,
 }
 
-/// Applies random operations to a store and to a model of it.
+/// Applies random operations to a store and to a model of the store.
 pub struct KvRunner {
     seed: u64,
     rng: fastrand::Rng,
@@ -171,7 +170,7 @@ fn open_at(world: &World, path: &Path, options: &Options) -> Store {
 }
 
 impl KvRunner {
-    /// A new store, and when the power is cut.
+    /// A new store. `cuts` determines when the power is cut.
     pub fn new(seed: u64, cuts: Cuts, background: bool) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let world = World::new(seed);
@@ -220,7 +219,7 @@ impl KvRunner {
             return (Vec::new(), if self.rng.bool() { vec![0xff] } else { self.key() });
         }
         let from = self.rng.u32(0..KEYS);
-        // Sometimes empty.
+        // Some ranges are empty.
         let longest = if self.rng.bool() { 6 } else { KEYS };
         let to = from + self.rng.u32(0..longest);
         (format!("k{from:04}").into_bytes(), format!("k{to:04}").into_bytes())
@@ -238,7 +237,7 @@ impl KvRunner {
             self.check_invariants();
             self.check_cuts();
         }
-        // Uses the same random numbers, whatever the checks after cuts have drawn.
+        // These random numbers do not depend on how many numbers the checks after cuts have drawn.
         self.rng = sequence::rng_of(self.seed, u32::MAX);
         self.check();
         let store = self.store();
@@ -307,7 +306,7 @@ impl KvRunner {
         let sync = self.rng.u8(0..8) == 0;
         let durability = if sync { Durability::Sync } else { self.options.durability };
         self.timeline.lock().states.push(Arc::new(state.clone()));
-        // An empty batch is not acknowledged.
+        // An empty batch makes nothing durable.
         let writes = !batch.is_empty();
         self.store().write(batch, durability).expect("write");
         self.state = state;
@@ -397,8 +396,7 @@ impl KvRunner {
         let hot = hot.and_then(|nth| self.state.plain[at].keys().nth(nth).cloned());
         if let Some(key) = &hot {
             self.many_deltas(at, key, 20..60);
-            // Usually the next delta is the one at which a chain is folded: one whose sequence
-            // number is a multiple of 16.
+            // Usually the next delta is one at which the chain is folded: its sequence number is a multiple of 16.
             while self.rng.u8(0..32) != 0 && !(self.store().visible() + 1).is_multiple_of(16) {
                 self.many_deltas(at, key, 1..2);
             }
@@ -410,7 +408,7 @@ impl KvRunner {
         if reverse {
             expected.reverse();
         }
-        // Concurrent folds do not change what the scan returns.
+        // Concurrent folds must not change the results of the scan.
         if let Some(key) = &hot {
             self.many_deltas(at, key, 1..20);
         }
@@ -422,7 +420,8 @@ impl KvRunner {
         self.values_of_a_set();
     }
 
-    /// Writes deltas of one key, each in its own batch: this many in a row are folded in memory.
+    /// Writes several deltas of one key, each in its own batch. With enough of them in a row, they are folded in
+    /// memory.
     fn many_deltas(&mut self, at: usize, key: &[u8], count: std::ops::Range<usize>) {
         let count = self.rng.usize(count);
         self.note(format!("{count} deltas {at} {}", String::from_utf8_lossy(key)));
@@ -496,10 +495,10 @@ impl KvRunner {
         self.snapshots.pop();
     }
 
-    /// Drops a tree, and creates another in its place.
+    /// Drops a tree, and creates another one instead.
     fn renew_tree(&mut self) {
         self.note("drop a tree".to_owned());
-        // These see other trees.
+        // The snapshots see the old trees.
         self.snapshots.clear();
         self.store().sync().expect("sync");
         self.durable();

@@ -1,9 +1,8 @@
-//! Tests of the database's promises: a model, random operations, power cuts and faults. Development
-//! only.
+//! Tests of the database's promises with a model, random operations, power cuts and faults. For development only.
 //!
-//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares
-//! every result. It runs in a [`World`]: files in memory that can be cloned as after a power cut,
-//! and that fail on demand. One seed determines everything; see [`seed::each`].
+//! A [`Runner`] applies random operations to a database and to a plain [`State`], and compares every result. It runs in
+//! a [`World`]: files in memory that can be cloned as after a power cut, and that can be made to fail. One seed
+//! determines everything; see [`seed::each`].
 //!
 //! | module | what it proves | entry point |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The rare paths of all crates, which the soak must take.
+//! The rare paths of all crates, each of which the soak must take.
 
 use alluvium_env::mark::Mark;
 
@@ -6,7 +6,7 @@ alluvium_env::declare_marks! {
     CRASH_DURING_RECOVERY: "a second crash interrupted recovery",
 }
 
-/// The marks in `src/marks.rs` of each crate, by the name of its directory.
+/// The marks that are declared in `src/marks.rs` of each crate, by the name of the crate's directory.
 static CRATES: [(&str, &[&Mark]); 8] = [
     ("collections", alluvium_collections::marks::ALL),
     ("env", alluvium_env::marks::ALL),

@@ -1,5 +1,4 @@
-//! The model: the expected content and results of the database, computed from plain maps of
-//! documents.
+//! The model: computes the expected content and the expected results of the database from plain maps of documents.
 //!
 //! | module | contents |
 //! |---|---|

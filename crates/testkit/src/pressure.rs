@@ -1,10 +1,10 @@
-//! Databases under pressure, each in its own process, so that the resources of the process are
-//! those of the database.
+//! Databases under pressure. Each runs in its own process, so that the resources of the process are the resources of
+//! the database.
 //!
-//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one scenario ([`run`]) and prints its [`Figures`].
-//! [`in_child`] starts it and reads them, optionally with a limit on file descriptors.
+//! `pressed SCENARIO DIRECTORY [AMOUNT]` runs one scenario ([`run`]) and prints its [`Figures`]. [`in_child`] starts
+//! this program and reads the figures, optionally with a limit on file descriptors.
 
-// Real processes on a real disk, measured by the kernel.
+// The scenarios run in real processes on a real disk, and the kernel measures them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[cfg(feature = "shuttle")]
@@ -32,7 +32,7 @@ pub struct Figures {
     pub peak: u64,
     /// The maximum memory that the database reported, in bytes.
     pub reported: u64,
-    /// The maximum number of open descriptors.
+    /// The maximum number of open file descriptors.
     pub descriptors: u64,
     /// The number of sorted files at the end.
     pub files: u64,
@@ -40,12 +40,12 @@ pub struct Figures {
     pub opening: u64,
     /// The number of documents.
     pub documents: u64,
-    /// Bytes of text written.
+    /// The number of bytes of text that were written.
     pub bytes: u64,
 }
 
 impl Figures {
-    /// The memory of the process that is due to the database.
+    /// The memory that the process uses for the database.
     pub fn taken(&self) -> u64 {
         self.peak.saturating_sub(self.before)
     }
@@ -64,11 +64,11 @@ impl Figures {
         ]
     }
 
-    /// Panics unless the memory that the database reported is within 15% of its budget, and that of
-    /// the process within `percent` percent of it.
+    /// Checks that the memory reported by the database is at most 15% above its budget, and the memory of the process
+    /// at most `percent` percent of it.
     ///
     /// # Panics
-    /// If it is not.
+    /// If the memory is larger.
     pub fn check_memory(&self, percent: u64) {
         assert!(self.reported * 100 <= self.budget * 115, "what the database says it holds: {self:?}");
         assert!(self.taken() * 100 <= self.budget * percent, "what the process took, {}: {self:?}", self.taken());
@@ -97,7 +97,7 @@ impl FromStr for Figures {
     }
 }
 
-/// A value of `/proc/self/status`, in bytes, by the name of its line.
+/// The value in the line of `/proc/self/status` with this name, in bytes.
 fn status(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel reports it");
@@ -127,13 +127,13 @@ impl Meter {
     /// Takes one measurement.
     pub fn look(&self, db: &Database) {
         let stats = db.stats();
-        // Dictionaries are included in pinned memory.
+        // The dictionaries are included in pinned memory.
         let reported = stats.memtable_bytes + stats.job_bytes + stats.cache_bytes + stats.pinned_bytes;
         self.reported.fetch_max(reported as u64, Ordering::SeqCst);
         self.descriptors.fetch_max(descriptors(), Ordering::SeqCst);
     }
 
-    /// Takes measurements continually while `work` runs.
+    /// Takes measurements repeatedly while `work` runs.
     pub fn during<T>(&self, db: &Database, work: impl FnOnce() -> T) -> T {
         self.over.store(false, Ordering::SeqCst);
         std::thread::scope(|scope| {
@@ -143,7 +143,7 @@ impl Meter {
                     std::thread::park_timeout(std::time::Duration::from_millis(5));
                 }
             });
-            // A failure ends the watcher, too, which would be waited for otherwise.
+            // If the work panics, the watcher must end, too; otherwise the scope would wait for it forever.
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             self.over.store(true, Ordering::SeqCst);
             watcher.thread().unpark();
@@ -152,11 +152,11 @@ impl Meter {
     }
 }
 
-/// Runs a scenario in its own process with the program `pressed`, optionally with a limit on
-/// descriptors. The rare paths it took are reported to the soak.
+/// Runs a scenario in its own process with the program `pressed`, optionally with a limit on file descriptors. The rare
+/// paths that the process took are reported to the soak.
 ///
 /// # Panics
-/// If it fails.
+/// If the scenario fails.
 pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) -> Figures {
     let dir = std::env::temp_dir().join(format!("alluvium-pressed-{}-{scenario}", std::process::id()));
     let limit = limit.map_or_else(String::new, |limit| format!("ulimit -n {limit} && "));
@@ -166,8 +166,8 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
         .args(["-c", &line, pressed, scenario])
         .arg(&dir)
         .arg(amount.to_string())
-        // The settings of the command line, so that the measurement is of memory that the database
-        // holds, and not of memory that the allocator retains in arenas and holes.
+        // These are the settings of the command line. With them, the measured memory is the memory that the database
+        // uses, and not memory that the allocator retains in arenas and holes.
         .env("MALLOC_ARENA_MAX", "1")
         .env("MALLOC_MMAP_THRESHOLD_", threshold)
         .output()
@@ -185,13 +185,13 @@ pub fn in_child(pressed: &str, scenario: &str, amount: u64, limit: Option<u64>) 
     figures
 }
 
-/// The amount of work: `usual`, or a multiple of it that fits the requested time
-/// (`ALLUVIUM_SECONDS`), where `usual` takes about `seconds`.
+/// The amount of work: `usual`, which takes about `seconds`, or a multiple of it that fits the requested time
+/// (`ALLUVIUM_SECONDS`).
 pub fn amount(usual: u64, seconds: u64) -> u64 {
     seed::requested_seconds().map_or(usual, |asked| usual * (asked / seconds.max(1)).max(1))
 }
 
-/// Measures a scenario in this process: `work` receives the meter, and sets documents and bytes.
+/// Measures a scenario in this process. `work` is given the meter, and sets the numbers of documents and bytes.
 pub(crate) fn measured(path: &Path, work: impl FnOnce(&Path, &Meter, &mut Figures)) -> Figures {
     let before = status("VmRSS");
     let mut figures = Figures { before, ..Figures::default() };

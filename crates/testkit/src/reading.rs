@@ -1,4 +1,4 @@
-//! Databases that are opened for reading only, where nothing can be written.
+//! Databases that are opened for reading only, in directories where nothing can be written.
 
 use crate::model::{State, read_state};
 use crate::worlds::{UnwritableFs, World, contents_of};
@@ -8,14 +8,13 @@ use alluvium_store::Options;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The content that readers find in the database in `dir`, on a disk that refuses every change
-/// there. They open it twice at once, so that nothing is written, and no writer is let in; they
-/// read and check everything; and with `copies`, a checkpoint that they make elsewhere has the same
-/// content. Afterwards all files have the same bytes. `None` if the creation of the database is
-/// unfinished: that is refused.
+/// The content that readers find in the database in `dir`, on a disk that refuses every change in this directory. Two
+/// readers open the database at the same time, which must write nothing and keep writers out. They read and check
+/// everything. With `copies`, a checkpoint that they make in another directory must have the same content. At the end
+/// all files must be unchanged. `None` if the creation of the database is unfinished; opening it must then fail.
 ///
 /// # Errors
-/// A description of the fault.
+/// A description of the violation.
 pub fn read(world: &World, dir: &Path, options: &Options, copies: bool) -> Result<Option<State>, String> {
     let text = |what: &str, error: alluvium::Error| format!("reading only: {what}: {error}");
     let files = || contents_of(&*world.mem.clone(), dir);
@@ -67,7 +66,7 @@ pub fn read(world: &World, dir: &Path, options: &Options, copies: bool) -> Resul
     }
 }
 
-/// Makes a checkpoint outside of the database, and a database of it.
+/// Makes a checkpoint in another directory, and restores a database from it.
 fn copy(db: &Database, env: &Env, options: &Options, expected: &State) -> Result<(), String> {
     let text = |what: &str, error: alluvium::Error| format!("a copy by a reader: {what}: {error}");
     let (dir, to) = (Path::new("copied"), Path::new("copied.db"));

@@ -1,4 +1,4 @@
-//! Running a test from a seed, and repeating failures with selected seeds and steps.
+//! Runs tests from seeds, and repeats failures with selected seeds and steps.
 
 pub mod seed;
 pub mod sequence;

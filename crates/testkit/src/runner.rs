@@ -1,7 +1,7 @@
 //! Applies operations to a database and to the model, and compares the results.
 //!
-//! A [`Runner`] draws operations and applies each to the database and to the model. The operations
-//! (`operations/`) use a `Session`, and are independent of the runner.
+//! A [`Runner`] draws the operations. The operations themselves (`operations/`) are functions of a `Session`, and
+//! independent of the runner.
 
 pub mod counts;
 mod draws;
@@ -28,18 +28,18 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A new database in a new world. If `durability` is given, all random options have it.
+    /// A new database in a new world. If `durability` is given, all random options use it.
     pub fn new(seed: u64, mix: Mix, durability: Option<Durability>) -> Self {
         Self::with_hook(seed, mix, durability, false, false, None)
     }
 
-    /// As [`Runner::new`], with background threads.
+    /// Like [`Runner::new`], with background threads.
     pub fn in_background(seed: u64) -> Self {
         Self::with_hook(seed, Mix::All, None, true, false, None)
     }
 
-    /// As [`Runner::new`], with a hook that is created before the database, and again in the world
-    /// after each kill. With `usual_tuning`, sizes are those of large databases.
+    /// Like [`Runner::new`], with a hook that is created before the database, and created again for the world after
+    /// each kill. With `usual_tuning`, the sizes are those of large databases.
     pub fn with_hook(
         seed: u64,
         mix: Mix,
@@ -66,7 +66,7 @@ impl Runner {
         self.session.compactions
     }
 
-    /// Executes one random operation, determined by the seed and the step's number.
+    /// Executes one random operation, which is determined by the seed and the number of the step.
     pub fn step(&mut self, number: u32) {
         self.session.rng = sequence::rng_of(self.session.seed, number);
         self.session.world.clock.advance(Duration::from_millis(self.session.rng.u64(0..40)));
@@ -110,7 +110,7 @@ impl Runner {
         indexes::check_derived(&self.session);
     }
 
-    /// Closes the database, reopens it, and checks everything.
+    /// Closes and reopens the database, and checks everything.
     pub fn finish(mut self) {
         self.session.note("close and check".to_owned());
         self.check_all();
@@ -120,7 +120,7 @@ impl Runner {
         lifecycle::close(&mut self.session);
     }
 
-    /// Flushes.
+    /// Flushes the memtables.
     pub fn flush(&mut self) {
         maintenance::flush(&mut self.session);
     }
@@ -130,7 +130,7 @@ impl Runner {
         maintenance::compact(&mut self.session);
     }
 
-    /// Adds many documents at once: see [`By`]. `number` distinguishes the calls in a sequence.
+    /// Adds many documents at once; see [`By`]. `number` distinguishes the calls in a sequence.
     pub fn grow(&mut self, number: u32, count: u32, by: By) {
         growth::grow(&mut self.session, number, count, by);
     }

@@ -1,4 +1,4 @@
-//! Machines in memory for databases: a disk that can lose power and fail, a manual clock.
+//! Machines in memory for databases: a disk that can lose power and fail, and a manual clock.
 
 mod files;
 mod unwritable;

@@ -1,6 +1,6 @@
-//! The disk refuses one read, each read of each operation in turn: the operation reports it, or its answer is right
-//! all the same. The next one finds everything unchanged: no half-read block or index is kept, no scan continues as
-//! if nothing were missing, and a write, a flush or a merge that could not read has changed nothing.
+//! The disk refuses one read, which is each read of an operation in turn. The operation reports the failure, or its
+//! result is still right. The next operation finds the database unchanged: no partly read block or index is kept, no
+//! scan continues as if nothing were missing, and a write, a flush or a merge that could not read has changed nothing.
 
 use alluvium::{Collection, Database, Document, Durability, ErrorKind, Result};
 use alluvium_env::fault::{Fault, OpKind};
@@ -10,7 +10,7 @@ use alluvium_testkit::{World, random_options, seed};
 type Answer = Result<String>;
 type Operation = (&'static str, fn(&Database, u64) -> Answer);
 
-/// Documents here have their `_id`s below this.
+/// The `_id`s of the documents in this test are below this number.
 const IDS: u64 = 60;
 
 const READS: &[Operation] = &[
@@ -40,7 +40,7 @@ const READS: &[Operation] = &[
     }),
 ];
 
-/// Their results do not matter; the content of the database afterwards does.
+/// Operations that write. Their results are not compared, only the content of the database after each.
 const WRITES: &[Operation] = &[
     ("insert", |db, n| match pets(db).insert_one(format!(r#"{{"_id":{},"u":{}}}"#, IDS + n % 9, n % 80)) {
         Err(error) if error.kind() != ErrorKind::DuplicateKey => Err(error),
@@ -81,13 +81,13 @@ fn sorted(found: impl Iterator<Item = Result<Document>>) -> Answer {
     Ok(lines.join("\n"))
 }
 
-/// All that a database holds, and what its indexes say.
+/// The whole content of a database, as reads and its indexes show it.
 fn whole(db: &Database) -> String {
     let by_index = pets(db).find(r#"{"k":{"$gte":0}}"#).hint("k_1").run().unwrap();
     format!("{}{}", documents(pets(db).scan().run().unwrap()).unwrap(), sorted(by_index).unwrap())
 }
 
-/// Some documents in files, some in memory, with deltas and deleted ones.
+/// Creates a database with some documents in files, and some in memory, including deltas and deleted documents.
 fn fill(world: &World, options: &Options, rng: &mut fastrand::Rng) -> Database {
     let db = world.open(options).unwrap();
     pets(&db).create_index(r#"{"k":1}"#).run().unwrap();
@@ -131,7 +131,7 @@ fn a_failed_read_is_reported_and_changes_nothing() {
     assert!(!seed::is_usual(12) || (reads > 50 && writes > 50), "{reads} {writes}");
 }
 
-/// Runs an operation once for each of its reads, which fails. How many times it was refused.
+/// Runs an operation once for each of its reads, and makes that read fail. Returns how often the operation was refused.
 fn each_read(world: &World, options: &Options, (name, run): &Operation, n: u64, is_read: bool) -> u64 {
     let open = || {
         let world = world.killed();
@@ -163,7 +163,7 @@ fn each_read(world: &World, options: &Options, (name, run): &Operation, n: u64, 
             }
         };
         let now = whole(&db);
-        // A write of many documents may have written some of them by then, each completely.
+        // A write of many documents may have written some of them before the failure, each completely.
         let partly = || name.ends_with("many") && now.lines().all(|line| before.contains(line) || after.contains(line));
         let holds = now == after || !done && (now == before || partly());
         assert!(holds, "{at}: done {done}\nbefore {before}\nafter {after}\nnow {now}");

@@ -1,5 +1,5 @@
-//! The disk is full, at any moment of any operation: writes are refused by name and change
-//! nothing, reads continue, and with more space the same open database takes writes again.
+//! The disk becomes full at any time of any operation. Writes are refused by name and change nothing, reads continue,
+//! and when there is more space, the same open database accepts writes again.
 
 use alluvium::{Database, Durability, ErrorKind};
 use alluvium_testkit::faults::client::FaultClient;
@@ -7,10 +7,10 @@ use alluvium_testkit::{World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Times that a disk is full, and the steps of each on a good disk and on a full one.
+/// The number of steps on a disk with space, and on a full one, for each time that the disk becomes full.
 const ROUNDS: [(u32, u32); 3] = [(10, 30); 3];
 
-/// Fills the disk of a client again and again. A sequence that fails is cut down.
+/// Fills the disk of a client several times. A failing sequence is shortened.
 fn one(seed: u64, refused: &dyn Fn(ErrorKind)) {
     let all = ROUNDS.iter().map(|(good, full)| good + full).sum();
     sequence::check(all, |steps| {
@@ -64,7 +64,7 @@ fn with_background_threads_too() {
     };
     let db: Database = world.open(&options).unwrap();
     let documents = db.collection("documents");
-    // Text that does not compress.
+    // Text that cannot be compressed.
     let text = |n: u64| {
         let mut rng = fastrand::Rng::with_seed(n);
         let text: String = (0..1500).map(|_| rng.alphanumeric()).collect();
@@ -85,7 +85,7 @@ fn with_background_threads_too() {
         assert!(documents.get(0).unwrap().is_some() && documents.get(n as i64 - 1).unwrap().is_some());
         assert!(documents.get(n as i64).unwrap().is_none(), "what was refused is not there");
         world.mem.set_capacity(u64::MAX);
-        // The workers notice the free space at their next check.
+        // The background threads notice the free space at their next check.
         let deadline = std::time::Duration::from_secs(10);
         let clock = alluvium_env::Env::os().clock;
         let started = clock.now();

@@ -1,12 +1,13 @@
-//! A process that writes from several threads, by batches with deltas in them and in all other ways, flushes,
-//! compacts, makes checkpoints, and makes and drops collections and indexes, is killed with -9 at random moments, a
-//! hundred times over one directory; in a third of the rounds also while it opens what the last one left, and some
-//! more while it creates a database. After each kill every acknowledged batch is there, and every other is there
-//! whole or not at all; the newest checkpoint is whole and as old as it says, and nothing that has the name of one is
-//! anything less. In some rounds the directory is moved while the process writes, and another database takes its place:
-//! both have all that they acknowledged.
+//! A process is killed with -9 at random moments, a hundred times over one directory. It writes from several threads,
+//! with batches that include deltas and in all other ways, flushes, compacts, makes checkpoints, and creates and drops
+//! collections and indexes. In a third of the rounds, it is also killed while it opens the database after the last
+//! kill, and some more processes are killed while they create a database. After each kill, every acknowledged batch
+//! exists, and every other batch exists completely or not at all. The newest checkpoint is complete and has the content
+//! from the time that was reported, and every directory with the name of a checkpoint is complete. In some rounds the
+//! directory is moved while the process writes, and another database is created at its path: both keep everything that
+//! they acknowledged.
 
-// Real processes, a real directory, real time.
+// The test uses real processes, a real directory, and real time.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::backup;
@@ -22,12 +23,13 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 const WRITERS: u64 = 4;
-/// The writers, and the client of single writes.
+/// The number of writers, plus the client of single writes.
 const CLIENTS: usize = WRITERS as usize + 1;
-/// The usual run kills at least this many.
+/// The minimum number of kills in the usual run.
 const KILLS: u64 = 100;
 
-/// One test at a time: between fork and exec, a process that one starts would hold the other's lock files.
+/// Only one test may run at a time: between fork and exec, a process that one test starts would hold the lock files of
+/// the other test.
 static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
 /// The name of this file.
@@ -38,35 +40,36 @@ type Counts = [u64; CLIENTS];
 /// A checkpoint that a victim (a process that will be killed) has reported.
 struct ReportedCheckpoint {
     name: String,
-    /// The writes that were acknowledged before it was begun.
+    /// The writes that were acknowledged before the checkpoint was begun.
     begun: Counts,
-    /// And the most that was written when it was done, if it was.
+    /// The maximum number of writes when the checkpoint was done; `None` if it was not reported as done.
     done: Option<Counts>,
 }
 
-/// All that is known of the directory that victims work in.
+/// All that is known about the directory in which victims work.
 struct Known {
     path: PathBuf,
     acknowledged: Counts,
-    /// Of the newest, also if the process that made its directory was killed before it reported it.
+    /// The newest checkpoint of the last check, and all checkpoints begun since. A checkpoint is included even if the
+    /// process was killed before it reported the checkpoint as done.
     checkpoints: Vec<ReportedCheckpoint>,
     opened: u64,
     not_opened: u64,
     restored: u64,
     untold: u64,
-    /// Victims whose directory was moved.
+    /// The number of victims whose directory was moved.
     moved: u64,
-    /// Kills since it was checked last: each may have kept one write of each client from being reported.
+    /// The number of kills since the last check. Each may have kept one write of each client from being reported.
     kills: u64,
 }
 
 /// The directory in which victims work. It is kept if a test fails.
 struct Dir {
     dir: Option<tempfile::TempDir>,
-    /// The test, and the seed of its first round.
+    /// The name of the test, and the seed of its first round.
     test: &'static str,
     first: u64,
-    /// How many rounds were begun.
+    /// The number of rounds that were begun.
     rounds: u64,
 }
 
@@ -91,7 +94,7 @@ impl Drop for Dir {
     }
 }
 
-/// A database at the path of one whose directory was moved while a process has it open.
+/// A database at the old path of a directory that was moved while a process had its database open.
 struct OtherDatabase {
     db: Database,
     path: PathBuf,
@@ -112,7 +115,8 @@ impl OtherDatabase {
         Self { db, path: path.to_owned(), aside }
     }
 
-    /// It has its documents, and no file of the other one. Removes it, and moves the other one back.
+    /// Checks that the database has its documents, and no file of the moved database. Then removes it, and moves the
+    /// other directory back.
     fn check_and_leave(self) {
         self.db.close().unwrap();
         let db = Database::builder().memory(8 << 20).open(&self.path).unwrap();
@@ -145,8 +149,8 @@ impl Known {
         PathBuf::from(format!("{}.checkpoints", self.path.display()))
     }
 
-    /// Runs a victim and kills it: so long after it was started, or after it has opened the database. `moved`: its
-    /// directory is moved while it runs, and back.
+    /// Runs a victim, and kills it after the time `lives`, which is counted from its start or from when it has opened
+    /// the database. With `moved`, its directory is moved to another path and back while it runs.
     fn kill_one(&mut self, seed: u64, lives: Duration, from_opening: bool, moved: bool) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_victim"))
             .args([self.path.as_os_str(), seed.to_string().as_ref(), WRITERS.to_string().as_ref()])
@@ -185,7 +189,7 @@ impl Known {
         lines.iter().for_each(|line| self.hear(seed, line));
     }
 
-    /// Records a line. A line that a dying process has begun and not ended counts as not reported.
+    /// Records a line. A line that the process did not complete before it was killed counts as not reported.
     fn hear(&mut self, seed: u64, line: &str) {
         assert!(!line.starts_with("broken"), "seed {seed}: {line}");
         if let Some((words, count)) = line.strip_prefix("rare\t").and_then(|rare| rare.split_once('\t')) {
@@ -203,7 +207,7 @@ impl Known {
         }
     }
 
-    /// The state of each client in a database, which is between these two.
+    /// The count of each client in a database, which must be between `least` and `most`.
     fn counts(&self, db: &Database, least: &Counts, most: &Counts, reverse: bool, when: &str) -> Counts {
         let snapshot = db.snapshot();
         let look = TrailView::at(db, &snapshot);
@@ -224,7 +228,8 @@ impl Known {
         found
     }
 
-    /// Opens the database: all acknowledged writes are there, and at most one more of each writer for each kill.
+    /// Opens the database, and checks that it has all acknowledged writes, and of each writer at most one more for each
+    /// kill.
     fn check(&mut self, seed: u64, round: u64) {
         let options =
             alluvium_store::Options { memory_bytes: 8 << 20, background: false, ..alluvium_store::Options::default() };
@@ -248,8 +253,8 @@ impl Known {
         }
     }
 
-    /// Each directory with the name of a checkpoint is complete, and each checkpoint that was reported as done exists.
-    /// The newest is restored, and only that one is kept.
+    /// Checks that each directory with the name of a checkpoint is complete, and that each checkpoint reported as done
+    /// exists. Restores the newest one, and keeps only that one.
     fn check_checkpoints(&mut self, seed: u64) {
         let dir = self.checkpoints_dir();
         let is_there = |name: &str| dir.join(name).exists();
@@ -260,7 +265,7 @@ impl Known {
                 "seed {seed}: checkpoint {} is not there",
                 reported.name
             );
-            // The restore checks the blocks that it copies.
+            // The newest checkpoint is restored, which also checks the blocks that are copied.
             if is_there(&reported.name) && newest != Some(at) {
                 let found = backup::check(dir.join(&reported.name)).run();
                 let found = found.unwrap_or_else(|e| panic!("seed {seed}: checkpoint {}: {e}", reported.name));
@@ -281,7 +286,7 @@ impl Known {
         db.close().unwrap();
         fs::remove_dir_all(&to).unwrap();
         self.restored += 1;
-        // Others, and what kills have left of some, would fill the disk.
+        // Other checkpoints, and incomplete directories left by kills, would fill the disk.
         for entry in fs::read_dir(&dir).unwrap().map(Result::unwrap).filter(|e| *e.file_name() != *newest.name) {
             fs::remove_dir_all(entry.path()).unwrap();
         }
@@ -303,7 +308,7 @@ fn a_killed_process_loses_nothing_acknowledged() {
         let mut rng = fastrand::Rng::with_seed(seed);
         known.kill_one(seed, Duration::from_millis(rng.u64(0..180)), false, round % 5 == 1);
         kills += 1;
-        // The process that opens the database is killed during the opening, too, while it replays a long log.
+        // The next process is killed while it opens the database, which includes the replay of a long log.
         for again in 0..if round % 3 == 2 { rng.u64(1..4) } else { 0 } {
             known.kill_one(seed ^ (again + 1) << 40, Duration::from_micros(rng.u64(0..30_000)), true, false);
             kills += 1;
@@ -346,7 +351,7 @@ fn a_process_that_is_killed_while_it_creates_a_database_leaves_one_or_none() {
         let mut known = Known::new(dir.db());
         let mut rng = fastrand::Rng::with_seed(seed ^ 0xc4ea7e);
         for again in 0..rng.u64(1..4) {
-            // Each names its checkpoints by its own seed.
+            // The seeds differ, because each process names its checkpoints by its seed.
             known.kill_one(seed ^ again << 40, Duration::from_micros(rng.u64(0..25_000)), true, false);
             kills += 1;
         }

@@ -1,4 +1,4 @@
-//! Documents of 16 MB among small ones take no more memory than the budget, and do not stop the small ones.
+//! Documents of 16 MB among small ones take no more memory than the budget, and do not block writes of the small ones.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;
@@ -7,7 +7,7 @@ use alluvium_testkit::pressure;
 fn a_large_document_among_small_ones_keeps_to_the_budget() {
     let small = pressure::amount(20_000, 5);
     let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "large_documents", small, None);
-    // A write's own copies of a large document are not in the budget: its row, its batch, its part of the log, what a
-    // merge reads and writes. But little of the budget is used here.
+    // The copies of a large document that a write makes are not in the budget: the row, the batch, the part of the log,
+    // and the input and output of a merge. This test uses only a small part of the budget, so there is room for them.
     figures.check_memory(115);
 }

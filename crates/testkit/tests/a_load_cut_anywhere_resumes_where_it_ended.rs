@@ -1,7 +1,7 @@
-//! A load of a file is cut at any change to the disk, by the death of the process or by power:
-//! what is found is the file's beginning, whole slices of it; loading it again goes on there,
-//! and in the end each line is loaded once. Also if the text ends without a newline, or is an array or objects, where
-//! what closes it comes behind the last document.
+//! A load of a file is interrupted at any change to the disk, by a kill of the process or a power cut. The documents
+//! found are the beginning of the file, in whole slices. If the file is loaded again, the load continues from there,
+//! and in the end each line is loaded once. This is also true if the text ends without a newline, or if it is an array
+//! or an object, where closing characters follow the last document.
 
 use alluvium::load::{Format, Input, LoadReport, OnBad, OnDuplicate, Outcome};
 use alluvium::{Database, Durability};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const LINES: usize = 700;
 const INPUT: &str = "input";
 
-/// Formats, with the text before, between and after the documents.
+/// Formats, each with the text before, between and after the documents.
 const TEXTS: [(Format, [&str; 3]); 5] = [
     (Format::JsonLines, ["", "\n", "\n"]),
     (Format::JsonLines, ["", "\n", ""]),
@@ -31,7 +31,7 @@ fn options(seed: u64) -> Options {
     Options { partitions: None, ..alluvium_testkit::random_options(&mut rng, 1, Durability::Periodic) }
 }
 
-/// Lines of some 700 bytes; every seventh has no `_id` and gets one.
+/// A line of about 700 bytes. Every seventh line has no `_id`, so that one is generated.
 fn line(n: usize) -> String {
     let text = format!("line {n} ").repeat(60 + n % 17);
     match n % 7 {
@@ -43,7 +43,7 @@ fn line(n: usize) -> String {
 fn write_input(env: &Env, [before, between, behind]: [&str; 3], bad: Option<usize>) {
     let mut lines: Vec<String> = (0..LINES).map(line).collect();
     if let Some(bad) = bad {
-        // An array is no `_id`.
+        // An array is not a valid `_id`.
         lines[bad] = format!(r#"{{"_id":[{bad}],"n":{bad}}}"#);
     }
     let text = format!("{before}{}{behind}", lines.join(between));
@@ -72,7 +72,7 @@ fn numbers(db: &Database) -> Vec<i64> {
     found
 }
 
-/// Opens a disk that was left, compares, and takes the load up.
+/// Opens the disk after an interruption, compares its content, and continues the load.
 fn check(disk: &World, format: &Format, context: &str, finished: bool, seed: u64) -> usize {
     let db = disk.open(&options(seed)).unwrap_or_else(|e| panic!("{context}: {e}"));
     let found = numbers(&db);
@@ -123,8 +123,8 @@ fn a_load_cut_anywhere_resumes_where_it_ended() {
     assert!(seed::replayed().is_some() || beginnings.len() > 3, "{beginnings:?}");
 }
 
-/// Each run ends at the bad record again, and the records before it are loaded once. A run that skips it continues
-/// after it.
+/// Each run ends at the bad record again, and the records before it are loaded once. A run that skips bad records
+/// continues after it.
 #[test]
 fn a_load_that_failed_resumes_with_the_record_that_failed() {
     seed::each("a_load_cut_anywhere_resumes_where_it_ended", 0, 4 * TEXTS.len() as u64, |seed| {

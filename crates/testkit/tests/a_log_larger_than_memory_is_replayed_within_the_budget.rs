@@ -1,5 +1,5 @@
-//! A database that was written with much memory, and killed, opens with little: its log is flushed while it is
-//! replayed.
+//! A database that was written with a large memory budget and then killed can be opened with a small one: memtables are
+//! flushed while the log is replayed.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::Durability;

@@ -1,6 +1,6 @@
-//! The power is cut before every write, sync, rename, creation and removal of generated
-//! sequences, in all three durabilities; each disk that is left opens, and keeps the promises. In calm ones a
-//! database grows first, and some changes are cut then.
+//! The power is cut before every write, sync, rename, creation and removal of generated sequences, in all three
+//! durabilities. Each disk after a cut can be opened, and keeps the promises. In calm sequences a database first grows,
+//! and then the power is cut before some changes.
 
 use alluvium::Durability;
 use alluvium_env::fault::OpKind;
@@ -9,10 +9,11 @@ use alluvium_testkit::worlds::FileKind;
 use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::{Cell, RefCell};
 
-/// Sequences, each run in every durability. Each flushes three times at least, and compacts.
+/// The number of sequences, each of which is run with every durability. Each flushes at least three times, and
+/// compacts.
 const SEQUENCES: u64 = 200;
 
-/// The kinds of crash points that must all be hit; otherwise the test would prove less than its name says.
+/// The kinds of crash points that must all occur; otherwise the test would prove less than its name says.
 fn required(durability: Durability) -> Vec<PointKind> {
     use FileKind::{Directory, Lock, Log, Manifest, Sst, Superblock};
     use OpKind::{Allocate, Create, CreateDir, Remove, Rename, SetLen, Sync, SyncDir, Write};
@@ -31,12 +32,13 @@ fn required(durability: Durability) -> Vec<PointKind> {
     add(&[Phase::Open], Log, &[Create, Write, Allocate, Sync]);
     add(&[Phase::Open, Phase::Write, Phase::Flush, Phase::Compaction], Directory, &[SyncDir]);
     add(&[Phase::Close], Log, &[Write, SetLen, Sync]);
-    // A full segment gives way to the next one.
+    // When a segment is full, the next one is created.
     add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Create, Write, Allocate]);
     add(&[Phase::Flush, Phase::Compaction], Log, &[Create, Write, Allocate, Sync, Remove]);
     add(&[Phase::Flush, Phase::Compaction], Sst, &[Create, Write, Sync]);
     add(&[Phase::Compaction, Phase::Purge], Sst, &[Remove]);
-    // The build of an index: it is declared, its runs are there, noted, ready.
+    // The steps of the build of an index: the index is declared, its runs are written and recorded, and it becomes
+    // ready.
     add(&[Phase::Index], Sst, &[Create, Write, Sync]);
     add(&[Phase::Index], Manifest, &[Write, Sync]);
     add(&[Phase::Index], Log, &[Write, Sync]);
@@ -44,7 +46,7 @@ fn required(durability: Durability) -> Vec<PointKind> {
     add(&[Phase::Purge], Log, &[Sync]);
     add(&[Phase::Purge], Manifest, &[Write, Sync]);
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Write, Sync]);
-    // A manifest that has grown is rewritten, and the old one removed.
+    // A manifest that has grown is rewritten, and the old file is removed.
     add(&[Phase::Flush, Phase::Compaction], Manifest, &[Create, Rename, Remove]);
     match durability {
         Durability::Sync => add(&[Phase::Write, Phase::Schema, Phase::Load], Log, &[Sync]),
@@ -110,7 +112,7 @@ fn under_bulk() {
     cut_everywhere("under_bulk", Durability::Bulk);
 }
 
-/// Each of these reads thousands of documents some hundred times.
+/// The number of calm sequences. Each of them reads thousands of documents some hundred times.
 const CALM: u64 = 3;
 
 #[test]

@@ -1,5 +1,5 @@
-//! The seed alone determines a run: the same files are changed in the same way and order, also by several threads under
-//! the seeded scheduler. Otherwise a failure could not be repeated by its seed.
+//! The seed alone determines a run: the same files are changed in the same way and in the same order, even with several
+//! threads under the seeded scheduler. Otherwise a seed could not repeat a failure.
 
 #![allow(clippy::disallowed_types)]
 
@@ -13,7 +13,7 @@ const SEEDS: u64 = 60;
 #[cfg(feature = "shuttle")]
 const SEEDS: u64 = 4;
 
-/// Runs a sequence of a seed, and adds the changes that it makes.
+/// Runs the sequence of a seed, and records the changes that it makes to the disk.
 fn run(seed: u64, changes: &Arc<Mutex<Vec<String>>>) {
     let trace = changes.clone();
     let make: MakeHook = Box::new(move |_, _| {
@@ -25,7 +25,7 @@ fn run(seed: u64, changes: &Arc<Mutex<Vec<String>>>) {
     runner.finish();
 }
 
-/// The changes that a sequence of a seed makes, as text.
+/// The changes to the disk in the sequence of a seed, as text.
 fn changes(seed: u64) -> Vec<String> {
     let changes = Arc::default();
     #[cfg(not(feature = "shuttle"))]

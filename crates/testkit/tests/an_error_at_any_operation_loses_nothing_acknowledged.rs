@@ -1,7 +1,8 @@
-//! The disk fails in the middle of work: at every change of a sequence, once or from then on, with an I/O error or
-//! for want of space, also with part of a write done, pages lost at a sync, or all of it done; and at any operation
-//! of opening and creating. Errors say so; reads go on and are right; a poisoned database takes no write; opening
-//! again recovers all that was acknowledged, also when the power is cut before the next change.
+//! The disk fails in the middle of work. The failure occurs at every change of a sequence, once or from then on: an I/O
+//! error or a lack of space, a write that is done in part, a sync that loses pages, or a change that is done although
+//! an error is reported. Failures also occur at any operation while a database is opened or created. Errors are
+//! reported; reads continue and are right; a poisoned database accepts no write; and opening it again recovers
+//! everything that was acknowledged, even if the power is cut before the next change.
 
 use alluvium::ErrorKind;
 use alluvium_env::fault::{Fault, OpKind};
@@ -13,7 +14,7 @@ use alluvium_testkit::{Phase, seed, sequence};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A random fault within the next operations. True if reads may be hit.
+/// A random fault within the next operations. The result is true if it may also occur at a read.
 fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
     let mut fault = Fault::nth(rng.u64(1..40));
     let mut reads = false;
@@ -41,7 +42,7 @@ fn fault(rng: &mut fastrand::Rng) -> (Fault, bool) {
     (if rng.bool() { fault.from_then_on() } else { fault }, reads)
 }
 
-/// Runs a client on a good disk, then on one with a fault, then on a good one again, and counts the faults. A failing
+/// Runs a client on a working disk, then with a fault, and then on a working disk again. Counts the faults. A failing
 /// sequence is shortened.
 fn one(seed: u64, count: &dyn Fn(String)) {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -98,7 +99,7 @@ fn an_error_at_any_operation_loses_nothing_acknowledged() {
     );
 }
 
-/// The kinds of change of which each has to fail in each way.
+/// The kinds of changes that must each have failed in each way.
 fn required() -> BTreeSet<Point> {
     use FileKind::{Directory, Lock, Log, Manifest, Sst, Superblock};
     use OpKind::{Allocate, Create, CreateDir, HardLink, Remove, Rename, SetLen, Sync, SyncDir, Write};
@@ -205,7 +206,8 @@ fn at_changes_of_a_store_with_deletes_of_ranges() {
     }
 }
 
-/// Fails every operation of opening, or of creating: each way in turn, another one with the next seed.
+/// Fails every operation of opening or creating a database, one in each run. The ways of failing alternate, and differ
+/// with the next seed.
 fn open_with_faults(seed: u64, create: bool) {
     use Effect::{Error, LostPages, NoSpace, Short, ThoughDone};
     for nth in 1.. {
@@ -216,7 +218,7 @@ fn open_with_faults(seed: u64, create: bool) {
         for _ in 0..if create { 0 } else { 12 } {
             assert!(client.step(), "the disk is good still: {:?}", client.errors);
         }
-        // The process has died, or with every other seed the power was cut.
+        // The process was killed, or, with every other seed, the power was cut.
         match seed % 2 == 1 && !create {
             true => client.cut(),
             false => client.world = client.world.killed(),
@@ -231,7 +233,7 @@ fn open_with_faults(seed: u64, create: bool) {
         let struck = client.world.faults.fired() > 0;
         client.world.faults.clear();
         match opened {
-            // The fault did not matter, or came too late.
+            // The fault had no effect on opening, or there were fewer operations.
             Ok(db) => client.found(&db, &format!("opened with {effect:?} at {nth}")),
             Err(error) => {
                 let named = matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace);

@@ -1,5 +1,6 @@
-//! An iterator is left open while every document is written again and again: memory keeps to the budget, the space is
-//! given back when it is closed, and beyond the limit for snapshots it is ended by name.
+//! An iterator is left open while every document is rewritten again and again. Memory stays within the budget, and the
+//! space is freed when the iterator is closed. When it exceeds the limits for snapshots, the iterator is ended with an
+//! error that says so.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability, ErrorKind, Value};
@@ -24,7 +25,7 @@ fn open(world: &World, limit: u64) -> (Database, Collection) {
     (db, documents)
 }
 
-/// Writes every document again.
+/// Rewrites every document.
 fn rewrite(db: &Database, documents: &Collection, round: u64) {
     let mut text = pressure::Text::new(round, round);
     for id in 0..COUNT {
@@ -38,7 +39,7 @@ fn rewrite(db: &Database, documents: &Collection, round: u64) {
     assert!(held * 100 <= stats.memory_budget_bytes * 115, "round {round}: {held} bytes of memory");
 }
 
-/// The bytes of the sorted files that are on the disk.
+/// The total size in bytes of the sorted files on the disk.
 fn on_disk(world: &World) -> u64 {
     let dirs = ["db/p000", "db/p001"].map(|dir| world.env.fs.list(dir.as_ref()).unwrap());
     dirs.iter().flatten().filter(|entry| entry.name.ends_with(".sst")).map(|entry| entry.len).sum()
@@ -55,8 +56,8 @@ fn space_is_given_back_when_it_is_closed() {
     for round in 1..6 {
         rewrite(&db, &documents, round);
         let now = on_disk(&world);
-        // The files that it reads, the current files, and the files that no merge has reached yet: the number does not
-        // grow with the rounds.
+        // These are the files that the iterator reads, the current files, and files that no merge has processed yet.
+        // Their number does not grow with the rounds.
         assert!(now < one * 4, "round {round}: {now} bytes, {one} at first");
     }
     for found in open {
@@ -82,7 +83,7 @@ fn it_is_ended_when_it_keeps_too_much_or_lives_too_long() {
     db.store().run_pending().unwrap();
     assert_eq!(open.next().unwrap().unwrap_err().kind(), ErrorKind::SnapshotTooOld);
     db.compact().run().unwrap();
-    // The error releases its files, though the iterator still exists.
+    // After the error the iterator still exists, but its files are released.
     assert!(on_disk(&world) * 2 < one * 3, "{} bytes, {one} at first", on_disk(&world));
     let mut open = documents.scan().run().unwrap();
     assert!(open.next().unwrap().is_ok());

@@ -1,5 +1,5 @@
-//! Runs the targets of the fuzzers over their corpora and over inputs made from these, the same ones each time. A
-//! parser refuses an input, or keeps what it has accepted. `ALLUVIUM_TARGET` runs one target alone.
+//! Runs the fuzz targets on their corpora, and on inputs that are derived from these deterministically. A parser
+//! refuses an input, or preserves what it has accepted. With `ALLUVIUM_TARGET`, only the named target is run.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium_testkit::{fuzz, seed};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const NAME: &str = "any_input_is_taken_or_refused";
 const TARGET: &str = "ALLUVIUM_TARGET";
 
-/// The inputs in the repository, and those to begin with, with their names.
+/// The inputs in the repository and the initial inputs, with their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let begin = fuzz::seeds(target).into_iter().enumerate();
     let mut inputs: Vec<_> = begin.map(|(at, input)| (format!("seeds({target})[{at}]"), input)).collect();
@@ -26,7 +26,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// The requested targets; all by default.
+/// The requested target; by default all targets.
 fn targets() -> Vec<&'static str> {
     let asked = std::env::var(TARGET).ok();
     let names = fuzz::TARGETS.iter().map(|(name, _)| *name);
@@ -35,7 +35,7 @@ fn targets() -> Vec<&'static str> {
     found
 }
 
-/// True for targets that make, or open, a database for each input.
+/// True for targets that create or open a database for each input.
 fn makes_a_database(target: &str) -> bool {
     const THEY: [&str; 10] = [
         "loads",
@@ -93,7 +93,7 @@ fn any_input_is_taken_or_refused() {
     seed::tally("fuzz executions", executions.get());
 }
 
-/// The command that is printed for a failing input runs exactly that input of that target, for any seed.
+/// The command that is printed for a failing input runs exactly this input of this target, whatever its seed is.
 #[test]
 fn a_seed_and_a_target_run_one_input() {
     let replay = |target: &str| {

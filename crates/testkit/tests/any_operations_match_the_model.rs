@@ -1,11 +1,11 @@
-//! Random operations under random options, with flushes, compactions, kills and reopening in
-//! between: every answer is the model's.
+//! Random operations with random options, and with flushes, compactions, kills and reopening in between. Every result
+//! equals the result of the model.
 
 use alluvium_env::mark::Mark;
 use alluvium_testkit::runner::counts;
 use alluvium_testkit::{Mix, Runner, seed, sequence};
 
-/// The rare states that the usual sequences reach. If one is never reached, the sequences prove less than their names
+/// Rare states that the usual sequences reach. If a state is never reached, the sequences prove less than their names
 /// say.
 static MET: [&Mark; 14] = [
     &alluvium_store::marks::SNAPSHOT_TOO_OLD,

@@ -1,6 +1,5 @@
-//! The operations of `any_operations_match_the_model`, with background threads, under a seeded scheduler: what a seed
-//! does follows from it to the last step of each thread, and a sequence that fails is cut down. Run with `--features
-//! shuttle`.
+//! The operations of `any_operations_match_the_model`, with background threads, under a seeded scheduler. A seed
+//! determines every step of each thread, and a failing sequence is shortened. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::schedules::OF_A_SEED;

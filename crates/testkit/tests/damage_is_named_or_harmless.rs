@@ -1,5 +1,6 @@
-//! A byte is flipped in any file of any kind, a file cut at any length, removed, or swapped with another: there is a
-//! named error or the right answer, never a panic and never a wrong one, and the check finds it.
+//! In a file of any kind, a byte is flipped, or the file is truncated to any length, removed, or replaced by another
+//! file. The result is a named error or the right result, never a panic or a wrong result, and the check finds the
+//! damage.
 
 use alluvium::{Compression, Database};
 use alluvium_store::Options;
@@ -10,7 +11,7 @@ use alluvium_testkit::{World, read_state, seed};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// Damages each of some subjects under each seed; all that a table names is met.
+/// Damages each of some subjects under each seed. All outcomes in `wanted` must occur.
 fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Stride, wanted: &[(&str, &str, Outcome)]) {
     let counts = RefCell::new(Counts::new());
     let covered = RefCell::new(subjects.iter().map(|_| Coverage::default()).collect::<Vec<_>>());
@@ -36,9 +37,10 @@ fn small_databases() -> Vec<Subject> {
     makes.map(|(compression, closed)| damage::subject(damage::small(compression, closed, 1), &other)).into()
 }
 
-/// Each seed flips every byte of every file of one small database, or read-only store, and cuts it at every length:
-/// manifests and segments of the log, whose lengths are most of them zeros, at one in 61 (`wal` and `lsm` have those
-/// of their own). The usual two have files of all types; four have all of these.
+/// Each seed damages one small database or read-only store: flips every byte of every file, and truncates each file to
+/// every length. Manifests and segments of the log, which consist mostly of zeros, are truncated to one in 61 lengths
+/// (`wal` and `lsm` have their own tests of this). The usual two seeds cover files of all types, and four seeds cover
+/// all subjects.
 #[test]
 fn of_every_byte() {
     let every = |path: &Path| match damage::kind_of(path).as_str() {
@@ -68,7 +70,7 @@ fn of_every_byte() {
     }
 }
 
-/// Bytes and lengths of small databases, all of them by a few seeds together.
+/// Bytes and lengths of the files of small databases. A few seeds together cover all of them.
 #[test]
 fn of_small_databases() {
     let every = |path: &Path| match damage::kind_of(path).as_str() {
@@ -101,7 +103,7 @@ fn of_small_databases() {
     damage("of_small_databases", 1, &small_databases(), every, &wanted);
 }
 
-/// Some bytes and lengths of databases with everything in them.
+/// Some bytes and lengths of databases that have content of every kind.
 #[test]
 fn of_databases_with_everything() {
     let some = |path: &Path| match damage::kind_of(path).as_str() {
@@ -187,17 +189,17 @@ fn cut(made: &Specimen, path: &Path, at: u64) -> World {
     disk
 }
 
-/// The writes in the log are lost from the newest to the oldest, and in no other order.
+/// The writes in the log are lost from the newest to the oldest, in this order only.
 #[test]
 fn a_log_cut_at_every_byte_after_a_kill() {
     let made = damage::small(Compression::None, false, 1);
     let (path, end, first_end) = damage::last_segment(&made);
     let mut lost = 0;
-    // Before the groups is a header, and zeros.
+    // The groups are preceded by a header and zeros.
     for at in (0..end).rev().filter(|at| *at > 8100 || at % 97 == 0) {
         let disk = cut(&made, &path, at);
         match made.judge(&disk, alluvium_testkit::PATH, &format!("cut at {at} of {end}")) {
-            // Header and note were durable before the older segments were removed.
+            // The header and the note were durable before the older segments were removed.
             Refused => assert!(at < first_end, "cut at {at} of {end}"),
             Dropped(now) | Earlier(now) => {
                 assert!(now >= lost, "cut at {at}: more is lost by a later cut");

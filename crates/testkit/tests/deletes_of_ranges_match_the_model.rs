@@ -1,5 +1,5 @@
-//! Random operations on the key/value store, among them deletes of ranges, with snapshots, flushes,
-//! compactions, kills, power cuts and reopening in between: every answer is the model's.
+//! Random operations on the key/value store, including deletes of ranges, with snapshots, flushes, compactions, kills,
+//! power cuts and reopening in between. Every result equals the result of the model.
 
 use alluvium_testkit::key_value::{Cuts, KvRunner, PARTS};
 use alluvium_testkit::{seed, sequence};

@@ -1,5 +1,5 @@
-//! If the system refuses threads, each operation succeeds with fewer, or returns an error. No operation waits for a
-//! thread that was never started, and later operations work.
+//! If the system refuses to start threads, each operation succeeds with fewer, or returns an error. No operation waits
+//! for a thread that was never started, and later operations work.
 
 use alluvium::kv::Options;
 use alluvium::load::{Input, OnDuplicate};
@@ -18,7 +18,7 @@ fn input() -> Input {
     Input::stream("lines", std::io::Cursor::new(lines()))
 }
 
-/// Runs something with ever more threads, until it has all that it needs. Returns how often it failed.
+/// Runs an operation with each limit of started threads from 0 to `most`. Returns how often it failed.
 fn with_ever_more_threads(most: usize, run: impl Fn() -> Result<(), Error>) -> usize {
     let mut failed = 0;
     for threads in 0..=most {
@@ -56,7 +56,7 @@ fn a_load_an_opening_and_a_build_end() {
     });
     assert_eq!(opened, 3, "two workers and one that syncs");
 
-    // The threads of the load, and one at a time that sorts.
+    // The build needs the threads of the load, and one more that sorts.
     let number = AtomicUsize::new(0);
     let builds = with_ever_more_threads(8, || {
         let path = format!("words-{}", number.fetch_add(1, Ordering::Relaxed));

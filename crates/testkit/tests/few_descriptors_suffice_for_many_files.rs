@@ -1,5 +1,5 @@
-//! A database of more files than the process may have descriptors is written, merged, read and scanned: with 64 of
-//! them, and, for `ALLUVIUM_SECONDS`, with 256.
+//! A database that has more files than the process may have file descriptors is written, merged, read and scanned. The
+//! limit is 64 descriptors, and with `ALLUVIUM_SECONDS` 256.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::{pressure, seed};
@@ -12,7 +12,7 @@ fn few_descriptors_suffice_for_many_files() {
     };
     let figures = pressure::in_child(env!("CARGO_BIN_EXE_pressed"), "many_files", megabytes, Some(limit));
     assert!(figures.files > limit, "{figures:?}");
-    // Less than half of them are for sorted files; the rest is for other uses of the process.
+    // Less than half of the descriptors are for sorted files; the rest is for other uses in the process.
     assert!(figures.descriptors < limit * 4 / 5, "{figures:?}");
     figures.check_memory(115);
 }

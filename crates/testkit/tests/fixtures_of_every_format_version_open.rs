@@ -1,8 +1,8 @@
-//! Whole databases of every format version since the first, closed and killed, open with this build on
-//! the real file system, hold the contents that are listed beside them, pass the check, and can be written to.
-//! Checkpoints and dumps of these versions are restored, read-only stores are read, and interrupted loads continue.
+//! Complete databases of every format version since the first, closed and killed, are opened by this build on the real
+//! file system. They must have the content that is listed next to them, pass the check, and accept writes. Checkpoints
+//! and dumps of these versions are restored, read-only stores are read, and interrupted loads are continued.
 
-// They are copied with the real file system.
+// The fixtures are copied with the real file system.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::backup;
@@ -16,13 +16,13 @@ use alluvium_testkit::formats::fixtures::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The databases: the directories `fixtures/<format version>/<name>` of these names.
+/// The databases in the directories `fixtures/<format version>/<name>` with these names.
 fn databases() -> Vec<PathBuf> {
     let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated", "capped"];
     names.iter().flat_map(|name| fixtures(name)).collect()
 }
 
-/// The fixtures of a name, one for each format version.
+/// The fixtures with a name, one for each format version.
 fn fixtures(name: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let list = |dir: &Path| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
@@ -55,7 +55,7 @@ fn open(path: &Path) -> alluvium::Result<Database> {
     Database::builder().options(options(Compression::Zstd { level: 3 })).open(path)
 }
 
-/// In lines, so that a difference can be read.
+/// Compares the content line by line, so that a difference is readable.
 fn compare(db: &Database, expected: &[u8], context: &str) {
     let found = print(db);
     let lines =
@@ -97,8 +97,8 @@ fn fixtures_of_every_format_version_open() {
     }
 }
 
-/// Version 1 is fixed: a build that writes something else must know that it does, and that older builds read it. Its
-/// fixtures go into a directory of their own, after those that are there (`docs/FORMAT.md`).
+/// Version 1 of the formats is fixed. If a build writes something else, its authors must know that, and older builds
+/// must be able to read it. The fixtures of such a build are added in a new directory (`docs/FORMAT.md`).
 #[test]
 fn what_this_build_writes_is_what_the_newest_fixtures_hold() {
     for (name, files) in alluvium_testkit::formats::fixtures::all() {
@@ -201,7 +201,7 @@ fn bytes_of(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// The one file of a directory whose name ends or begins like this.
+/// The only file in a directory whose name ends or begins with `part`.
 fn find(dir: &Path, part: &str) -> PathBuf {
     let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.file_name().unwrap().to_string_lossy().contains(part));
@@ -209,13 +209,13 @@ fn find(dir: &Path, part: &str) -> PathBuf {
     paths.pop().unwrap()
 }
 
-/// Puts a checksum over `bytes[from..to]` at `at`.
+/// Writes the checksum of `bytes[from..to]` at `at`.
 fn seal(bytes: &mut [u8], from: usize, to: usize, at: usize, seed: u64) {
     let sum = alluvium_codec::checksum64(&bytes[from..to], seed);
     bytes[at..at + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Makes a file say that it is of format version 2, as a later build would.
+/// Changes the format version in a file to a later one, as a later build would write it.
 type Raise = fn(&mut Vec<u8>);
 
 #[test]
@@ -267,7 +267,7 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
     }
 }
 
-/// A sorted file, or an index file.
+/// Raises the version in the footer of a sorted file or an index file.
 fn raise_footer(bytes: &mut [u8]) {
     let (len, footer) = (bytes.len(), bytes.len() - 112);
     bytes[len - 12..len - 8].copy_from_slice(&2u32.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Clients at once, over crashes: some order of all their calls explains every answer that they were given.
+//! Concurrent clients, over several crashes: some order of all their calls explains every result.
 
 use alluvium_testkit::concurrency::histories::checker::Call;
 use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Write};
@@ -6,7 +6,7 @@ use alluvium_testkit::concurrency::histories::{self, Done, Size};
 use alluvium_testkit::seed;
 use std::cell::RefCell;
 
-/// A history of this size or more is long.
+/// A history of at least this size is called long.
 const LONG: Size = Size { clients: 8, calls: 10_000, crashes: 5 };
 
 fn histories(test: &str, usual: u64, size: Size) {
@@ -15,7 +15,7 @@ fn histories(test: &str, usual: u64, size: Size) {
     seed::each(&name, 0, usual, |seed| done.borrow_mut().add(&histories::run(seed, size)));
     let done = done.into_inner();
     println!("{test}: {done:?}");
-    // A history has the number of calls and crashes that its name says.
+    // Checks that a history has as many calls and crashes as its size requires.
     assert!(done.calls >= done.histories * size.calls as u64, "{done:?}");
     assert_eq!(done.kills + done.cuts, done.histories * size.crashes as u64, "{done:?}");
     let long = size.clients >= LONG.clients && size.calls >= LONG.calls;
@@ -42,8 +42,8 @@ fn long_ones() {
     histories("long_ones", 6, LONG);
 }
 
-/// With `ALLUVIUM_HISTORY`, a file that a failure has written, checks whether its history is still unexplained. Without
-/// it, checks that such a file is read back unchanged.
+/// With `ALLUVIUM_HISTORY`, the path of a file that a failure has written, checks whether the history in it is still
+/// unexplained. Otherwise checks that such a file is read back unchanged.
 #[test]
 #[allow(clippy::disallowed_methods)]
 fn a_history_in_a_file() {

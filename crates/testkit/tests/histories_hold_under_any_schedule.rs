@@ -1,6 +1,6 @@
-//! Clients at once over crashes, with background threads, and every lock, atomic and thread under a seeded scheduler:
-//! some order of all calls explains every answer, and a seed gives the same again, to the last byte on the disk. Of a
-//! history that fails calls are left out as long as it fails. Run with `--features shuttle`.
+//! Concurrent clients over several crashes, with background threads, where every lock, atomic and thread is under a
+//! seeded scheduler. Some order of all calls explains every result, and a seed repeats its run exactly, to the last
+//! byte on the disk. If a history fails, calls are left out as long as it still fails. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::Durability;
@@ -27,7 +27,7 @@ fn histories_hold_under_any_schedule() {
     });
 }
 
-/// A hash of all files below a directory, with their contents.
+/// A hash of `so_far` and of all files below a directory, with their contents.
 fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
     let mut entries = env.fs.list(dir).unwrap();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -43,7 +43,7 @@ fn digest(env: &Env, dir: &Path, so_far: u64) -> u64 {
     })
 }
 
-/// Runs three clients and background threads, and returns the content of the disk afterwards.
+/// Runs three clients and background threads, and returns a hash of the disk afterwards.
 fn clients(seed: u64) -> u64 {
     let world = World::over(MemFs::new(), seed);
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -69,8 +69,8 @@ fn clients(seed: u64) -> u64 {
     digest(&world.env, Path::new("db"), 0)
 }
 
-/// Those of each schedule of a seed.
-// A lock outside of the scheduler: acquiring it is not a step.
+/// The hashes of the disk after each schedule of a seed.
+// This lock is outside of the scheduler: acquiring it is not a step.
 #[allow(clippy::disallowed_types)]
 fn digests(seed: u64) -> Vec<u64> {
     let found: Arc<std::sync::Mutex<Vec<u64>>> = Arc::default();

@@ -1,5 +1,5 @@
-//! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules: at every snapshot
-//! that it serves, an index leads to exactly the documents that yield its keys. Run with `--features shuttle`.
+//! Writers, builders, droppers, compactions, checkpoints and readers of indexes under many schedules. At every snapshot
+//! that an index serves, it refers to exactly the documents that yield its keys. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::backup;
@@ -43,7 +43,7 @@ fn healthy(db: &Database) {
     check_now(db).unwrap_or_else(|broken| panic!("{broken}"));
 }
 
-/// True if the index serves the snapshot; false if it does not exist, or not yet.
+/// True if the index serves the snapshot; false if the index does not exist, or does not serve this snapshot yet.
 fn serves(pets: &Collection, snapshot: &Snapshot, definition: &Definition) -> bool {
     match pets.index_entries(snapshot, definition.name(), false) {
         Ok(_) => true,
@@ -54,7 +54,7 @@ fn serves(pets: &Collection, snapshot: &Snapshot, definition: &Definition) -> bo
     }
 }
 
-/// Checks an index at a snapshot of now, if it serves that.
+/// Checks an index at a new snapshot, if the index serves it.
 fn look(db: &Database, pets: &Collection, definition: &Definition) {
     let snapshot = db.snapshot();
     if !serves(pets, &snapshot, definition) {
@@ -64,7 +64,7 @@ fn look(db: &Database, pets: &Collection, definition: &Definition) {
     let documents: Vec<Map> = documents.map(|document| document.unwrap().to_map().unwrap()).collect();
     match check_at(pets, definition, &snapshot, documents.iter()) {
         Ok(()) => {}
-        // An index that is dropped concurrently. An index that is created later does not serve older snapshots.
+        // The index is dropped concurrently. An index that is created later does not serve older snapshots.
         Err(_) if !serves(pets, &snapshot, definition) => {}
         Err(what) => panic!("{what}"),
     }
@@ -78,7 +78,7 @@ fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique
     schedules("documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique", 300, || {
         let (_world, db, pets) = open();
         let build = pets.create_index(UNIQUE.0).options(UNIQUE.1).start().unwrap();
-        // Pairs of documents that take turns with a key. The entry of the previous holder still exists.
+        // Each pair of documents has one key, which they hold in turn. The entry of the previous holder still exists.
         let turn = move |db: &Database, pets: &Collection, turn: i32| {
             let mut batch = db.write_batch();
             for pair in 0..12 {
@@ -94,7 +94,7 @@ fn documents_that_had_a_key_one_after_the_other_do_not_keep_it_from_being_unique
         let (writer, built) = (pets.clone(), Arc::new(AtomicBool::new(false)));
         let (of, done) = (db.clone(), built.clone());
         let writer = thread(move || {
-            // Until the end: the check of the build comes last.
+            // The writes continue until the build has finished, because its check comes last.
             (0..60).take_while(|_| !done.load(Ordering::SeqCst)).for_each(|now| turn(&of, &writer, now));
         });
         build.run().unwrap_or_else(|e| panic!("no two documents ever had one key: {e}"));
@@ -171,8 +171,8 @@ fn a_build_among_writers_misses_nothing() {
         }
         let (again, flushed) = (pets.clone(), db.clone());
         threads.push(thread(move || {
-            // Once the index is declared, the document is written again with the same content: then the entry of the
-            // build is also in a file under a higher number.
+            // When the index is declared, the document is written again with the same content. The entry of the build
+            // is then also in a file under a higher sequence number.
             let declared = || again.indexes().is_ok_and(|all| all.len() > 1);
             (0..1000).take_while(|_| !declared()).for_each(|_| alluvium_env::thread::yield_now());
             again.put(3, r#"{"k":3,"n":0}"#).unwrap();
@@ -190,8 +190,8 @@ fn a_build_among_writers_misses_nothing() {
         look(&db, &pets, &definition(K.0, K.1));
         join(threads);
         healthy(&db);
-        // Entries of the build were merged with those written concurrently; of each the newer one is left, and a
-        // sweep knows it.
+        // The merge combined the entries of the build with those written concurrently. Of equal entries only the newer
+        // one remains, which a sweep must handle.
         db.compact().run().unwrap();
         db.sweep_indexes().unwrap();
         healthy(&db);
@@ -215,7 +215,7 @@ fn indexes_come_and_go_among_writers() {
         }
         let dropper = pets.clone();
         threads.push(thread(move || {
-            // It may not be there yet.
+            // The index may not exist yet.
             let dropped = dropper.drop_index("k_1");
             assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
         }));
@@ -225,7 +225,7 @@ fn indexes_come_and_go_among_writers() {
             look(&files, &looked, &definition(K.0, K.1));
             files.store().run_pending().unwrap();
         }));
-        // Either index may be dropped while it is built.
+        // Either index may be dropped while it is being built.
         for _ in 0..2 {
             match pets.create_index(K.0).run() {
                 Ok(_) => {}
@@ -250,7 +250,7 @@ fn long_keys_are_marked_before_they_are_written() {
     marked_before_it_is_written("long_keys_are_marked_before_they_are_written", &long);
 }
 
-/// Writers put the first documents of a kind that an index has a mark for, and the process is killed.
+/// Writers put the first documents for which the index needs a certain mark, and the process is killed.
 fn marked_before_it_is_written(name: &str, document: &str) {
     let document = document.to_owned();
     schedules(name, 250, move || {
@@ -312,7 +312,7 @@ fn a_power_cut_beside_a_build_leaves_what_the_documents_yield() {
             healthy(&db);
             db.finish_indexes().unwrap();
             let pets = db.collection("pets");
-            // Numbers that were lost are given again, to other keys.
+            // Sequence numbers that were lost are assigned again, to other keys.
             for k in 20..26 {
                 pets.put(k % 3, format!(r#"{{"k":{k}}}"#)).unwrap();
                 healthy(&db);

@@ -1,5 +1,5 @@
-//! Weaknesses that were found in another document store. Each test has the name of one, and shows that Alluvium does
-//! not have it.
+//! Weaknesses that were found in another document store. Each test is named after one of them, and shows that Alluvium
+//! does not have it.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::{Database, Durability, ErrorKind, Map, Value};
@@ -24,7 +24,7 @@ fn open(world: &World) -> Database {
     world.open(&options()).unwrap()
 }
 
-/// A document with a number, and the document that is read back.
+/// The `_id` and the content of a document with this number.
 fn numbered(n: u32) -> (i32, Map) {
     (n as i32, map_of(&format!(r#"{{"n":{n},"text":"number {n}"}}"#)))
 }
@@ -53,8 +53,8 @@ fn files(fs: &dyn Fs, dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The process dies before each change of a flush, a compaction and an opening: every disk that
-/// it leaves opens, though temporary files are left over, and those go.
+/// The process is killed before each change of a flush, a compaction and an open. Every disk after a kill can be
+/// opened, even if it has temporary files, and these are removed.
 #[test]
 fn killed_with_9_left_over_temporary_files_and_could_not_be_opened_again() {
     let world = World::new(1);
@@ -90,7 +90,7 @@ fn killed_with_9_left_over_temporary_files_and_could_not_be_opened_again() {
     assert!(kills.load(Ordering::SeqCst) > 40);
 }
 
-/// The end of the last group of the log; the rest of the file is preallocated zeros.
+/// The path of the last file of the log, and the end of its last group; the rest of the file is preallocated zeros.
 fn end_of_log(world: &World) -> (PathBuf, u64) {
     let log = files(&*world.env.fs, Path::new("db/wal")).pop().unwrap();
     let file = world.env.fs.open(&log, OpenMode::Read).unwrap();
@@ -117,7 +117,8 @@ fn a_wal_cut_by_1_or_3_bytes_makes_open_fail_and_recovers_nothing() {
     }
 }
 
-/// After a clean close, a missing tail is not the result of a crash: it is reported as damage, and skipped on request.
+/// After a clean close, a missing tail is not the result of a crash: it is reported as damage, and it is skipped if the
+/// options allow that.
 #[test]
 fn a_wal_cut_by_1_or_3_bytes_after_a_clean_close_is_named() {
     for cut in [1, 3] {
@@ -161,7 +162,7 @@ fn acknowledged_writes_invisible_during_a_flush_before_the_first_base() {
     assert!(looks.load(Ordering::SeqCst) > 10);
 }
 
-/// Java's hash of this word is -2^31, whose absolute value is itself.
+/// Java's hash of the first word is -2^31, whose absolute value as a 32-bit integer is the same number.
 #[test]
 fn math_abs_of_integer_min_value_picks_partition_minus_2() {
     let world = World::new(1);
@@ -171,7 +172,7 @@ fn math_abs_of_integer_min_value_picks_partition_minus_2() {
         c.put(id, format!(r#"{{"word":"{id}"}}"#)).unwrap();
         assert!(c.get(id).unwrap().is_some());
     }
-    // And with any hash: the partitions of many keys are in range, and all are used.
+    // This is independent of the hash: the partitions of many keys are in range, and all partitions are used.
     let mut used = [0; 3];
     for n in 0..3000u32 {
         used[db.store().partition_of(&n.to_be_bytes()) as usize] += 1;
@@ -367,7 +368,7 @@ fn no_directory_lock() {
     assert_eq!(world.open(&options()).err().unwrap().kind(), ErrorKind::InUse);
     drop(db);
     open(&world);
-    // On a real disk, too.
+    // The same on a real disk.
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let db = Database::open(&path).unwrap();
@@ -410,7 +411,7 @@ fn memory_bounded_by_entry_count_instead_of_bytes() {
     let db = world.open(&options).unwrap();
     let c = db.collection("c");
     let mut rng = fastrand::Rng::with_seed(1);
-    // Few entries, and many bytes: eight times the budget in the memtables of 16 partitions.
+    // Few entries with many bytes: eight times the budget, in the memtables of 16 partitions.
     let mut most = 0;
     for n in 0..640 {
         let text: String = (0..100_000).map(|_| rng.alphanumeric()).collect();
@@ -444,7 +445,7 @@ fn an_index_wholly_on_the_heap() {
     assert!((stats.pinned_bytes as u64) < entries, "{} bytes held for {entries} entries", stats.pinned_bytes);
 }
 
-/// The helper of the model is as strict as these tests want it.
+/// The comparison of states in the model is as strict as these tests need it to be.
 #[test]
 fn states_differ_where_documents_do() {
     let mut a = State::default();

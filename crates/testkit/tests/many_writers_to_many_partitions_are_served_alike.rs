@@ -1,5 +1,5 @@
-//! Thirty-two threads write to sixteen partitions as fast as they can: the rate is steady in each second, no thread
-//! starves, and memory stays within the budget. Time is simulated; run with `--features shuttle`.
+//! Thirty-two threads write to sixteen partitions as fast as they can. The throughput is steady in each second, no
+//! thread starves, and memory stays within the budget. Time is simulated; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_testkit::pressure::overload::{self, Load};

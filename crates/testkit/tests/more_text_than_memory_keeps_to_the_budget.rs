@@ -1,5 +1,5 @@
-//! While text of many times the memory budget is written, read, changed, queried and sorted, the database stays within
-//! the budget, by its own account and by the kernel's. `ALLUVIUM_SECONDS=1200` uses some 10 GB.
+//! Text of many times the memory budget is written, read, changed, queried and sorted. During all this the database
+//! stays within the budget, by its own figures and by those of the kernel. `ALLUVIUM_SECONDS=1200` uses some 10 GB.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -1,7 +1,8 @@
-//! A power cut may take the periodic writes of the last interval and sync, and of these no more than three intervals'
-//! worth, however long a sync takes. Time is simulated. The disk accepts writes at once, and a sync makes durable
-//! everything that is written when it ends. (On a disk whose syncs make durable only what was written when they began,
-//! one sync more may be lost.) Run with `--features shuttle`.
+//! A power cut may lose the periodic writes of the last interval and of the last sync. Together these are at most the
+//! writes of three intervals, no matter how long a sync takes. Time is simulated. The disk accepts writes at once, and
+//! a sync makes everything durable that is written before the sync ends. (If a disk's sync makes only those writes
+//! durable that were made before the sync began, the writes of one more sync may be lost.) Run with `--features
+//! shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_env::fault::{FaultFs, Op, OpKind};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Writers wait when the last sync ended this many intervals ago.
+/// Writers wait if the last sync ended this many intervals ago.
 const LATE_INTERVALS: u32 = 3;
 const SECONDS: u64 = 8;
 const CUTS: u32 = 30;
@@ -29,7 +30,7 @@ struct World {
     clock: Arc<SimulatedClock>,
     store: Store,
     tree: TreeId,
-    /// When each write was acknowledged.
+    /// The time at which each write was acknowledged.
     acknowledged: Mutex<Vec<(Duration, u64)>>,
     writing: AtomicUsize,
     latency: Duration,
@@ -49,7 +50,7 @@ fn env_of(fs: Arc<dyn alluvium_env::Fs>, clock: Arc<SimulatedClock>, seed: u64) 
 
 fn one(seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
-    // From a disk that is done at once to one whose syncs take many intervals.
+    // The disks range from one whose syncs take almost no time to one whose syncs take many intervals.
     let latency = Duration::from_millis([1, 20, 90, 250, 1000][rng.usize(0..5)]);
     let (disk, clock) = (Arc::new(MemFs::new()), Arc::new(SimulatedClock::new()));
     let slow = FaultFs::over(disk.clone());
@@ -89,7 +90,7 @@ fn write(world: &World, writer: u64, seed: u64) {
         world.store.write(batch, Durability::Periodic).unwrap();
         world.acknowledged.lock().push((world.clock.now(), number));
         number += WRITERS;
-        // Now and then no thread writes, so that the last writes wait for the background thread alone.
+        // Occasionally no thread writes for a while, so that only the background thread syncs the last writes.
         let pause = if rng.u32(0..40) == 0 { rng.u64(200..2000) } else { rng.u64(0..30) };
         world.clock.wait_until(world.clock.now() + Duration::from_millis(pause));
     }
@@ -109,7 +110,7 @@ fn cut(world: &World, seed: u64) {
     }
 }
 
-/// The acknowledged writes that a power cut takes are recent and few.
+/// Checks that the acknowledged writes that a power cut loses are recent and few.
 fn check(world: &World, after: Arc<MemFs>, acknowledged: &[(Duration, u64)], now: Duration) {
     let options = Options { background: false, ..Options::default() };
     let store = Store::open(env_of(after, world.clock.clone(), 1), Path::new("db"), options).unwrap();

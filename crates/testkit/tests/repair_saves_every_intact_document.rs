@@ -1,6 +1,6 @@
-//! After any bytes are changed, cut off or removed, each document whose blocks and groups are intact is in the repaired
-//! database, unchanged, and each missing one is listed with its place. The test reads the places from the undamaged
-//! files, block by block.
+//! After any bytes are changed, truncated or removed, the repaired database has each document whose blocks and groups
+//! are intact, unchanged. The report lists each missing document with its place. The test reads these places from the
+//! undamaged files, block by block.
 
 use alluvium::repair::{self, RepairReport};
 use alluvium::{Compression, Database, Durability, Map, Value};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 type Documents = BTreeMap<i64, Map>;
 
-/// A database, the places of all its content, its documents, and the deleted ones.
+/// A database, the places of all its content, its documents, and the `_id`s of its deleted documents.
 struct Made {
     disk: World,
     places: Places,
@@ -31,8 +31,8 @@ fn documents(db: &Database, name: &str) -> Documents {
     }
 }
 
-/// Several sorted files of many blocks in each partition, tombstones, deltas over other files, and a log of several
-/// segments.
+/// Creates a database with several sorted files of many blocks in each partition, with tombstones, deltas of values in
+/// other files, and a log of several segments.
 fn make(closed: bool) -> Made {
     let disk = World::new(5);
     let db = disk
@@ -92,7 +92,7 @@ impl Made {
     }
 }
 
-/// A repaired database against what must be in it.
+/// Compares a repaired database with the content that it must have.
 struct Check<'a> {
     made: &'a Made,
     hits: &'a [Case],
@@ -107,32 +107,34 @@ impl Check<'_> {
         version.is_lost(self.hits)
     }
 
-    /// The first version of a document that is lost, from the newest on; none if it can be made of what is left.
+    /// The newest lost version among those from which the document is computed; `None` if the document can be computed
+    /// from the remaining versions.
     fn lost_of(&self, id: i64) -> Option<&Version> {
         self.made.places.chain(&self.made.key(id)).iter().find(|version| self.is_hit(version))
     }
 
-    /// True if the report has the place of a lost version.
+    /// True if the report lists the place of a lost version.
     fn is_listed(&self, key: &[u8], version: &Version) -> bool {
         let unit = &version.unit;
         if !unit.of_log {
             return self.report.losses.iter().filter(|loss| loss.entries && loss.path == unit.path).any(|loss| {
                 let flipped = |case: &Case| case.path == unit.path && matches!(case.damage, Damage::Flip(..));
                 let overlaps = loss.offset < unit.to && unit.from < loss.offset + loss.bytes;
-                // In a file that was cut, only the remaining part has places.
+                // In a truncated file, only the remaining part has offsets that can be compared.
                 let there = overlaps || !self.hits.iter().any(flipped);
                 there && loss.from.as_slice() <= key && loss.to.as_deref().is_none_or(|to| key <= to)
             }) || self.has_vanished(version);
         }
-        // The last group of a log that was not closed may be torn, and it is unknown whether another segment followed.
+        // The last group of an unclosed log may be torn, and it is unknown whether another segment followed. Such a
+        // loss is only in the notes.
         let name = unit.path.file_name().unwrap().to_string_lossy();
         let noted = || !self.made.closed && self.report.notes.iter().any(|note| note.contains(&*name));
         let lost = |lost: &repair::LostNumbers| (lost.first..=lost.last).contains(&version.seq);
         self.report.lost_numbers.iter().any(lost) || noted() || self.is_unseen_end(version)
     }
 
-    /// True if the file is missing and the manifest that names it is unusable: then the report lists the loss as
-    /// unknown.
+    /// True if the file is missing and the manifest that names it is unusable. The report then notes that such a loss
+    /// cannot be detected.
     fn has_vanished(&self, version: &Version) -> bool {
         let (path, partition) = (&version.unit.path, version.unit.path.parent().unwrap().display().to_string());
         let gone = self.hits.iter().any(|case| case.path == *path && matches!(case.damage, Damage::Remove));
@@ -185,7 +187,8 @@ impl Check<'_> {
     }
 }
 
-/// Damages, repairs, checks; how many documents were whole, and how many were not.
+/// Damages and repairs a database, and checks the result. Returns how many documents were intact, and how many were
+/// not.
 fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
     let what = hits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let disk = made.disk.killed();
@@ -201,7 +204,7 @@ fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
     for collection in &report.collections {
         let found = documents(&db, &collection.name);
         assert_eq!(found.len() as u64, collection.documents, "{what}");
-        // A collection whose name is lost is doubtful as a whole.
+        // If the name of a collection is lost, all its documents are doubtful.
         certain.extend(found);
         if let Some(name) = &collection.doubtful_in {
             let found = documents(&db, name);
@@ -212,10 +215,10 @@ fn check(made: &Made, hits: &[Case]) -> (u64, u64) {
     Check { made, hits, report: &report, certain, doubtful, what: &what }.run()
 }
 
-/// Databases that are damaged in several files.
+/// The number of databases with damage to several files.
 const SEVERAL: u64 = 25;
 
-/// Damage to each file of a database, by a seed.
+/// The cases of damage to each file of a database, for a seed.
 fn all(made: &Made, seed: u64) -> Vec<Case> {
     let files: Files = files_in(&*made.disk.mem, Path::new(PATH));
     let stride = |path: &Path| match kind_of(path).as_str() {
@@ -241,7 +244,7 @@ fn repair_saves_every_intact_document() {
             let cases = all(made, seed);
             repairs += cases.len() as u64 + SEVERAL;
             cases.iter().for_each(|case| add(check(made, std::slice::from_ref(case))));
-            // A file is missing, and the log has a gap: the rest of the log is used.
+            // A file is missing, and the log has a gap: the rest of the log is still used.
             let mut rng = fastrand::Rng::with_seed(seed);
             let gone = |case: &&Case| matches!(case.damage, Damage::Remove) && kind_of(&case.path) == "sst";
             let of_log: Vec<&Case> = cases.iter().filter(|case| kind_of(&case.path).ends_with("log")).collect();
@@ -252,7 +255,7 @@ fn repair_saves_every_intact_document() {
                 let removed = |case: &&&Case| matches!(case.damage, Damage::Remove);
                 of_log.iter().filter(removed).for_each(|log| add(check(made, &[file.clone(), (*log).clone()])));
             }
-            // Several at once.
+            // Damage to several files at once.
             for _ in 0..SEVERAL {
                 let mut hits: Vec<Case> = Vec::new();
                 for _ in 0..rng.usize(2..5) {

@@ -1,19 +1,19 @@
-//! A queue: documents come in at one end and are deleted at the other, a hundred times its length. Its first
-//! documents are found after a bounded number of blocks, however many were there before them; and of ranges that were
-//! deleted whole, of which an iterator may be open still.
+//! A queue: documents are inserted at one end and deleted at the other, a hundred times the length of the queue. The
+//! first documents are found after a bounded number of blocks, no matter how many were deleted before them. The same is
+//! true after deletes of whole ranges, even while an iterator is open.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium::{Collection, Database, Durability};
 use alluvium_store::{BlockCounts, Options};
 use alluvium_testkit::{World, pressure, seed};
 
-/// Documents that the queue holds.
+/// The number of documents in the queue.
 const LENGTH: u64 = 2000;
-/// Blocks that are looked at for the first ten of them, at most: each of two partitions may leave 4096 tombstones
-/// where they are (`alluvium_lsm::Options::few_tombstones`), with the documents of some 150 bytes that they hide, in
-/// blocks of 2 KiB.
+/// The maximum number of blocks that are accessed for the first ten documents. Each of the two partitions may keep 4096
+/// tombstones (`alluvium_lsm::Options::few_tombstones`) and the documents of about 150 bytes that they hide, in blocks
+/// of 2 KiB.
 const MOST: u64 = 700;
-/// The same, where everything was merged.
+/// The maximum number of blocks after everything was merged.
 const MOST_COMPACTED: u64 = 20;
 
 fn open(world: &World) -> (Database, Collection) {
@@ -30,7 +30,7 @@ fn open(world: &World) -> (Database, Collection) {
     (db, queue)
 }
 
-/// The blocks that are looked at for the first ten documents.
+/// The number of blocks that are accessed to read the first ten documents.
 fn first_ten(queue: &Collection, from: u64) -> u64 {
     let before = BlockCounts::of_thread();
     let found: Vec<i64> =
@@ -55,7 +55,7 @@ fn the_head_of_a_queue_is_found_among_tombstones() {
             queue.delete(head as i64).unwrap();
             head += 1;
         }
-        // What a worker would do now.
+        // A background thread would do this work now.
         db.store().run_pending().unwrap();
         worst = first_ten(&queue, head).max(worst);
     }
@@ -82,7 +82,7 @@ fn deleted_ranges_are_passed_over_whole() {
     }
     db.wait_for_compaction().unwrap();
     let store = db.store();
-    // The tree with the highest id has the collection's documents.
+    // The tree with the highest id contains the documents of the collection.
     let documents = store.trees().into_iter().map(|(tree, _)| tree).max().unwrap();
     let bounds: Vec<Vec<u8>> = [10, count - 10]
         .iter()

@@ -1,4 +1,5 @@
-//! Ten thousand collections: opening reads little, and they take few descriptors and the memory of the budget.
+//! Ten thousand collections: opening the database reads little. The collections need few file descriptors, and no more
+//! memory than the budget.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_testkit::pressure;

@@ -8,9 +8,9 @@ fn call(act: Act, from: u64, returned: Option<(u64, Answer)>) -> Call {
     Call { act, from, returned, durable: false, recovery: false, client: 0 }
 }
 
-/// Decides by trying all orders.
+/// Decides whether a history is linearizable, by trying all orders.
 fn by_all_orders(docs: &Docs, calls: &[Call], left: &[usize]) -> bool {
-    // What has no outcome may never happen.
+    // Calls without an outcome may never have taken effect.
     if left.iter().all(|at| calls[*at].returned.is_none()) {
         return true;
     }
@@ -50,8 +50,8 @@ fn any_act(rng: &mut fastrand::Rng, documents: usize) -> Act {
     }
 }
 
-/// A history of a few calls that has happened: each took effect at some moment while it lasted, or never and was not
-/// answered.
+/// A random history of a few calls that is linearizable: each call took effect at some time between its start and its
+/// end, or never, and then has no result.
 fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     let mut moments: Vec<u64> = (1..=60).collect();
     rng.shuffle(&mut moments);
@@ -77,7 +77,7 @@ fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     }
     let mut calls: Vec<Call> = calls.into_iter().map(|(_, _, call)| call).collect();
     if calls.len() < 6 && rng.bool() {
-        // A crash, after which all calls are there, or only those up to some moment.
+        // The read after a crash. It finds the documents after all calls, or after the calls up to some time.
         let from = calls.iter().filter(|call| call.durable).map(|call| call.from).max().unwrap_or(0);
         let found = if rng.bool() { docs } else { states[rng.usize(0..states.len())].clone() };
         calls.push(Call { recovery: true, ..call(Act::All, from, Some((u64::MAX, Answer::Many(found)))) });
@@ -85,7 +85,7 @@ fn any_history(rng: &mut fastrand::Rng, documents: usize) -> Vec<Call> {
     calls
 }
 
-/// Changes one answer.
+/// Changes the result of one call.
 fn alter(calls: &mut [Call], rng: &mut fastrand::Rng) {
     let at = rng.usize(0..calls.len());
     let doc = |rng: &mut fastrand::Rng| (rng.u8(0..3) > 0).then(|| (rng.i64(1..4) * 10, rng.i64(0..2)));

@@ -1,5 +1,5 @@
-//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::concurrency::failing_disk`],
-//! with real threads, so that they really race.
+//! The disk fails while several threads write, flush and compact: [`alluvium_testkit::concurrency::failing_disk`] with
+//! real threads, which really race.
 
 use alluvium_testkit::concurrency::failing_disk::{self, Size};
 use alluvium_testkit::seed;

@@ -1,8 +1,8 @@
-//! Several threads write, flush and compact while others take snapshots: each snapshot shows
-//! every writer at one count, not before what it had acknowledged, and shows the same again later. So does
-//! every checkpoint. Who reads without one sees nothing of a batch before all of it can be seen.
+//! Several threads write, flush and compact while others take snapshots. Each snapshot shows every writer at one count,
+//! which includes all batches acknowledged before, and shows the same count again later. The same is true for every
+//! checkpoint. A read without a snapshot sees no part of a batch before the whole batch is visible.
 
-// Real threads, so that they really race.
+// The test uses real threads, which really race.
 #![allow(clippy::disallowed_methods)]
 
 use alluvium::backup;
@@ -27,7 +27,7 @@ impl Crowd {
         for count in 1..=BATCHES {
             trails::batch(&self.db, writer, count).unwrap().commit().unwrap();
             self.acknowledged[writer as usize].store(count, Ordering::SeqCst);
-            // A writer sees its acknowledged batch, and all others whole.
+            // A writer sees its own acknowledged batches, and all batches of other writers completely.
             let (acknowledged, snapshot) = (self.acknowledged(), self.db.snapshot());
             let look = TrailView::at(&self.db, &snapshot);
             for (other, acknowledged) in acknowledged.iter().enumerate() {
@@ -72,7 +72,7 @@ impl Crowd {
         }
     }
 
-    /// Checkpoints, each on the base of the one before, restored and looked at.
+    /// Makes checkpoints, each based on the one before, restores them, and checks them.
     fn back_up(&self, env: &Env) {
         let mut before = None;
         for round in 0.. {
@@ -147,7 +147,7 @@ fn threads_see_whole_batches_at_every_snapshot() {
     });
 }
 
-/// Checks find no damage, and copies are whole, whatever collections and indexes do.
+/// Checks find no damage, and copies are complete, while collections and indexes are created and dropped.
 #[test]
 fn checks_and_copies_hold_while_collections_come_and_go() {
     seed::each("threads_see_whole_batches_at_every_snapshot", 0, 6, |seed| {

@@ -1,5 +1,5 @@
-//! Writers, flushes, compactions, snapshots and checkpoints under many schedules: each snapshot and each checkpoint
-//! shows every writer at one count, not before what it had acknowledged. Run with `--features shuttle`.
+//! Writers, flushes, compactions, snapshots and checkpoints under many schedules. Each snapshot and each checkpoint
+//! shows every writer at one count, which includes all batches acknowledged before. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::Database;
@@ -29,7 +29,7 @@ impl Crowd {
         }
     }
 
-    /// Readers see whole batches of each writer, and none of its acknowledged batches is missing.
+    /// Checks that reads see each batch completely or not at all, and that no acknowledged batch is missing.
     fn look(look: &TrailView, acknowledged: &[u64], reverse: bool) -> Vec<u64> {
         let whole = |writer| look.whole(writer, reverse).unwrap_or_else(|broken| panic!("{broken}"));
         let found: Vec<u64> = (0..WRITERS).map(whole).collect();
@@ -41,7 +41,7 @@ impl Crowd {
     }
 
     fn watch(&self) {
-        // Without a snapshot, too.
+        // The same must be true without a snapshot.
         for writer in (0..WRITERS).chain(0..WRITERS) {
             trails::never_back(&self.db, writer).unwrap_or_else(|broken| panic!("{broken}"));
         }
@@ -58,7 +58,7 @@ impl Crowd {
         self.db.flush().unwrap();
     }
 
-    /// Checkpoints, the second on the base of the first, restored and looked at.
+    /// Makes two checkpoints, the second based on the first, restores them, and checks them.
     fn back_up(&self) {
         let mut before = None;
         for round in 0..2 {
@@ -78,7 +78,7 @@ impl Crowd {
     }
 }
 
-/// A snapshot has a collection by its name with all its documents, or has none of that name; whenever the drop comes.
+/// At any time of a drop, a snapshot has the collection with all its documents, or has no collection with its name.
 #[test]
 fn a_collection_that_is_dropped_is_whole_or_not_there() {
     let name = "a_collection_that_is_dropped_is_whole_or_not_there";
@@ -91,7 +91,7 @@ fn a_collection_that_is_dropped_is_whole_or_not_there() {
             for _ in 0..4 {
                 let snapshot = other.snapshot();
                 let found = looked.at(&snapshot).get(1).unwrap();
-                // Absent only after the drop.
+                // The document is missing exactly in snapshots after the drop.
                 assert_eq!(found.is_some(), !other.collections_at(&snapshot).unwrap().is_empty());
             }
         });
@@ -100,8 +100,8 @@ fn a_collection_that_is_dropped_is_whole_or_not_there() {
     });
 }
 
-/// A snapshot has a collection under one name with all its documents, and none under the other; whenever the rename
-/// comes.
+/// At any time of a rename, a snapshot has the collection with all its documents under one name, and no collection
+/// under the other.
 #[test]
 fn a_collection_that_is_renamed_has_one_name() {
     let name = "a_collection_that_is_renamed_has_one_name";
@@ -124,7 +124,8 @@ fn a_collection_that_is_renamed_has_one_name() {
     });
 }
 
-/// Folds use the writer's shapes, even if a snapshot taken during the creation does not have them.
+/// Folds of deltas use the writer's shapes, even if a snapshot that was taken while the collection was created does not
+/// have these shapes.
 #[test]
 fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
     let name = "deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read";
@@ -148,7 +149,7 @@ fn deltas_on_a_collection_that_is_looked_at_while_it_is_created_are_read() {
     });
 }
 
-/// Checks find no damage, and copies are whole, whatever collections and indexes do.
+/// Checks find no damage, and copies are complete, while collections and indexes are created and dropped.
 #[test]
 fn checks_and_copies_hold_while_collections_come_and_go() {
     let name = "checks_and_copies_hold_while_collections_come_and_go";

@@ -1,6 +1,6 @@
-//! A file that cannot be opened for a reason that says nothing about it (too many open files, no memory, no permission)
-//! is not damaged: verify, repair, the checks of checkpoints and of read-only stores return the error, and report
-//! nothing as damaged or lost. What a failing disk refuses is a finding or an error.
+//! A file may fail to open for a reason that says nothing about the file: too many open files, no memory, no
+//! permission. Such a file is not damaged: verify, repair, and the checks of checkpoints and read-only stores return
+//! the error, and report nothing as damaged or lost. A refusal by a failing disk is a finding or an error.
 
 use alluvium::{Database, Error, ErrorKind, ReadOnly, backup, repair};
 use alluvium_env::fault::{Fault, OpKind};
@@ -29,7 +29,7 @@ fn make() -> World {
     world
 }
 
-/// Runs a check; returns the findings.
+/// Runs a check, and returns its findings.
 fn run(world: &World, check: &str) -> Result<Vec<String>, Error> {
     let env = world.env.clone();
     let texts = |damage: Vec<Error>| damage.iter().map(ToString::to_string).collect();

@@ -1,5 +1,5 @@
-//! Writers offer ten times the rate of the disk. Their rate in each second is that of the disk, and memory stays within
-//! the budget. Time is simulated; run with `--features shuttle`.
+//! Writers demand ten times the throughput of the disk. Their throughput in each second is that of the disk, and memory
+//! stays within the budget. Time is simulated; run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium_testkit::pressure::overload::{self, Load};

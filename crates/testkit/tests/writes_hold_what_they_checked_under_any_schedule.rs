@@ -1,5 +1,5 @@
-//! A write that depends on the content of a document takes effect only if the content is still the same: expiry,
-//! deletes and updates by filter, and inserts, under many schedules. Run with `--features shuttle`.
+//! A write that depends on the content of a document takes effect only if that content has not changed. This is tested
+//! for expiry, for deletes and updates by filter, and for inserts, under many schedules. Run with `--features shuttle`.
 #![cfg(feature = "shuttle")]
 
 use alluvium::{Collection, Database, ErrorKind, Map, Value};
@@ -9,7 +9,7 @@ use alluvium_testkit::concurrency::schedules::{self, small_options};
 
 const DOCUMENTS: i64 = 3;
 
-/// Runs a scenario under many schedules, with an empty collection.
+/// Runs a scenario with an empty collection under many schedules.
 fn schedules(name: &str, scenario: impl Fn(&Database, &Collection) + Send + Sync + 'static) {
     schedules::schedules("writes_hold_what_they_checked_under_any_schedule", name, 600, move || {
         let db = World::new(7).open(&small_options()).unwrap();
@@ -18,7 +18,7 @@ fn schedules(name: &str, scenario: impl Fn(&Database, &Collection) + Send + Sync
     });
 }
 
-/// A thread that uses the collection.
+/// Starts a thread that uses the collection.
 fn beside<T: Send + 'static>(pets: &Collection, act: impl FnOnce(Collection) -> T + Send + 'static) -> JoinHandle<T> {
     let pets = pets.clone();
     spawn("thread", move || act(pets))
@@ -28,7 +28,8 @@ fn join<T>(thread: JoinHandle<T>) -> T {
     thread.join().unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The `_id`s of the documents that an update with this filter and change has matched, one at a time.
+/// The `_id`s of the documents that an update with this filter and change matched, where each call updates one
+/// document.
 fn updated(pets: &Collection, filter: &str, change: &str) -> Vec<i64> {
     let matched = |id: &i64| {
         let filter = filter.replace("ID", &id.to_string());
@@ -96,7 +97,7 @@ fn of_two_updates_by_filter_one_takes_a_document() {
 #[test]
 fn one_of_several_inserts_succeeds() {
     schedules("one_of_several_inserts_succeeds", |db, pets| {
-        // A batch that reads no document, and one that does, take their locks in different ways.
+        // Batches that read documents take their locks in another way than batches that read none.
         pets.create_index(r#"{"n":1}"#).run().unwrap();
         for id in 100..102 {
             pets.put(id, r#"{"n":0}"#).unwrap();

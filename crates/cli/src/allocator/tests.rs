@@ -14,7 +14,7 @@ fn memory_is_returned_once_much_more_is_resident_than_used() {
     assert!(!look(0, 100 * M, 60 * M), "as much as is usual");
     assert!(look(1, 300 * M, 60 * M));
     assert!(!look(1, 900 * M, 60 * M), "it looks once a second");
-    // Where nothing came back, it is not tried each time.
+    // If an attempt returned no memory, it is not repeated at each check.
     assert!(!look(2, 301 * M, 60 * M));
     assert!(look(3, 340 * M, 60 * M), "there is more of it");
     assert!(!look(62, 340 * M, 60 * M));

@@ -56,8 +56,8 @@ impl Args {
             }
             let printed = self.over(&Readable::Collection(collection), stages, format, &stop);
             if writes && !self.explain {
-                // As after every command that writes: what was written before a failure remains. The failure is the
-                // one to report.
+                // Like every command that writes, this one syncs even after a failure: earlier writes remain. The first
+                // failure is reported.
                 let durable = database.sync();
                 printed?;
                 return Ok(durable?);

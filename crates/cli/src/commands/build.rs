@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use summary::Summary;
 
-/// The number of bytes of an input of pairs that are read at once.
+/// The number of bytes of an input of pairs that one read requests.
 const READ_BYTES: usize = 256 << 10;
 /// The memory budget of a build, unless another is given.
 const MEMORY_BYTES: usize = 256 << 20;

@@ -143,7 +143,7 @@ fn figures(database: &Database, names: Vec<String>) -> Outcome<Vec<Figures>> {
     let mut all = Vec::new();
     for name in names {
         match Figures::of(&database.collection(&name), name) {
-            // Dropped concurrently.
+            // The collection was dropped concurrently.
             Err(Failure::Library { error, .. }) if matches!(*error, alluvium::Error::NoSuchCollection { .. }) => {}
             figures => all.push(figures?),
         }
@@ -166,7 +166,7 @@ fn print_figures(figures: &[Figures], format: FormatName) -> Outcome {
     rows::print_figures(rows, &headings, false, format)
 }
 
-/// Larger collections are estimated; counting the others takes milliseconds.
+/// Larger collections are estimated; counting smaller ones takes milliseconds.
 const MOST_COUNTED: u64 = 100_000;
 
 /// A number of documents.
@@ -183,7 +183,7 @@ impl std::fmt::Display for DocumentCount {
     }
 }
 
-/// The number of documents, given an estimate.
+/// The exact number of documents, or the given estimate if it is large.
 pub(super) fn documents(collection: &Collection, estimate: u64) -> DocumentCount {
     match if estimate <= MOST_COUNTED { collection.count().ok() } else { None } {
         Some(documents) => DocumentCount { documents, is_exact: true },
@@ -220,8 +220,8 @@ fn indexes_of(indexes: u64) -> String {
     }
 }
 
-/// Runs a step that may create a collection. If the step fails, a collection that it created is
-/// dropped if it has no documents. After a signal it is kept, so that the step can continue later.
+/// Runs a step that may create a collection. If the step fails, a collection that it created is dropped if it has no
+/// documents. After a signal the collection is kept, so that the step can continue later.
 pub(super) fn without_leftover<T>(collection: &Collection, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     let was_there = collection.stats().is_ok();
     step().inspect_err(|failure| {

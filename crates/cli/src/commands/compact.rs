@@ -27,7 +27,7 @@ impl Args {
     /// Compacts, and prints the bytes before and after.
     pub(crate) fn run(&self) -> Outcome {
         self.database.refuse_read_only("its build has left nothing to compact")?;
-        // The next open removes what an unfinished merge has written.
+        // An unfinished merge leaves files, which the next open removes.
         let stop = Stop::at_once()?;
         let env = Env::os();
         let started = env.clock.now();

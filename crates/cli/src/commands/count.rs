@@ -1,4 +1,4 @@
-//! `alluvium count`: the number of documents, or of those with each value of a field.
+//! `alluvium count`: the number of documents, or the number of documents with each value of a field.
 
 pub(super) mod values;
 
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Counts all keys, the matching documents, or those with each value.
+    /// Counts all keys, or the matching documents, or the documents with each value.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(fields) = &self.by {
             return self.by_values(&ids::paths_of("--by", fields)?);

@@ -1,4 +1,4 @@
-//! `alluvium delete`: deletes documents by `_id`, or those that match a filter.
+//! `alluvium delete`: deletes documents by `_id`, or all documents that match a filter.
 
 use crate::exit::{Failure, Outcome};
 use crate::notes::{self, Fields};
@@ -54,7 +54,7 @@ impl Args {
         if self.query.is_given() {
             return Err(Failure::Usage("--hint, --collation, --max-time and --explain go with --where".to_owned()));
         }
-        // All are checked before the first document is deleted.
+        // All `_id`s are checked before the first document is deleted.
         let ids: Vec<Value> = self.ids.iter().map(|text| checked(self.id.parse(text))).collect::<Outcome<_>>()?;
         let (deleted, missing) = self.collection.write(self.writes, |written| {
             let collection = &written.collection;

@@ -1,4 +1,4 @@
-//! `alluvium describe`: the fields of a collection, and what their values are.
+//! `alluvium describe`: the fields of a collection, and the types and the range of their values.
 
 mod sample;
 
@@ -157,7 +157,7 @@ impl Args {
 }
 
 impl Described {
-    /// The collection, its size, and what was read of it.
+    /// The collection, its size, and how much of it was read.
     fn title(&self) -> String {
         let (name, documents) = (text::plain(&self.name), self.documents);
         let read = text::count(self.profile.documents());
@@ -207,7 +207,7 @@ impl Described {
         self.profile.fields().iter().map(row).collect()
     }
 
-    /// The row of a field, as people read it.
+    /// The row of a field in output for people.
     fn row(&self, field: &Field<'_>) -> Map {
         let mut row = Map::new();
         row.push("collection", self.name.as_str());
@@ -240,7 +240,7 @@ impl Described {
     }
 }
 
-/// A value that people read: a long text is cut.
+/// A value in output for people: a long text is cut.
 fn shortened(value: &Value) -> Value {
     match value.as_str().and_then(|text| Some((text, text.char_indices().nth(SHOWN_CHARS)?.0))) {
         Some((text, end)) => Value::from(format!("{}…", &text[..end])),
@@ -265,7 +265,7 @@ fn shown_estimate(estimate: Estimate) -> String {
     }
 }
 
-/// A share in percent: never 0% or 100% of what is more or less.
+/// A share in percent: never rounded to 0% if it is more than 0, or to 100% if it is less than 1.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 1.0 => "<1%".to_owned(),

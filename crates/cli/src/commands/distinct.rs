@@ -108,7 +108,7 @@ impl Args {
     /// Prints the values with the number of documents of each; true if there are none.
     fn print_counts(&self, find: Find, stop: &Stop) -> Outcome<bool> {
         let none = || Distinct::new(&self.field).map_err(alluvium::Error::from);
-        // A wrong path is an error also if there are no documents.
+        // An invalid path is an error even if there are no documents.
         none()?;
         let mut tally = Tally::new(tally::MOST_BYTES);
         for document in find.run()? {

@@ -53,7 +53,7 @@ impl Args {
         let env = Env::os();
         files::refuse_inside(&env, &self.dir)?;
         let mut meter = Meter::new(&env);
-        // No other process is there whose snapshots could keep anything.
+        // No other process has the database open, so there are no other snapshots that could pin files.
         let report = self.database.with_builder(self.database.with_long_snapshots()?, |database| {
             let sets = multivalue::sets(database.store());
             if !sets.is_empty() {

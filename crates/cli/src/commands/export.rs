@@ -208,7 +208,7 @@ fn write(
     Ok(bytes + chunk.len() as u64)
 }
 
-/// The target of an export.
+/// The destination of an export.
 enum Target {
     Stdout(Output),
     /// A named pipe or device.

@@ -54,7 +54,7 @@ impl Args {
         let mut out = Output::new();
         let (mut failed, mut damaged, mut whole) = (None, 0, Map::new());
         inspect::file(&self.file).entries(self.entries).run(|item| {
-            // After a closed pipe or a full disk, the rest is read but not printed.
+            // If the pipe is closed or the disk is full, the rest is still read, but no longer printed.
             failed = failed.take().or_else(|| stop.check().err());
             if failed.is_none() {
                 damaged += u64::from(matches!(item, Item::Damage(..)));
@@ -135,7 +135,7 @@ fn to_json(value: FactValue) -> Value {
     }
 }
 
-/// The `_id` that a key encodes, if it encodes one.
+/// The `_id` that a key encodes, or `None` if it encodes none.
 fn id_of(key: &[u8]) -> Option<String> {
     let mut rest = key;
     let id = alluvium_document::key::decode(&mut rest).ok()?;
@@ -143,8 +143,8 @@ fn id_of(key: &[u8]) -> Option<String> {
     (rest.is_empty() && again == key).then(|| crate::settings::ids::show(&id))
 }
 
-/// The values of the parts and the `_id` of an index entry, if the key can be decoded as one.
-/// Descending parts are recognized by their first byte, since that of an ascending part is at most
+/// The values of the parts and the `_id` of an index entry, if the key can be decoded as an index entry. Descending
+/// parts are recognized by their first byte, because the first byte of an ascending part is at most
 /// 127. Hashed parts cannot be recognized; their entries are printed as bytes.
 fn entry_of(key: &[u8]) -> Option<String> {
     let (mut rest, mut parts) = (key, Vec::new());

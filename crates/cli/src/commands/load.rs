@@ -36,12 +36,12 @@ use std::sync::Arc;
 use summary::Summary;
 use watch::{Lines, Watch};
 
-/// Up to this number of bytes, a load leaves its last part in the log, like other writes.
+/// A load of up to this many bytes leaves its last part in the log, like other writes.
 const WORTH_A_FLUSH: u64 = 64 << 20;
 /// Fragments of the errors about documents that are too large.
 const TOO_LARGE: [&str; 2] = ["bytes as BSON; the limit is", "the next document has over"];
 
-/// Parameters of [`Loading::run`] besides its own arguments.
+/// Parameters of [`Loading::run`] in addition to its own arguments.
 pub struct SourceSettings {
     /// The field whose value becomes the `_id`.
     pub id_field: String,
@@ -49,7 +49,7 @@ pub struct SourceSettings {
     pub on_duplicate: OnDuplicate,
     /// Print the figures as JSON.
     pub json: bool,
-    /// With a sample for each second, in JSON.
+    /// Add a sample for each second to the JSON.
     pub samples: bool,
 }
 
@@ -61,10 +61,10 @@ impl Args {
 }
 
 impl Loading {
-    /// Loads a source that is not from the arguments into a collection, and prints a report.
+    /// Loads a source that is not named in the arguments into a collection, and prints a report.
     ///
     /// # Errors
-    /// As for `load`.
+    /// The same as for `load`.
     pub fn run(&self, collection: &CollectionArgs, source: Source, more: SourceSettings) -> Outcome {
         let SourceSettings { id_field, on_duplicate, json, samples } = more;
         let settings = self.resolve(collection)?;
@@ -100,7 +100,7 @@ impl Settings {
             result.and(ended)
         });
         summary.took = env.clock.now().saturating_sub(started);
-        // Measured after closing, which trims the log and ends all threads.
+        // Measured after the database is closed, because closing trims the log and ends all threads.
         summary.measure(&env, database.path());
         if result.is_ok() || summary.stopped {
             summary.print(self)?;
@@ -193,7 +193,7 @@ fn load_one(
     })?;
     let is_json = matches!(format, Format::JsonObjects | Format::JsonLines);
     if is_json && report.documents == 1 && report.documents_before == 0 && source.is_json_file() {
-        // The input is not large: it is one document.
+        // A file that is one document is small enough to be read again.
         let content = source.open_bytes(env, stop)?;
         one_object::note(source.name(), content).iter().for_each(|note| notes::say(note));
     }
@@ -201,8 +201,8 @@ fn load_one(
     Ok(report)
 }
 
-/// Refuses to load documents again that got generated `_id`s, and would be there twice; notes that other content of the same
-/// path was loaded before.
+/// Refuses to load documents with generated `_id`s again, because the collection would then contain them twice. Prints
+/// a note if other content of the same path was loaded before.
 fn refuse_doubles(load: &Load<'_>, source: &Source) -> Outcome {
     let Some(before) = load.path_before()? else { return Ok(()) };
     let (name, documents) = (text::plain(source.name()), text::counted(before.documents, "document"));
@@ -223,7 +223,8 @@ fn refuse_doubles(load: &Load<'_>, source: &Source) -> Outcome {
     Ok(())
 }
 
-/// Refuses to append a file of which another beginning was loaded: nothing shows which part of it is new.
+/// Refuses to continue a file if its beginning differs from the content that was loaded before: it is unknown which
+/// part of the file is new.
 fn refuse_changed(load: &Load<'_>, source: &Source) -> Outcome {
     let name = text::plain(source.name());
     if !source.is_plain_file() {
@@ -241,7 +242,7 @@ fn refuse_changed(load: &Load<'_>, source: &Source) -> Outcome {
 /// Creates the indexes of a dump before its documents are loaded, so that each document is indexed on loading.
 fn create_indexes(collection: &Collection, settings: &Settings, source: &Source, load: &Load<'_>) -> Outcome {
     let Some((_, metadata)) = source.metadata() else { return Ok(()) };
-    // If all of it was loaded before, the load changes nothing.
+    // If the whole input was loaded before, this load changes nothing.
     if settings.again || !load.loaded_before()?.is_some_and(|before| before.finished) {
         collection.create_indexes_of(metadata)?;
     }
@@ -326,7 +327,7 @@ fn explain(error: Error, source: &Source, format: &Format, progress: &Progress, 
     Failure::explained(error, Some(advice + &option.map_or_else(String::new, |option| format!("; {option}"))))
 }
 
-/// The option for a line that no other option can load.
+/// The option for a line that cannot be loaded with any other option.
 const SKIP: &str = "--on-bad skip leaves such a line out, and --rejects FILE keeps it";
 
 /// True if an error is about a line, or a document, of the input.
@@ -334,7 +335,7 @@ fn names_a_line(error: &Error) -> bool {
     matches!(error, Error::Load(text) if text.contains(" line ") || text.contains(" document "))
 }
 
-/// The option that loads what an error is about.
+/// The option with which the input that caused this error can be loaded.
 pub(crate) fn option_for(error: &str) -> Option<&'static str> {
     let options = [
         ("is no number of JSON", "--on-bad repair takes NaN and Infinity"),
@@ -369,7 +370,7 @@ fn settle(database: &Database, stop: &Stop) -> Outcome {
         alluvium_env::thread::try_spawn("signals", move || close_on_signal(&database, &stop, &ended.0, &ended.1))
     };
     let Ok(watcher) = watcher else {
-        // Nothing could end the wait at a signal. The next session continues the compactions.
+        // Without the thread, a signal could not end the wait. The next session continues the compactions.
         streams::complain(
             "note: compactions continue when the database is used next: the system refuses another thread",
         );

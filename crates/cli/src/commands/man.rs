@@ -25,7 +25,7 @@ pub(crate) struct Args {
     force: bool,
 }
 
-/// A page and its file.
+/// A page of the manual, and its file.
 struct Page {
     path: PathBuf,
     text: Vec<u8>,

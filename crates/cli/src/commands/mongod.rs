@@ -1,4 +1,5 @@
-//! `alluvium mongod`: a server with the arguments and the log of MongoDB's `mongod`, for launchers that expect it.
+//! `alluvium mongod`: a server that takes the arguments and writes the log of MongoDB's `mongod`, for launchers that
+//! expect it.
 
 mod arguments;
 mod log;
@@ -21,19 +22,19 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use arguments::{by_name, expand};
 
-/// The name by which the program is this command.
+/// The program runs this command if it is called by this name.
 pub(crate) const NAME: &str = "mongod";
 
-/// The `--dbpath` of a database without files.
+/// The value of `--dbpath` for a database without files.
 const IN_MEMORY: &str = ":memory:";
 
-/// The directory of the database in `--dbpath`, unless that is a database.
+/// The directory of the database within `--dbpath`, unless `--dbpath` itself is a database.
 const DIRECTORY: &str = "alluvium";
 
-/// The mode of TLS at all connections, and its former name.
+/// The TLS mode in which all connections use TLS, and its former name.
 const REQUIRE_TLS: [&str; 2] = ["requireTLS", "requireSSL"];
 
-/// The modes in which a port takes connections with and without TLS.
+/// The modes in which a port accepts connections with and without TLS.
 const MIXED_TLS: [&str; 4] = ["allowTLS", "allowSSL", "preferTLS", "preferSSL"];
 
 fn tls_mode(mode: &str) -> Result<String, String> {
@@ -48,7 +49,7 @@ fn tls_mode(mode: &str) -> Result<String, String> {
     }
 }
 
-/// The compressors of a list, as MongoDB writes it.
+/// Parses a list of compressors in MongoDB's notation.
 fn compressors(list: &str) -> Result<Compressors, String> {
     if list == "disabled" {
         return Ok(Compressors(Vec::new()));
@@ -234,7 +235,7 @@ impl Args {
 
     fn serve(&self, env: &Env, log: &Log, stop: Stop) -> Outcome {
         let config = self.config()?;
-        // Launchers parse the line of an error, so no other line follows it.
+        // Launchers parse the line of an error, so no other line may follow it.
         let database = self.open(env).inspect_err(|failure| {
             log.error(20_557, "DBException in initAndListen, terminating", &failure.to_string());
         })?;
@@ -284,8 +285,8 @@ impl Args {
     fn config(&self) -> Outcome<Config> {
         let all = match (self.ipv6, self.port) {
             (false, _) => "0.0.0.0",
-            // Each port that the system chooses is another one. Addresses of IPv6 include those of IPv4, unless the system is
-            // set up otherwise.
+            // With port 0, the system would choose a different port for each address, so one address is used. Unless
+            // the system is configured otherwise, `::` includes the addresses of IPv4.
             (true, 0) => "::",
             (true, _) => "::,0.0.0.0",
         };
@@ -297,7 +298,7 @@ impl Args {
                 false => listen.extend(resolved(host, self.port, self.ipv6)?),
             }
         }
-        // Names that mean the same address, also with the port 0.
+        // Removes an address that several names resolve to, also if the port is 0.
         let mut known = HashSet::new();
         listen.retain(|address| known.insert(*address));
         if !self.nounixsocket && self.port != 0 {
@@ -356,7 +357,7 @@ fn print_version() -> Outcome {
     out.finish()
 }
 
-/// The addresses of a host. Without `--ipv6`, the name `localhost` means IPv4 alone.
+/// The addresses of a host. Without `--ipv6`, the name `localhost` means IPv4 only.
 fn resolved(host: &str, port: u16, ipv6: bool) -> Outcome<Vec<SocketAddr>> {
     let names = match (host, ipv6) {
         ("localhost", false) => &["127.0.0.1"][..],
@@ -375,14 +376,14 @@ fn resolved(host: &str, port: u16, ipv6: bool) -> Outcome<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// The file with the number of the process, which is removed with this.
+/// The file with the id of the process; dropping this value removes the file.
 struct ProcessFile {
     env: Env,
     path: PathBuf,
 }
 
 impl ProcessFile {
-    /// Writes the file; one that another process has left is replaced.
+    /// Writes the file. An existing file, left by another process, is replaced.
     fn write(env: &Env, path: &Path) -> Outcome<Self> {
         if env.fs.exists(path)? {
             env.fs.remove(path)?;

@@ -1,7 +1,7 @@
 //! `alluvium mv`: many sorted values under a key, as text.
 //!
-//! A named set of keys and values is a multivalue tree of the store. The store may be a directory
-//! of its own, or a database with collections.
+//! A named set of keys and values is a multivalue tree of the store. The directory may contain only such sets, or a
+//! database with collections as well.
 
 use super::load::open_unpacked;
 use crate::exit::{Failure, Outcome};
@@ -171,7 +171,7 @@ fn failed(error: alluvium_store::Error) -> Failure {
 impl<A: Access> Set<A> {
     /// Opens the store, runs the step, and closes the store.
     fn with<T>(&self, create: bool, step: impl FnOnce(&Store, TreeId) -> Outcome<T>) -> Outcome<T> {
-        // Opened as a database even without documents: compactions may process trees of
+        // The store is opened as a database even if it has no documents, because compactions may process trees of
         // collections.
         let builder = if create { self.database.creating()? } else { self.database.builder()? };
         self.database.with_builder(builder, |database| {
@@ -231,7 +231,7 @@ impl<A: Access> Set<A> {
             let lines = BufReader::with_capacity(1 << 18, open_unpacked(file, &stop)?);
             let mut loaded = 0;
             let read = load_lines(store, tree, lines, &mut loaded, &stop);
-            // Also after a failure: the values loaded before remain.
+            // The values are synced even after a failure, because those written before remain.
             store.sync().map_err(failed)?;
             read.map_err(|why| match why {
                 Broken::Stopped => Failure::Interrupted(format!("stopped; {}", stay(loaded, "loaded"))),
@@ -253,7 +253,7 @@ impl<A: Access> Set<A> {
     }
 }
 
-/// The number of loaded values that remain, as text.
+/// The text about the number of loaded values that remain.
 fn stay(loaded: u64, which: &str) -> String {
     let verb = if loaded == 1 { "stays" } else { "stay" };
     format!("{} {which} {verb}", text::counted(loaded, "value"))
@@ -266,7 +266,7 @@ enum Broken {
     Store(Failure),
 }
 
-/// Writes the pairs of all lines; `loaded` counts the written ones.
+/// Writes the pairs of all lines; `loaded` counts the pairs written.
 fn load_lines(
     store: &Store,
     tree: TreeId,
@@ -336,7 +336,7 @@ impl Range {
             left -= 1;
         }
         out.finish()?;
-        // Only if the key has no values at all, not if it has none in the range.
+        // A key without any values is an error. A key that merely has no values in the range is not.
         if left == limit
             && values.values(ValuesOf::key(key.as_bytes())).map_err(failed)?.next().map_err(failed)?.is_none()
         {

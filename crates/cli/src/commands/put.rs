@@ -66,8 +66,8 @@ impl Args {
         })
     }
 
-    /// True if the first argument is the document: one in braces, without another document, that is no `_id` such as
-    /// `{$oid: …}`.
+    /// True if the first argument is the document: no other document is given, and the argument is in braces but is no
+    /// `_id` such as `{$oid: …}`.
     fn is_document_alone(&self) -> bool {
         self.json.is_none()
             && self.id.trim_start().starts_with('{')
@@ -79,7 +79,7 @@ impl Args {
         if self.is_document_alone() { "-" } else { &self.id }
     }
 
-    /// The document as it was typed; `None` if it is read from standard input.
+    /// The document as the user typed it; `None` if it is read from standard input.
     fn typed(&self) -> Option<&str> {
         match &self.json {
             None if self.is_document_alone() => Some(&self.id),
@@ -87,8 +87,8 @@ impl Args {
         }
     }
 
-    /// Checks that the `_id` is valid and equals the document's own `_id`, if it has one. The
-    /// library checks this, too, but later.
+    /// Checks that the `_id` is valid and equals the `_id` in the document, if there is one. The library makes the same
+    /// check, but later.
     fn check_id(&self, map: &Map) -> Outcome {
         let (own, given) = (map.get("_id"), (self.id() != "-").then(|| self.ids.parse(self.id())));
         let refused = |code, what| Err(Failure::from(alluvium::Error::InvalidId { code, what }));
@@ -136,7 +136,7 @@ impl Args {
     }
 }
 
-/// Refuses an update instead of a document.
+/// Refuses an update that was given as the document.
 fn refuse_update(map: &Map) -> Outcome {
     let mut names = map.iter().filter_map(|(name, _)| name.as_str());
     match names.find(|name| operators::UPDATE.contains(name)) {

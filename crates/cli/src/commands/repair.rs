@@ -38,7 +38,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The maximum number of losses, of notes and of documents that are listed; --json lists all.
+/// The maximum number of losses, of notes and of documents that are listed; --json lists all of them.
 const MOST_LISTED: usize = 50;
 
 impl Args {

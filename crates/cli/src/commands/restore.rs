@@ -146,7 +146,7 @@ impl Args {
         skipped(&dump)
     }
 
-    /// The options for opening the database, which may not exist.
+    /// The options for opening the database, which need not exist yet.
     fn builder(&self) -> Outcome<Builder> {
         let builder = self.database.creating()?;
         Ok(match self.partitions {
@@ -163,8 +163,8 @@ impl Args {
     }
 }
 
-/// Refuses a restore that does not fit the disk. Collections that exist may have been restored in
-/// part, so they are ignored.
+/// Refuses a restore that does not fit the disk. Existing collections are not counted, because they may have been
+/// restored in part.
 fn room(
     there: &[String],
     dump: &Dump,

@@ -218,7 +218,7 @@ impl Memory {
         Self { database: database.clone(), env: Env::os(), returner: Returner::default() }
     }
 
-    /// Returns freed memory to the system if there is much of it. Call it often.
+    /// Returns freed memory to the system if there is much of it; to be called often.
     fn look(&mut self) {
         let resident = || process::resident_bytes().and_then(|bytes| usize::try_from(bytes).ok());
         let used = || {
@@ -231,7 +231,7 @@ impl Memory {
     }
 }
 
-/// Returns when a signal has come.
+/// Returns a function that waits for a signal.
 pub(super) fn until_signal(stop: Stop, mut memory: Memory) -> impl FnOnce() + Send + 'static {
     move || {
         let (nothing, never) = (Mutex::new(()), Condvar::new());

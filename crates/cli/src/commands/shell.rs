@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use words::Split;
 
-/// The prefix of each error.
+/// The program's name in front of each error.
 const NAME: &str = "alluvium";
 
 /// Arguments of `shell`.
@@ -76,7 +76,7 @@ impl Args {
         })
     }
 
-    /// Has the commands run by the process that serves the database.
+    /// Runs the commands in the process that serves the database.
     fn beside_a_server(&self, context: Context<'_>, stop: Stop) -> Outcome {
         signals::share(Some(stop.clone()));
         let mut shell = Shell::beside_a_server(context, self.database.path(), stop);
@@ -93,7 +93,7 @@ impl Args {
     }
 }
 
-/// Runs a line of a shell of another process on the database of this session.
+/// Runs a line that was typed in another process's shell on the database of this session.
 pub(crate) fn run_for_visitor(context: Context<'_>, collection: Option<&str>, words: &[String]) -> Outcome {
     let Some(database) = session::database() else {
         return Err(Failure::Other("the database is not open here".to_owned()));
@@ -136,8 +136,8 @@ fn set_mode(modes: &[&str]) -> Outcome {
     }
 }
 
-/// SIGTERM ends the shell at once, with the exit code of every command, because it may be waiting
-/// for input.
+/// Lets SIGTERM end the shell at once, with the exit code that all commands use for it, because the shell may be
+/// waiting for input.
 fn end_when_terminated() -> Outcome {
     register_conditional_shutdown(SIGTERM, i32::from(INTERRUPTED), Arc::new(AtomicBool::new(true)))
         .map(drop)
@@ -148,11 +148,11 @@ fn end_when_terminated() -> Outcome {
 struct Shell<'a> {
     context: Context<'a>,
     path: PathBuf,
-    /// `None` if another process serves it.
+    /// `None` if another process serves the database.
     database: Option<Database>,
     /// The collection in use.
     collection: Option<String>,
-    /// The commands for it. Building them takes longer than most of them run.
+    /// The commands for the collection in use. They are kept because building them takes longer than most commands run.
     definition: clap::Command,
     stop: Stop,
 }
@@ -160,7 +160,7 @@ struct Shell<'a> {
 /// The result of reading a prompt.
 enum Typed {
     Text(String),
-    /// Cancelled by ctrl-C.
+    /// Cancelled with ctrl-C.
     GivenUp,
     /// The end of the input.
     End,
@@ -350,7 +350,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Has a command run by the process that serves the database.
+    /// Lets the process that serves the database run a command.
     fn visit(&self, words: &[String]) -> Outcome {
         match visitor::run_line(&self.path, self.collection.as_deref(), words) {
             Some(OK) => Ok(()),
@@ -362,7 +362,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Describes the collection with this name, or the one in use.
+    /// Describes the collection with the given name, or the collection in use.
     fn describe(&mut self, names: &[&str]) -> Outcome {
         let option = (self.collection.is_some() && !names.is_empty()).then_some("--collection");
         let words = ["describe"].into_iter().chain(option).chain(names.iter().copied());
@@ -393,7 +393,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// The steps before a line runs, for fuzzing.
+/// The steps of the shell before a line runs, for fuzzing.
 pub(crate) struct Reader {
     definition: clap::Command,
     helper: Helper,
@@ -406,7 +406,7 @@ impl Reader {
         Self { helper: Helper::new(definition.clone(), Some(database), collection), definition }
     }
 
-    /// Splits, parses, completes.
+    /// Splits, parses and completes a line.
     pub(crate) fn read(&mut self, line: &str) {
         if let Split::Whole(words, _) = words::split(line) {
             let refused = definition::parse(&mut self.definition, &words).err();
@@ -438,7 +438,7 @@ fn prints_json(command: &str) -> bool {
     wants_json(words)
 }
 
-/// An interrupt ends a script, even if the command of this line had finished.
+/// The failure that ends a script after an interrupt, even if the command of this line had finished.
 fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     let text = match failure.map(|failure| failure.to_string()) {
         Some(text) if !text.is_empty() => text,
@@ -447,7 +447,7 @@ fn interrupted(failure: Option<Failure>, line: u64) -> Failure {
     Failure::Interrupted(format!("line {line}: {text}; the rest of the script was not run"))
 }
 
-/// A script whose output was closed ends, and fails.
+/// The failure of a script that ends because its output was closed.
 fn rest_not_run() -> Failure {
     Failure::Other("the output was closed; the rest of the script was not run".to_owned())
 }

@@ -42,13 +42,13 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Words,
-    /// Also the figures of the storage engine.
+    /// With the figures of the storage engine.
     Engine,
     Json,
 }
 
 impl Args {
-    /// Prints the statistics of the database after opening.
+    /// Prints the statistics right after the database is opened.
     pub(crate) fn run(&self) -> Outcome {
         if let Some(name) = &self.collection {
             return self.database.with(|database| {
@@ -84,7 +84,7 @@ impl Args {
     }
 }
 
-/// All statistics. Counters start at opening.
+/// All statistics. Counters start when the database is opened.
 pub(crate) fn to_json(stats: &Stats) -> serde_json::Value {
     let partition = |p: &PartitionStats| {
         serde_json::json!({
@@ -181,7 +181,7 @@ fn on_disk(stats: &Stats) -> String {
     format!("{all}, of which the log and the space reserved for it take {log}")
 }
 
-/// Whether writes are slowed, and what background work is left.
+/// Whether writes are slowed, and which background work is pending.
 fn state(stats: &Stats) -> String {
     match (&stats.background_error, stats.compaction_debt_bytes) {
         (Some(error), _) => format!("failing: {error}"),

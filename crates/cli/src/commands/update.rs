@@ -140,7 +140,7 @@ impl Args {
         })
     }
 
-    /// Updates the documents that match a filter.
+    /// Updates documents that match a filter.
     fn by_filter(&self, filter: &str) -> Outcome {
         if self.update.is_some() {
             return Err(Failure::Usage(
@@ -159,7 +159,8 @@ impl Args {
         let (asked_for, said) = (filter.clone(), update.clone());
         self.with(|written| {
             let collection = &written.collection;
-            // The update may change whether a document matches.
+            // The number of matching documents is counted before the update, which may change whether a document
+            // matches.
             let counts = !self.many && !self.json && !self.query.explain;
             let mut asked = collection.find(asked_for.clone());
             if let Some(collation) = self.query.collation()? {
@@ -218,8 +219,7 @@ fn update_of(text: &str) -> Outcome<Value> {
     }
 }
 
-/// Explains a document instead of an update, which is for `put`; or an operator without its dollar
-/// sign.
+/// Explains an error: a document was given instead of an update, or an operator lacks its dollar sign.
 fn explain(error: alluvium::Error, update: &Value) -> Failure {
     match &error {
         alluvium::Error::Update(_) if error.to_string().ends_with("use replace") => {

@@ -1,4 +1,4 @@
-//! `alluvium validator`: what the documents of a collection must be.
+//! `alluvium validator`: the conditions for the documents of a collection.
 
 use crate::exit::Outcome;
 use crate::output::Output;

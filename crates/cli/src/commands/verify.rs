@@ -78,7 +78,7 @@ impl Args {
         Ok(Some(found))
     }
 
-    /// Opens the database and checks it. If it does not open, reads everything that is readable.
+    /// Opens the database and checks it. If the database does not open, reads all parts that are readable.
     fn opened(&self, env: &Env, check: impl FnOnce(&Database) -> Outcome<Found>) -> Outcome<Found> {
         let mut opens = false;
         // This process alone has the database open, so there are no other snapshots that could pin
@@ -93,8 +93,7 @@ impl Args {
         }
     }
 
-    /// The findings about a database that does not open because of damage, or that must not be
-    /// written to.
+    /// The findings about a database that cannot be opened because of damage, or that must not be written to.
     fn unopened(&self, env: &Env, failure: Failure) -> Outcome<Found> {
         let Failure::Library { error, .. } = &failure else { return Err(failure) };
         let (kind, path) = (error.kind(), self.database.path());
@@ -176,7 +175,7 @@ struct Found {
     notes: Vec<String>,
     files: u64,
     bytes: u64,
-    /// A description of what was checked.
+    /// A description of the thing that was checked.
     what: String,
     indexes: Vec<VerifiedIndex>,
     /// The advice about damage.
@@ -212,7 +211,7 @@ impl Found {
     }
 }
 
-/// True if one of the findings names the file that the error is about.
+/// True if a finding names the file that the error is about.
 fn named(error: &alluvium::Error, findings: &[String]) -> bool {
     match error {
         alluvium::Error::Store(alluvium_store::Error::Storage(alluvium_env::Error::Corrupt { path, .. })) => {

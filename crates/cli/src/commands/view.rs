@@ -1,4 +1,4 @@
-//! `alluvium view`: pipelines that have a name.
+//! `alluvium view`: named pipelines.
 
 use crate::exit::Outcome;
 use crate::output::Output;

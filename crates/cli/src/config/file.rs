@@ -24,7 +24,7 @@ pub(super) fn read(env: &Env, path: &Path) -> Outcome<Vec<Found>> {
     settings(path, &text)
 }
 
-/// The settings in a file's text.
+/// The settings in the text of a file.
 pub(super) fn settings(path: &Path, text: &str) -> Outcome<Vec<Found>> {
     let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
     let wrong = |line: usize, what: String| Failure::Usage(format!("{}:{line}: {what}", text::path(path)));
@@ -42,7 +42,7 @@ pub(super) fn settings(path: &Path, text: &str) -> Outcome<Vec<Found>> {
     Ok(found)
 }
 
-/// A value in the notation of the option.
+/// Converts a value to the notation of the option.
 fn text_of(value: &DeValue<'_>, setting: &Setting) -> Result<String, String> {
     let text = match value {
         DeValue::String(text) => text.to_string(),

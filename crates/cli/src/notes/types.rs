@@ -1,12 +1,11 @@
-//! Notes about a filter that found nothing because it compares values of different types: a date
-//! with a text that looks like one, a number with a text of digits.
+//! Notes about a filter that matched no documents because it compares values of different types: a date with a text
+//! that looks like a date, or a number with a text of digits.
 
 use super::{Noted, SAMPLE};
 use crate::text;
 use alluvium::{Map, TypeMismatch, Value, type_mismatches};
 
-/// Notes about the comparisons of a filter with no value of the same type among the first
-/// documents.
+/// Notes about comparisons in a filter for which the field has no value of the same type among the first documents.
 pub(super) fn notes(collection: &impl Noted, filter: &Map) -> Vec<String> {
     let sample = collection
         .documents()

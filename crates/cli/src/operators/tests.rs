@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeSet;
 
-/// The keywords in a section of the page of compatibility that work, at least in part.
+/// The keywords in a section of the compatibility page that are supported, at least in part.
 fn supported(title: &str) -> BTreeSet<&'static str> {
     let page = include_str!("../../../../docs/COMPATIBILITY.md");
     let section = page.split("\n## ").find(|section| section.starts_with(title)).expect("a section");

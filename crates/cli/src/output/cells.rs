@@ -7,7 +7,7 @@ use alluvium_document::json::{self, Format, PrintError};
 /// The kind of the text of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The document has no such field.
+    /// The document does not have the field.
     Missing,
     Null,
     Number,
@@ -35,7 +35,7 @@ impl Cell {
     /// The cell of a value.
     ///
     /// # Errors
-    /// The value has no JSON.
+    /// The value cannot be represented in JSON.
     pub(super) fn of(value: &Value) -> Result<Self, PrintError> {
         let kind = match value {
             Value::Null => Kind::Null,
@@ -66,7 +66,7 @@ fn plain(value: &Value) -> Result<String, PrintError> {
     })
 }
 
-/// The fields of a map with their paths, those of nested maps in their place. An empty map is a
+/// The fields of a map with their paths. The fields of a nested map take the place of that map; an empty map is a
 /// value.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The widths of a table's columns on a screen, and texts that are cut to them.
+//! The widths of a table's columns on a screen, and the shortening of texts to these widths.
 
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,7 +11,7 @@ const TEXT_LEAST: usize = 8;
 /// A column of numbers is not cut to less than this.
 const NUMBER_LEAST: usize = 24;
 
-/// The width that a column would have with room for all of it.
+/// The width that a column needs to show all its values in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub width: usize,
@@ -24,8 +24,8 @@ impl Wanted {
     }
 }
 
-/// The widths of the columns in a row of `room` cells. Columns that do not fit even if all are cut
-/// are left out at the right: there are fewer widths then. The first column is always there.
+/// The widths of the columns in a row of `room` cells. If the columns do not fit even when all are cut, the last ones
+/// are left out, and fewer widths are returned. The first column is always included.
 pub(super) fn fit(columns: &[Wanted], room: usize) -> Vec<usize> {
     let (mut widths, mut used) = (Vec::new(), 0);
     for column in columns {
@@ -37,7 +37,7 @@ pub(super) fn fit(columns: &[Wanted], room: usize) -> Vec<usize> {
         widths.push(column.least().min(room.max(1)));
     }
     let mut left = room.saturating_sub(used);
-    // The rest of the room is for the columns that are cut, in equal shares.
+    // The remaining room is divided equally among the columns that are cut.
     loop {
         let cut: Vec<usize> = (0..widths.len()).filter(|at| widths[*at] < columns[*at].width).collect();
         if cut.is_empty() || left == 0 {
@@ -54,7 +54,7 @@ pub(super) fn fit(columns: &[Wanted], room: usize) -> Vec<usize> {
 
 /// A text of at most this width: a longer one ends with `…`.
 pub(super) fn cut(text: &str, width: usize) -> Cow<'_, str> {
-    // No character has more cells than bytes.
+    // A character never takes more cells than it has bytes.
     if text.len() <= width || text.width() <= width {
         return Cow::Borrowed(text);
     }
@@ -72,8 +72,8 @@ pub(super) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A path of at most this width: a longer one is cut at its beginning and begins with `…`, because
-/// the last name is the most important.
+/// A path of at most this width: a longer one loses its beginning and starts with `…`, because the last name is the
+/// most important.
 pub(super) fn cut_path(path: &str, width: usize) -> Cow<'_, str> {
     if !path.contains('.') || path.width() <= width {
         return cut(path, width);

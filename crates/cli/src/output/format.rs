@@ -41,7 +41,7 @@ impl FormatName {
 /// How many documents a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printed {
-    /// Documents that match or follow each other.
+    /// Documents that match a filter or follow each other.
     List,
     /// Documents that are named one by one.
     Single,
@@ -50,7 +50,7 @@ pub(crate) enum Printed {
 /// The format of a mode, and whether JSON has one field per line.
 fn format_of(mode: Mode, printed: Printed) -> (Option<FormatName>, bool) {
     match mode {
-        // A shell on a terminal shows documents by twenties.
+        // A shell on a terminal prints documents in pages of twenty.
         Mode::Auto if printed == Printed::List && terminal::is_present() && !session::is_pretty() => {
             (Some(FormatName::Table), false)
         }
@@ -90,14 +90,14 @@ pub(crate) struct DocumentFormatArgs {
 /// The format of documents, as the user chose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DocumentFormat {
-    /// `None` for JSON with one object per line, or with one field per line in a shell on a terminal.
+    /// `None` means JSON: one object per line, or in a shell on a terminal one field per line.
     pub name: Option<FormatName>,
     /// How JSON is printed.
     pub json: json::Format,
 }
 
 impl DocumentFormatArgs {
-    /// The format.
+    /// Determines the format.
     ///
     /// # Errors
     /// The options contradict each other.

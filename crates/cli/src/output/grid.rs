@@ -1,7 +1,7 @@
 //! Rows under columns: tables for people, Markdown, CSV and TSV.
 //!
-//! The columns are given, or they are the fields of the first rows. A table holds its first rows to
-//! find the widths, too; the later ones are written at once. A table of figures holds all its rows.
+//! The columns are given, or they are the fields of the first rows. A table also holds its first rows back to find the
+//! widths; later rows are written at once. A table of figures holds all its rows back.
 
 use super::cells::{self, Cell, Kind};
 use super::fit::{self, GAP, Wanted};
@@ -13,29 +13,29 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use unicode_width::UnicodeWidthStr;
 
-/// The number of rows that determine the columns and their widths.
+/// The number of rows from which the columns and their widths are determined.
 pub(super) const LOOK_AHEAD_ROWS: usize = 1000;
-/// Beyond this number of bytes, fewer rows determine them.
+/// After this number of bytes, the rows so far determine the columns and their widths.
 const LOOK_AHEAD_BYTES: usize = 8 << 20;
 /// The maximum number of cells to which a column is padded, if the width is not limited.
 const PADDED_MOST: usize = 60;
-/// The number of late fields that a note lists.
+/// The number of late fields that a note lists: fields that first appeared after the columns were fixed.
 const LATE_LISTED: usize = 12;
 
-/// The cell of a row that ends before its column.
+/// The cell for a column after the end of a row.
 static MISSING: Cell = Cell::MISSING;
 
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// How rows are written.
+/// How the rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// Columns of equal width, cut to the width of the terminal.
     Table,
     Markdown,
-    /// Values with this byte between them.
+    /// Values that are separated by this byte.
     Separated(u8),
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Style {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heading {
     pub name: String,
-    /// The column is aligned to the right; columns of numbers are so anyway.
+    /// The column is aligned to the right. Columns of numbers always are.
     pub is_right: bool,
 }
 
@@ -54,18 +54,18 @@ impl From<&str> for Heading {
 }
 
 impl Heading {
-    /// A column that is aligned to the right, such as one of amounts with units.
+    /// A column that is aligned to the right, such as a column of amounts with units.
     pub(crate) fn right(name: &str) -> Self {
         Self { is_right: true, ..Self::from(name) }
     }
 }
 
-/// Why a row was not written.
+/// The reason why a row was not written.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// A value has no text.
+    /// A value cannot be represented as text.
     NoJson(PrintError),
-    /// A field has no column, because no row among the first ones has it.
+    /// A field has no column, because none of the first rows has it.
     Late { field: String, rows: usize },
 }
 
@@ -81,19 +81,19 @@ pub(super) struct Grid {
     /// The width that a table may take.
     width: Option<usize>,
     colours: bool,
-    /// The columns that the user chose, or the command has.
+    /// The columns that the user or the command chose.
     given: Option<Vec<Heading>>,
     columns: Columns,
-    /// Rows whose columns or widths are not known yet.
+    /// Rows that are held back until the columns and widths are known.
     held: Vec<Vec<Cell>>,
     held_bytes: usize,
-    /// The number of rows that determine the columns and their widths.
+    /// The number of rows from which the columns and their widths are determined.
     look_ahead: usize,
-    /// The rows that determined the columns.
+    /// The number of rows that determined the columns.
     looked_at: usize,
     /// The layout of the columns, once they are known.
     layout: Option<Vec<Column>>,
-    /// Fields that appeared after the columns were known.
+    /// Fields that first appeared after the columns were fixed.
     late: BTreeSet<String>,
 }
 
@@ -105,7 +105,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The column for a field of a row whose cells so far are `row`; a new one if none is free.
+    /// The column for a field of a row; `row` is the cells of the row so far. Adds a column if none is free.
     fn place(&mut self, name: &str, row: &[Cell], may_add: bool) -> Option<usize> {
         let is_free = |at: &usize| row.get(*at).is_none_or(|cell| cell.kind == Kind::Missing);
         if let Some(at) = self.by_name.get(name).and_then(|places| places.iter().copied().find(is_free)) {
@@ -145,20 +145,20 @@ impl Grid {
         }
     }
 
-    /// A grid whose widths fit all rows: for figures, which are in memory.
+    /// Makes the widths fit all rows. Suitable for figures, which are in memory.
     pub(super) fn of_figures(self) -> Self {
         Self { look_ahead: usize::MAX, ..self }
     }
 
-    /// True for CSV and TSV, whose texts are those of the documents.
+    /// True for CSV and TSV, which contain the texts of the documents unchanged.
     pub(super) fn is_separated(&self) -> bool {
         matches!(self.style, Style::Separated(_))
     }
 
-    /// Adds a row, and appends to `out` what can be written.
+    /// Adds a row, and appends to `out` the text that can be written by now.
     ///
     /// # Errors
-    /// [`Refused`]; the row is not written, and the next one may be.
+    /// [`Refused`] if the row is not written; later rows may still be.
     pub(super) fn row(&mut self, map: &Map, out: &mut Vec<u8>) -> Result<(), Refused> {
         let row = self.cells(map)?;
         if self.layout.is_none() {
@@ -208,7 +208,7 @@ impl Grid {
         Ok(row)
     }
 
-    /// Writes what is held. The grid is then empty, and its columns are unknown again.
+    /// Writes the rows that are held back. The grid is then empty, and its columns are unknown again.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if self.layout.is_none() && (self.given.is_some() || !self.held.is_empty()) {
             self.begin(out);
@@ -224,7 +224,7 @@ impl Grid {
         (self.columns, self.held_bytes, self.looked_at) = (Columns::default(), 0, 0);
     }
 
-    /// A note about fields that were not written.
+    /// A note about fields that have no column.
     pub(super) fn note(&self) -> Option<String> {
         let mut names: Vec<&str> = self.late.iter().take(LATE_LISTED).map(String::as_str).collect();
         if self.late.is_empty() {
@@ -241,7 +241,7 @@ impl Grid {
         given.chain(self.columns.names.iter().map(String::as_str))
     }
 
-    /// Fixes the columns, writes their names, and then the rows that are held.
+    /// Fixes the columns, and writes their names and the rows that are held back.
     fn begin(&mut self, out: &mut Vec<u8>) {
         let held = std::mem::take(&mut self.held);
         self.looked_at = held.len();
@@ -262,10 +262,10 @@ impl Grid {
             Wanted { width, is_number: is_number || is_right(at) }
         });
         let wanted: Vec<Wanted> = match self.style {
-            // Widths do not matter.
+            // The widths are not used.
             Style::Separated(_) => return vec![Column { width: 0, is_right: false }; self.names().count()],
             Style::Table => wanted.collect(),
-            // A rule has at least three dashes.
+            // Markdown requires at least three dashes under a heading.
             Style::Markdown => wanted.map(|column| Wanted { width: column.width.max(3), ..column }).collect(),
         };
         let widths = match (self.style, self.width) {
@@ -352,7 +352,7 @@ impl Grid {
     }
 }
 
-/// The text of a cell: escaped, and with a word for null in formats for people.
+/// The text of a cell: escaped, and with a word for null in the formats for people.
 fn prepared(cell: Cell, style: Style) -> Cell {
     match (style, cell.kind) {
         (Style::Separated(_), _) => cell,
@@ -364,7 +364,7 @@ fn prepared(cell: Cell, style: Style) -> Cell {
     }
 }
 
-/// A text on one line of a table: characters that would change a terminal or the table are escaped.
+/// A text on one line of a table. Characters that would affect the terminal or break the table are escaped.
 fn shown_text(text: &str, style: Style) -> Cow<'_, str> {
     let is_special = |c: char| c.is_control() || is_of_direction(c) || (c == '|' && style == Style::Markdown);
     if matches!(style, Style::Separated(_)) || !text.contains(is_special) {
@@ -381,7 +381,7 @@ fn shown_text(text: &str, style: Style) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Characters that change the direction of the text after them, and so the order of columns.
+/// Characters that change the direction of the text after them, and thereby the order of columns.
 fn is_of_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,5 +1,4 @@
-//! Output on a terminal that is longer than the screen is shown by a pager: the program in the
-//! variable PAGER, or `less`.
+//! A pager shows output on a terminal that is longer than the screen: the program in the variable PAGER, or `less`.
 
 use super::terminal::{self, Size};
 use crate::signals::Outlived;
@@ -7,13 +6,13 @@ use crate::variables::variable;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Characters that have a meaning to a shell: a command with one of them is run by `sh`.
+/// Characters with a meaning to a shell: a command that contains one of them is run by `sh`.
 const FOR_A_SHELL: &str = "|&;<>()$`\\\"'\n*?[#~=%";
-/// The options of `less`, unless the user sets others: end if the text fits the screen, keep
-/// colours, leave the text on the screen.
+/// The options of `less`, unless the user sets others: exit if the text fits the screen, keep colours, leave the text
+/// on the screen.
 const LESS: (&str, &str) = ("LESS", "FRX");
 
-/// A writer that holds its text until it is longer than the screen, and then starts the pager.
+/// A writer that holds its text back until the text is longer than the screen, and then starts the pager.
 pub(super) struct Pager {
     command: String,
     rows: Rows,
@@ -23,7 +22,7 @@ pub(super) struct Pager {
 enum State {
     /// The text so far, which fits the screen.
     Held(Vec<u8>),
-    /// The pager runs.
+    /// The pager is running.
     Started(Running),
     /// The pager could not be started.
     Direct(BufWriter<Stdout>),
@@ -31,7 +30,7 @@ enum State {
 }
 
 struct Running {
-    /// `None` when all text is written.
+    /// `None` after all text is written.
     input: Option<BufWriter<ChildStdin>>,
     child: Child,
     _signals: Outlived,
@@ -39,7 +38,7 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The pager ends when its input has ended and the user leaves it.
+        // The pager ends after its input has ended and the user has left it.
         drop(self.input.take());
         let _ended_or_gone = self.child.wait();
     }
@@ -65,7 +64,7 @@ impl Pager {
         self.write_all(&held)
     }
 
-    /// Writes what is left, and waits until the user leaves the pager.
+    /// Writes the remaining text, and waits until the user leaves the pager.
     pub(super) fn close(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Held(held) => {
@@ -82,7 +81,7 @@ impl Pager {
 
 impl Drop for Pager {
     fn drop(&mut self) {
-        // An earlier failure is the one to report.
+        // If an earlier write failed, that failure is the one to report.
         let _second = self.close();
     }
 }
@@ -136,7 +135,7 @@ struct Rows {
     size: Size,
     taken: usize,
     column: usize,
-    /// Within a sequence that sets a colour.
+    /// The position is within an escape sequence that sets a colour.
     in_escape: bool,
 }
 
@@ -155,7 +154,7 @@ impl Rows {
                     self.taken += 1;
                     self.column = 0;
                 }
-                // The middle of a character.
+                // A continuation byte of a character.
                 0x80..=0xbf => {}
                 _ => {
                     self.column += 1;

@@ -7,11 +7,11 @@ use crate::signals::SIGNAL_CHECK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 
-/// Prompts for more: Enter prints a page of this many documents, `a` prints all. Any other input is
-/// the next command, or ends this one.
+/// Prompts for more: Enter prints a page of this many documents, `a` prints all. Any other input ends this command, and
+/// may be the next command.
 ///
 /// # Errors
-/// A failure without a message if no more is requested; an interrupt.
+/// A failure without a message if the user requests no more; an interrupt.
 pub(super) fn ask(page: usize, colours: bool) -> Outcome<Option<usize>> {
     let (dim, plain) = if colours { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
     let prompt = format!("{dim}-- Enter shows {page} more, a all, q no more --{plain} ");
@@ -44,7 +44,7 @@ fn read_line() -> Outcome<Option<String>> {
             Ok(_) => {}
             Err(error) => return Err(cannot(error)),
         }
-        // Reads single bytes, since the text after the line belongs to the next reader.
+        // Reads single bytes, because the text after the line belongs to the next reader.
         let mut byte = [0];
         match rustix::io::read(&stdin, &mut byte) {
             Ok(0) if line.is_empty() => return Ok(None),

@@ -19,7 +19,7 @@ pub(crate) struct Rows {
     layout: Layout,
     /// True after the first title.
     is_titled: bool,
-    /// A reused buffer.
+    /// A buffer that is reused for each row.
     line: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ enum Layout {
 }
 
 impl Rows {
-    /// Output in a format. `columns` are those of a table, if they are known; JSON ignores them.
+    /// Output in a format. `columns` are the columns of a table, if they are known; JSON ignores them.
     pub(crate) fn new(format: DocumentFormat, columns: Option<Vec<Heading>>) -> Self {
         let grid = |style| {
             let (width, colours) = (terminal::width(), terminal::has_colours());
@@ -45,7 +45,7 @@ impl Rows {
         let grid = |style| Layout::Grid(Box::new(grid(style)));
         let json = format.json;
         let (layout, is_paged) = match format.name {
-            // In a shell on a terminal, documents have pages of their own.
+            // In a shell on a terminal, documents are printed in pages instead of by a pager.
             None if session::is_pretty() => (Layout::Lines(Format { pretty: true, ..json }), false),
             None | Some(FormatName::Jsonl) => (Layout::Lines(json), true),
             Some(FormatName::Json) => (Layout::Array(json, 0), true),
@@ -58,7 +58,7 @@ impl Rows {
         Self { out, layout, is_titled: false, line: Vec::new() }
     }
 
-    /// Output of figures under these columns, which are as wide as the figures need.
+    /// Output of figures under these columns, which are made as wide as the figures need.
     pub(crate) fn of_figures(format: DocumentFormat, columns: &[Heading]) -> Self {
         let (width, colours) = (terminal::width(), terminal::has_colours());
         Self::with_grid(format, |style| Grid::new(style, Some(columns.to_vec()), width, colours).of_figures())
@@ -96,7 +96,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Prints the title of a table; the rows before it are another one.
+    /// Prints the title of a table; the rows so far become a separate table.
     pub(crate) fn title(&mut self, text: &str) -> Outcome {
         if std::mem::replace(&mut self.is_titled, true) {
             self.end_grid()?;
@@ -104,7 +104,7 @@ impl Rows {
         self.out.text(text)
     }
 
-    /// Writes the buffer; rows that are held to find their columns stay there.
+    /// Writes the buffer, but not the rows that are held back to find their columns.
     pub(crate) fn flush(&mut self) -> Outcome {
         self.out.flush()
     }
@@ -112,7 +112,7 @@ impl Rows {
     /// Writes the rest.
     ///
     /// # Errors
-    /// A failed write, or documents that could not be printed.
+    /// A write failed, or documents could not be printed.
     pub(crate) fn finish(mut self) -> Outcome {
         match &self.layout {
             Layout::Lines(_) => {}
@@ -129,7 +129,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Writes the rows that a grid holds; the next row begins another grid.
+    /// Writes the rows that a grid holds back; the next row begins another grid.
     fn end_grid(&mut self) -> Outcome {
         let Layout::Grid(grid) = &mut self.layout else { return Ok(()) };
         self.line.clear();
@@ -140,14 +140,14 @@ impl Rows {
     /// Prints the line of a grid.
     fn print(&mut self) -> Outcome {
         match &self.layout {
-            // Its texts are escaped, and it may have colours.
+            // The texts of a table are already escaped, and may have colours.
             Layout::Grid(grid) if !grid.is_separated() => self.out.bytes(&self.line),
             _ => self.out.content(&self.line),
         }
     }
 }
 
-/// The columns for documents that are printed as their `_id` and these paths.
+/// The columns for documents that are printed with their `_id` and these paths.
 pub(crate) fn headings_of(paths: &[&str]) -> Vec<Heading> {
     let others = paths.iter().copied().filter(|path| *path != "_id");
     std::iter::once("_id").chain(others).map(Heading::from).collect()

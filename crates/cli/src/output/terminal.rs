@@ -24,7 +24,7 @@ pub(crate) enum Color {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wishes {
     pub color: Color,
-    /// Long output is printed at once.
+    /// True if long output is printed without a pager.
     pub no_pager: bool,
 }
 
@@ -36,12 +36,12 @@ thread_local! {
     static OF_VISITOR: Cell<Option<Wishes>> = const { Cell::new(None) };
 }
 
-/// Sets the wishes of the command on this thread; `None` ends this.
+/// Sets the wishes of the command on this thread; `None` restores those of the process.
 pub(crate) fn share(wishes: Option<Wishes>) {
     OF_VISITOR.with(|shared| shared.set(wishes));
 }
 
-/// Sets the wishes, once.
+/// Sets the wishes of this process. Only the first call has an effect.
 pub(crate) fn set(wishes: Wishes) {
     let _the_first_stay = WISHES.set(wishes);
 }
@@ -74,8 +74,8 @@ pub(crate) fn columns_of(terminal: impl AsFd) -> Option<u16> {
     terminal_size::terminal_size_of(terminal).map(|(columns, _)| columns.0).filter(|columns| *columns > 0)
 }
 
-/// The number of columns that a table may take: those of the terminal, or else those of the variable
-/// COLUMNS. `None` for no limit.
+/// The number of columns that a table may take: the columns of the terminal, or else the variable COLUMNS. `None` means
+/// no limit.
 pub(super) fn width() -> Option<usize> {
     let of_variable = || variable("COLUMNS")?.parse().ok().filter(|columns| *columns > 0);
     size().map(|size| size.columns).or_else(of_variable)
@@ -104,8 +104,8 @@ fn is_dumb() -> bool {
     variable("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
-/// The command of the pager: that of the variable PAGER, or `less`. `None` if output is not paged:
-/// without a terminal, with `--no-pager`, or if PAGER is empty or `cat`.
+/// The command of the pager: the content of the variable PAGER, or `less`. `None` if output is not paged: without a
+/// terminal, with `--no-pager`, or if PAGER is empty or `cat`.
 pub(super) fn pager() -> Option<String> {
     if wishes().no_pager || is_dumb() || !is_present() {
         return None;

@@ -31,7 +31,8 @@ fn a_thread_counts_its_own_reads() {
     });
     let (other, calls) = receiver.recv().unwrap();
     assert_ne!(other, thread_id());
-    // Two for the file and two for the first look at the counters, or fewer if the kernel needs no second call.
+    // Two reads for the file and two for the first read of the counters. It may be fewer, if the kernel needs no second
+    // call.
     assert!((2..=4).contains(&calls), "{calls}");
     let own = thread_io(thread_id()).since(&before).read_calls;
     assert!(own <= 2, "the other thread's reads are not this one's: {own}");
@@ -40,7 +41,7 @@ fn a_thread_counts_its_own_reads() {
 #[test]
 fn the_ticks_of_children_are_found_behind_any_name() {
     let stat = "17 (a (b) 1 2) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17";
-    // Fields 16 and 17 of proc(5), of which `R` is the third.
+    // Fields 16 and 17 of proc(5); `R` is field 3.
     assert_eq!(child_ticks(stat), Some(13 + 14));
     assert_eq!(child_ticks("nonsense"), None);
 }

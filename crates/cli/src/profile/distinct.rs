@@ -3,12 +3,12 @@
 use hyperloglockless::HyperLogLog;
 use std::collections::HashMap;
 
-/// More different values are estimated by a sketch.
+/// If there are more different values, a sketch estimates their number.
 const MOST_COUNTED: usize = 20_000;
-/// The sketch has 2^14 registers of a byte: an error of about 0.8%.
+/// The sketch has 2^14 registers of one byte, which gives an error of about 0.8%.
 const PRECISION: u8 = 14;
 
-/// The hashes of values, each with its frequency; or, once they are too many, a sketch of them.
+/// The hashes of values, each with its frequency, or a sketch of the hashes if there are too many.
 pub(super) enum Distinct {
     Counted(HashMap<u64, u32>),
     Sketched(Box<HyperLogLog>),
@@ -25,7 +25,7 @@ impl Default for Distinct {
 pub(crate) enum Certainty {
     Exact,
     About,
-    /// There may be many more.
+    /// The actual number may be much larger.
     AtLeast,
 }
 
@@ -53,11 +53,11 @@ impl Distinct {
         }
     }
 
-    /// The number of different values among `scale` times as many values; `None` without values.
+    /// The number of different values among `scale` times as many values; `None` if no value was added.
     ///
-    /// From a sample, it is the estimator of Haas and Stokes ("Estimating the number of classes in a
-    /// finite population", 1998) that PostgreSQL uses: values that occur once in the sample are
-    /// evidence of others that are not in it.
+    /// For a sample, the number is estimated as in PostgreSQL, by the estimator of Haas and Stokes ("Estimating the
+    /// number of classes in a finite population", 1998): values that occur once in the sample are evidence of values
+    /// that are not in the sample.
     pub(super) fn estimate(&self, scale: f64) -> Option<Estimate> {
         match self {
             Self::Counted(counts) if counts.is_empty() => None,

@@ -1,4 +1,4 @@
-//! Where a progress bar is drawn: standard error, or that of a visitor.
+//! The terminal on which a progress bar is drawn: standard error of this process, or of a visitor.
 
 use crate::output::terminal;
 use crate::streams::{self, Out};
@@ -6,7 +6,7 @@ use alluvium_env::sync::Mutex;
 use indicatif::{ProgressDrawTarget, TermLike};
 use std::io::{self, Write};
 
-/// The target for bars of the command on this thread; `None` if standard error is no terminal.
+/// The target for progress bars of the command on this thread; `None` if standard error is no terminal.
 pub(crate) fn target() -> Option<ProgressDrawTarget> {
     let out = streams::error();
     if !out.is_terminal() {

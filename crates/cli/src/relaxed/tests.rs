@@ -30,7 +30,7 @@ fn a_comma_may_follow_the_last_element() {
     same("{a: [1, 2, ], }", r#"{"a": [1, 2]}"#);
 }
 
-/// The constructors of mongosh 2: its manual, "Data Types".
+/// The constructors of mongosh 2, according to the section "Data Types" of its manual.
 #[test]
 fn values_may_be_constructed_as_in_the_shell() {
     for (typed, meant) in [

@@ -22,13 +22,13 @@ use std::time::Duration;
 /// The exit code of a program that panicked.
 const PANICKED: u8 = 101;
 
-/// The time that a visitor has to send its command.
+/// The time within which a visitor must send its command.
 const MESSAGE_TIME: Duration = Duration::from_secs(5);
 
 /// Parses arguments, runs the command, reports its failure, and returns the exit code.
 pub(crate) type Run = fn(Vec<OsString>) -> u8;
 
-/// The runner for a server.
+/// The runner of visitors' commands for a server.
 pub(crate) fn runner(run: Run) -> Runner {
     Runner::new(move |visit| {
         if let Err(error) = serve(visit, run) {
@@ -37,7 +37,7 @@ pub(crate) fn runner(run: Run) -> Runner {
     })
 }
 
-/// The name of the program in the arguments of a visitor that is a shell.
+/// The first argument of a visitor that is a shell, instead of the name of the program.
 const SHELL: &str = "alluvium-shell";
 
 /// The arguments for a line of a shell with a collection in use.
@@ -46,7 +46,7 @@ pub(super) fn line_of_shell(collection: Option<&str>, words: &[String]) -> Vec<O
     begin.into_iter().chain(words.iter().map(String::as_str)).map(OsString::from).collect()
 }
 
-/// The collection in use and the words, if the arguments are a line of a shell.
+/// The collection in use and the words of a line, if the arguments are a line of a shell.
 pub(crate) fn of_shell(arguments: &[OsString]) -> Option<(Option<String>, Vec<String>)> {
     let texts: Option<Vec<String>> = arguments.iter().map(|text| text.to_str().map(str::to_owned)).collect();
     match texts?.as_slice() {
@@ -87,7 +87,7 @@ fn serve(visit: Visit, run: Run) -> io::Result<()> {
         let what = "the process that has the database open ends, and has stopped the command";
         complain("alluvium", &Failure::Other(what.to_owned()));
     }
-    // The visitor's pipes end before it learns that the command has.
+    // Closes the visitor's pipes before the visitor is informed that the command has ended.
     streams::share(None);
     variables::share(None);
     let ended = (&stream).write_all(&[ENDED, code]);
@@ -97,8 +97,8 @@ fn serve(visit: Visit, run: Run) -> io::Result<()> {
 
 /// Runs the command. A panic ends the command, not the process.
 fn run_unwinding(run: Run, arguments: Vec<OsString>) -> u8 {
-    // Nothing of the command is used afterwards; the database has no state that a panic leaves half changed, as with
-    // the requests of a server.
+    // No state of the command is used after a panic. The database has no state that a panic leaves half changed, as
+    // with the requests of a server.
     catch_unwind(AssertUnwindSafe(|| run(arguments))).unwrap_or_else(|_| {
         let what = "the command failed by a fault of this program; the process that has the database open printed it";
         complain("alluvium", &Failure::Other(what.to_owned()));
@@ -123,7 +123,7 @@ fn streams_of(
         error: of(next()?),
         requests: of(stream.try_clone()?.into()),
         request_input: |requests| {
-            // A visitor that is gone stops the command by that.
+            // If the visitor has gone, `watch` stops the command.
             let _gone = requests.write(&[READS]);
         },
         pages: None,
@@ -133,13 +133,13 @@ fn streams_of(
     Ok((Streams { pages, ..streams }, directory))
 }
 
-/// Sets both flags when the visitor ends its side, by ctrl-C or its own end.
+/// Sets both flags when the visitor closes its side of the connection, because of ctrl-C or because it has ended.
 fn watch(mut stream: UnixStream, left: &AtomicBool, stop: &AtomicBool) {
     let mut byte = [0];
     loop {
         match stream.read(&mut byte) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // It sends nothing more.
+            // The visitor sends nothing else.
             Ok(0) | Ok(_) | Err(_) => break,
         }
     }
@@ -147,8 +147,8 @@ fn watch(mut stream: UnixStream, left: &AtomicBool, stop: &AtomicBool) {
     stop.store(true, Ordering::Release);
 }
 
-/// Refuses a command that does not run for visitors, has paths that mean something else here, or requests another
-/// number of partitions.
+/// Refuses a command that cannot run for visitors, that has paths with another meaning in this process, or that
+/// requests another number of partitions.
 pub(crate) fn check(target: &super::target::Target) -> Outcome {
     let Some(path) = target.served() else {
         return Err(Failure::Other(format!("`{}` does not run in another process", target.command)));

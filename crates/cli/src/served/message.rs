@@ -1,8 +1,8 @@
-//! The bytes between visitor and host.
+//! The messages between visitor and host.
 //!
-//! The visitor sends one message: [`RUN`], the number of bytes that follow (4 bytes, little-endian), and three lists
-//! of texts: facts, arguments, variables. A list is the number of its texts (4 bytes), and of each text the number of
-//! its bytes (4 bytes) and the bytes. The descriptors are sent with the first byte.
+//! The visitor sends one message: [`RUN`], the number of bytes that follow (4 bytes, little-endian), and three lists of
+//! texts: facts, arguments, variables. A list consists of the number of its texts (4 bytes) and the texts; a text
+//! consists of the number of its bytes (4 bytes) and the bytes. The descriptors are sent with the first byte.
 
 use super::place::Facts;
 use alluvium_server::RUN;
@@ -22,9 +22,9 @@ pub(super) const BEGINS: u8 = b'B';
 pub(super) const READS: u8 = b'R';
 /// The command has ended; the exit code follows.
 pub(super) const ENDED: u8 = b'E';
-/// The most descriptors that are sent.
+/// The maximum number of descriptors in a message.
 const DESCRIPTORS_MAX: usize = 8;
-/// The most bytes of arguments: twice what Linux allows a process.
+/// The maximum number of bytes of arguments: twice the limit of Linux for a process.
 const BYTES_MAX: usize = 16 << 20;
 
 /// A command of a visitor.
@@ -33,12 +33,12 @@ pub(super) struct Message {
     pub facts: Facts,
     /// The arguments, beginning with the program's name.
     pub arguments: Vec<OsString>,
-    /// Environment variables that the command line reads.
+    /// The environment variables that commands read.
     pub variables: Vec<(String, String)>,
 }
 
 impl Message {
-    /// Sends the command with descriptors.
+    /// Sends the command and its descriptors.
     pub(super) fn send(&self, stream: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut body = Vec::new();
         put_list(&mut body, self.facts.texts().iter().map(String::as_bytes));

@@ -1,4 +1,4 @@
-//! The working directory and the environment of a visitor, taken over by a thread of the host.
+//! The working directory and the environment of a visitor. A thread of the host uses them as its own.
 
 use crate::config;
 use crate::session;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Environment variables that the command line reads, besides those of settings.
+/// Environment variables that commands read, in addition to those of settings.
 const VARIABLES: &[&str] =
     &["ALLUVIUM_CONFIG", "COLUMNS", "HOME", "NO_COLOR", "TERM", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
@@ -18,7 +18,7 @@ const VARIABLES: &[&str] =
 pub(super) struct Facts {
     /// The version of the program.
     pub version: String,
-    /// Device and inode of the root directory, which differ in a container.
+    /// Device and inode of the root directory, which differ if one process runs in a container.
     pub root: (u64, u64),
     pub umask: u32,
     /// Standard input is a terminal, which the visitor reads for the command.
@@ -71,7 +71,7 @@ pub(super) fn own_variables() -> Vec<(String, String)> {
     let names = settings.chain(VARIABLES.iter().map(|name| (*name).to_owned()));
     let mut found: Vec<_> = names.filter_map(|name| variables::given(&name).map(|value| (name, value))).collect();
     if let Some(mode) = session::mode().and_then(|mode| mode.to_possible_value()) {
-        // The choice of a shell, which is not a variable there.
+        // A mode that was chosen in the shell overrides the variable.
         let name = config::variable_of("mode");
         found.retain(|(other, _)| *other != name);
         found.push((name, mode.get_name().to_owned()));
@@ -79,7 +79,7 @@ pub(super) fn own_variables() -> Vec<(String, String)> {
     found
 }
 
-/// Why a visitor's command cannot run in this process.
+/// The reasons why a visitor's command cannot run in this process.
 #[derive(Debug)]
 pub(super) enum Refused {
     Version(String),
@@ -111,8 +111,8 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Makes this thread, and threads that it starts, work in a visitor's directory, with its mask of permissions. Where
-/// that is forbidden, [`check`] refuses relative paths. A thread that has done this is not used for anything else.
+/// Makes this thread, and threads that it starts, use a visitor's working directory and its mask of permissions. If the
+/// system forbids that, [`check`] refuses relative paths. The thread is not used for anything else afterwards.
 pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
     if facts.version != env!("CARGO_PKG_VERSION") {
         return Err(Refused::Version(facts.version.clone()));
@@ -126,7 +126,7 @@ pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
             rustix::process::fchdir(directory).map_err(Refused::Directory)
         }
         Err(error) => {
-            // A container may forbid it. Nothing has to be changed in the same directory.
+            // A container may forbid this. If the directory is the same, nothing needs to change.
             let is_same = match (rustix::fs::fstat(directory), rustix::fs::stat(".")) {
                 (Ok(one), Ok(other)) => identity(&one) == identity(&other),
                 _ => false,
@@ -138,7 +138,7 @@ pub(super) fn enter(facts: &Facts, directory: &OwnedFd) -> Result<(), Refused> {
 }
 
 thread_local! {
-    /// Why this thread does not work in the directory of its visitor.
+    /// The reason why this thread does not work in the directory of its visitor; `None` if it does.
     static ELSEWHERE: Cell<Option<rustix::io::Errno>> = const { Cell::new(None) };
 }
 
@@ -149,15 +149,15 @@ pub(super) fn check(has_relative_paths: bool) -> Result<(), Refused> {
     ELSEWHERE.get().filter(|_| is_relative).map_or(Ok(()), |error| Err(Refused::Directory(error)))
 }
 
-/// Gives this thread a working directory and a mask of its own.
+/// Gives this thread its own working directory and mask of permissions.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn unshare() -> rustix::io::Result<()> {
-    // SAFETY: the requirement is about `FILES`, which is not among the flags: descriptors stay shared.
+    // SAFETY: the requirement of this function concerns `FILES`. That flag is not given: descriptors stay shared.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FS) }
 }
 
-/// Other systems have one working directory for the process.
+/// Other systems have one working directory for the whole process.
 #[cfg(not(target_os = "linux"))]
 fn unshare() -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOTSUP)

@@ -1,4 +1,4 @@
-//! Which commands run where the database is open.
+//! The commands that run in the process that has the database open.
 
 use clap::ArgMatches;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ const SERVED: &[&str] = &[
     "verify",
     "view",
 ];
-/// Commands that need a database for themselves.
+/// Commands that need exclusive use of a database.
 const ALONE: &[&str] = &["build", "repair", "restore", "serve", "shell"];
 
 /// The database that a command runs on.
@@ -42,9 +42,9 @@ pub(crate) struct Target {
     pub command: String,
     /// The database.
     pub database: Option<PathBuf>,
-    /// The number of partitions that it has to have.
+    /// The number of partitions that the database must have.
     pub partitions: Option<u32>,
-    /// An argument is a path that depends on the working directory.
+    /// True if an argument is a path that depends on the working directory.
     pub has_relative_paths: bool,
 }
 
@@ -63,18 +63,18 @@ impl Target {
         }
     }
 
-    /// The database, of a command that runs where it is open.
+    /// The database, if the command can run in the process that has it open.
     pub(crate) fn served(&self) -> Option<&PathBuf> {
         self.database.as_ref().filter(|_| SERVED.contains(&self.command.as_str()))
     }
 
-    /// True for a command that needs its database for itself.
+    /// True for a command that needs exclusive use of its database.
     pub(crate) fn needs_it_alone(&self) -> bool {
         ALONE.contains(&self.command.as_str())
     }
 }
 
-/// True for an argument that is a relative path, and not standard input or output.
+/// True for an argument that is a relative path. `-`, which is standard input or output, is not.
 fn is_relative(matches: &ArgMatches, id: &str) -> bool {
     let paths = matches.try_get_many::<PathBuf>(id).ok().flatten();
     paths.is_some_and(|mut paths| paths.any(|path| path.is_relative() && path.as_os_str() != "-"))

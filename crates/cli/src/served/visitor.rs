@@ -1,4 +1,4 @@
-//! Has a command run by the process that serves its database.
+//! Lets the process that serves a database run a command.
 
 use super::host;
 use super::message::{BEGINS, ENDED, Message, READS};
@@ -18,8 +18,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Runs the command where its database is open, and returns the exit code. `None` if no process serves the database
-/// for commands: the command runs here, then.
+/// Runs the command in the process that serves its database, and returns the exit code. `None` if no process serves the
+/// database for commands; the command then runs in this process.
 pub(crate) fn visit(target: &Target, arguments: &[OsString]) -> Option<u8> {
     let stream = alluvium_server::connect(target.served()?).ok()?;
     match Call::begin(stream, arguments) {
@@ -32,15 +32,15 @@ pub(crate) fn visit(target: &Target, arguments: &[OsString]) -> Option<u8> {
     }
 }
 
-/// Runs a line of a shell where its database is open, and returns the exit code; `None` if no process serves the database
-/// for commands.
+/// Runs a line of a shell in the process that serves its database, and returns the exit code; `None` if no process
+/// serves the database for commands.
 pub(crate) fn run_line(database: &Path, collection: Option<&str>, words: &[String]) -> Option<u8> {
     let stream = alluvium_server::connect(database).ok()?;
     let arguments = host::line_of_shell(collection, words);
     Call::begin(stream, &arguments).ok()?.map(Call::finish)
 }
 
-/// Adds to the failure of a command that needs its database for itself that this is so.
+/// If a command fails because it needs exclusive use of its database, adds this reason to the failure.
 pub(crate) fn explain(target: &Target, failure: Failure) -> Failure {
     match failure {
         Failure::Library { error, advice } if target.needs_it_alone() && error.kind() == alluvium::ErrorKind::InUse => {
@@ -56,18 +56,19 @@ pub(crate) fn explain(target: &Target, failure: Failure) -> Failure {
 struct Call {
     stream: UnixStream,
     stop: Stop,
-    /// Shows long output.
+    /// The thread that copies long output to the pager.
     pager: Option<JoinHandle<io::Result<()>>>,
-    /// Where the terminal's input is written, until the command reads it.
+    /// The pipe for the terminal's input; `None` once the command reads it.
     terminal: Option<PipeWriter>,
 }
 
 impl Call {
-    /// Sends the command; `None` if the process runs none.
+    /// Sends the command; `None` if the process runs no commands.
     fn begin(stream: UnixStream, arguments: &[OsString]) -> io::Result<Option<Self>> {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         let directory = rustix::fs::open(".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        // A process in the background that reads a terminal is stopped by the system: the other one does not read it.
+        // The system stops a background process that reads a terminal. Therefore the other process reads a pipe, not
+        // the terminal.
         let terminal = if stdin.is_terminal() { Some(io::pipe()?) } else { None };
         let pages = if output::is_paged() { Some(io::pipe()?) } else { None };
         let input = terminal.as_ref().map_or(stdin.as_fd(), |(read, _)| read.as_fd());
@@ -91,11 +92,11 @@ impl Call {
         Ok(Some(Self { stream, stop, pager, terminal: terminal.map(|(_, write)| write) }))
     }
 
-    /// Waits for the end, and returns the exit code.
+    /// Waits until the command has ended, and returns the exit code.
     fn finish(mut self) -> u8 {
         let ended = self.wait();
         if let Some(pager) = self.pager.take() {
-            // The command has noticed a closed output itself.
+            // The command itself detects a closed output.
             let _closed = pager.join();
         }
         match ended {
@@ -136,7 +137,7 @@ impl Call {
         }
     }
 
-    /// Copies what is typed to the command, on a thread that ends with the process.
+    /// Copies input that is typed to the command, on a thread that ends with the process.
     fn read_terminal(&mut self) -> io::Result<()> {
         let Some(mut terminal) = self.terminal.take() else { return Ok(()) };
         try_spawn("terminal", move || {

@@ -6,12 +6,12 @@ use crate::text;
 use alluvium::{Builder, Database};
 use alluvium_store::Error as StoreError;
 
-/// How a command uses its database.
+/// The way in which a command uses its database.
 pub trait Access: clap::Args + std::fmt::Debug {
-    /// Opens the database by `open`, with these options or others of this access.
+    /// Opens the database with the function `open`, with these options or with others that this access needs.
     ///
     /// # Errors
-    /// Errors of opening.
+    /// Errors of `open`.
     fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database>;
 }
 
@@ -35,7 +35,7 @@ pub struct Reading {
 }
 
 impl Access for Reading {
-    /// Where the disk refuses to be written, the database is opened for reading only, with a note.
+    /// If the database cannot be written to, it is opened for reading only, with a note.
     fn open(&self, builder: Builder, open: &dyn Fn(Builder) -> Outcome<Database>) -> Outcome<Database> {
         if self.read_only {
             return open(builder.read_only(true));
@@ -44,21 +44,22 @@ impl Access for Reading {
             Err(failure) => unwritable(&failure).ok_or(failure)?,
             opened => return opened,
         };
-        // The second failure says more: another process may have the database open, for instance.
+        // A failure of the second opening is the one to report: for instance, another process may have the database
+        // open.
         let database = open(builder.read_only(true))?;
         streams::complain(&format!("note: {} is opened for reading only: {refused}", text::path(database.path())));
         Ok(database)
     }
 }
 
-/// Why nothing can be written, if an opening failed for that reason.
+/// The reason why nothing can be written, if opening failed for that reason.
 fn unwritable(failure: &Failure) -> Option<String> {
     let Failure::Library { error, .. } = failure else { return None };
     let alluvium::Error::Store(error) = &**error else { return None };
     cause(error).filter(|cause| cause.is_unwritable()).map(|cause| text::plain(&cause.to_string()))
 }
 
-/// The error of the file system in an error.
+/// The error of the file system that caused an error.
 pub(crate) fn cause(error: &StoreError) -> Option<&alluvium_env::Error> {
     match error {
         StoreError::Storage(cause) => Some(cause),

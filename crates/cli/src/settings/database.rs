@@ -1,4 +1,4 @@
-//! Arguments for the database and the collection, and opening them.
+//! Arguments for the database and the collection, and the opening of both.
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -83,7 +83,7 @@ pub(crate) struct WriteArgs {
 
 /// A collection that a command writes to.
 pub(crate) struct Written<'a> {
-    /// The collection, with the durability of the command.
+    /// The collection; its writes have the durability that the command chose.
     pub collection: Collection,
     database: &'a Database,
     sync: Acknowledge,
@@ -105,7 +105,7 @@ impl<A: Access> DatabaseArgs<A> {
         &self.path
     }
 
-    /// Options for opening the database, which never create it.
+    /// Options for opening the database. They never create it.
     pub(crate) fn builder(&self) -> Outcome<Builder> {
         let mut builder = Database::builder().create_if_missing(false);
         if let Some(bytes) = self.disk_reserve {
@@ -122,8 +122,8 @@ impl<A: Access> DatabaseArgs<A> {
         })
     }
 
-    /// Options for opening the database, which create it if it does not exist, but not inside
-    /// another one.
+    /// Options for opening the database. They create it if it does not exist, unless the path is inside another
+    /// database.
     pub(crate) fn creating(&self) -> Outcome<Builder> {
         let builder = self.builder()?.create_if_missing(true);
         if self.is_new(&builder)? {
@@ -132,7 +132,7 @@ impl<A: Access> DatabaseArgs<A> {
         Ok(builder)
     }
 
-    /// Options for opening the database, with snapshots of unlimited age.
+    /// Options for opening the database, with snapshots that may live for any length of time.
     pub(crate) fn with_long_snapshots(&self) -> Outcome<Builder> {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         Ok(self.builder()?.snapshot_max_age(YEAR).snapshot_max_debt(u64::MAX))
@@ -143,7 +143,7 @@ impl<A: Access> DatabaseArgs<A> {
         Ok(!session::is_open() && !builder.is_there(&self.path)?)
     }
 
-    /// The memory budget of `--memory`.
+    /// The memory budget given by `--memory`.
     pub fn memory_bytes(&self) -> Outcome<Option<usize>> {
         if self.memory.is_some_and(|bytes| bytes < LEAST_MEMORY) {
             return Err(Failure::Usage("--memory: a database needs at least 8M".to_owned()));
@@ -157,12 +157,12 @@ impl<A: Access> DatabaseArgs<A> {
         self.with_builder(self.builder()?, step)
     }
 
-    /// As [`DatabaseArgs::with`]; creates a database that does not exist.
+    /// Like [`DatabaseArgs::with`]; creates a database that does not exist.
     pub fn with_created<T>(&self, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         self.with_builder(self.creating()?, step)
     }
 
-    /// Opens the database, after waiting for another process that has it open.
+    /// Opens the database. If another process has it open, waits for that process.
     fn open_waiting(&self, builder: &Builder) -> Outcome<Database> {
         const TRY_INTERVAL: Duration = Duration::from_millis(50);
         let clock = Env::os().clock;
@@ -179,7 +179,7 @@ impl<A: Access> DatabaseArgs<A> {
         }
     }
 
-    /// As [`DatabaseArgs::with`], with other options.
+    /// Like [`DatabaseArgs::with`], with other options.
     pub(crate) fn with_builder<T>(&self, builder: Builder, step: impl FnOnce(&Database) -> Outcome<T>) -> Outcome<T> {
         if let Some(open) = session::database() {
             return step(&open);
@@ -194,7 +194,7 @@ impl<A: Access> DatabaseArgs<A> {
     }
 }
 
-/// A collection for reading: of a database, or a read-only store.
+/// A collection for reading: a collection of a database, or a read-only store.
 pub(crate) enum Readable {
     Collection(Collection),
     ReadOnly(ReadOnly),
@@ -241,12 +241,12 @@ impl Readable {
         }
     }
 
-    /// The paths with fields that no document is known to have.
+    /// The paths that contain a field which no document is known to have.
     pub(crate) fn unknown<'p>(&self, paths: &[&'p str]) -> Vec<&'p str> {
         if paths.is_empty() { Vec::new() } else { Fields::of(self).unknown(paths.iter().copied()) }
     }
 
-    /// Prints notes about paths that no printed document has.
+    /// Prints notes about paths that do not exist in any printed document.
     pub(crate) fn note(&self, unknown: &[&str]) {
         if !unknown.is_empty() {
             Fields::of(self).print_of_paths(unknown.iter().copied());
@@ -283,8 +283,8 @@ impl Noted for Readable {
 }
 
 impl<A: Access> DatabaseArgs<A> {
-    /// Opens the read-only store at the path, without a lock; `None` if there is none.
-    /// `index_interval` selects one of its indexes.
+    /// Opens the read-only store at the path, without a lock; `None` if the path has none. `index_interval` selects one
+    /// of the store's indexes.
     pub(crate) fn read_only(&self, index_interval: Option<u64>) -> Outcome<Option<ReadOnly>> {
         if session::database().is_some() || !ReadOnly::is_at(&self.path)? {
             return Ok(None);
@@ -320,8 +320,7 @@ impl<A: Access> CollectionArgs<A> {
         self.read_by(None, self.database.builder()?, step)
     }
 
-    /// As [`CollectionArgs::read`], with an index of a read-only store, and with other options for
-    /// a database.
+    /// Like [`CollectionArgs::read`], with a chosen index of a read-only store, and with other options for a database.
     pub(crate) fn read_by<T>(
         &self,
         index_interval: Option<u64>,
@@ -351,7 +350,7 @@ impl<A: Access> CollectionArgs<A> {
         self.write_with(writes, self.database.builder()?, step)
     }
 
-    /// As [`CollectionArgs::write`], with other options.
+    /// Like [`CollectionArgs::write`], with other options.
     pub(crate) fn write_with<T>(
         &self,
         writes: WriteArgs,
@@ -363,14 +362,14 @@ impl<A: Access> CollectionArgs<A> {
             let collection = database.collection(&self.name).with_durability(sync.into());
             let written = Written { collection, database, sync };
             step(&written).inspect_err(|_| {
-                // What was written before the failure remains. The failure is the one to report.
+                // Writes before the failure remain, so they are made durable. The first failure is reported.
                 let _second = written.make_durable();
             })
         })
     }
 
-    /// As [`CollectionArgs::with`], for a change of collections or indexes, which is durable when
-    /// the command succeeds.
+    /// Like [`CollectionArgs::with`], for a change of collections or indexes. The change is durable when the command
+    /// succeeds.
     pub(crate) fn change<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
         self.database.with(|database| {
             let changed = step(&database.collection(&self.name))?;
@@ -385,7 +384,7 @@ impl<A: Access> CollectionArgs<A> {
     }
 }
 
-/// Prints notes on standard error about the state of the database at opening.
+/// Prints notes on standard error about the state in which the database was found at opening.
 fn report(database: &Database) {
     let report = database.report();
     let path = text::path(database.path());

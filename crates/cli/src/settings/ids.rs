@@ -16,13 +16,13 @@ pub(crate) struct IdArgs {
 }
 
 impl IdArgs {
-    /// Parses an `_id`: extended JSON, otherwise the text as a string.
+    /// Parses an `_id`: extended JSON, or else a string with the text itself.
     pub(crate) fn parse(self, text: &str) -> Value {
         let string = || Value::from(text);
         match self.id_string {
             true => string(),
-            // Relaxed notation such as `{$oid: '…'}`; but a word in single quotes is a string that
-            // includes the quotes.
+            // Text in relaxed notation such as `{$oid: '…'}` is parsed. A word in single quotes is not: it is a string
+            // that includes the quotes.
             false if text.starts_with('{') => relaxed::parse(text).unwrap_or_else(|_| string()),
             false => json::parse(text.as_bytes()).unwrap_or_else(|_| string()),
         }
@@ -30,8 +30,8 @@ impl IdArgs {
 }
 
 impl IdArgs {
-    /// The `_id` that the same text is under the other choice of `--id-string`, and the advice for it; `None` if it is
-    /// the same `_id`.
+    /// The `_id` that the text means with the opposite choice of `--id-string`, with the advice for it; `None` if that
+    /// is the same `_id`.
     fn other(self, text: &str, id: &Value) -> Option<(Value, &'static str)> {
         let (other, hint) = match self.id_string {
             true => (Self { id_string: false }.parse(text), "leave out --id-string"),
@@ -40,8 +40,8 @@ impl IdArgs {
         (other != *id).then_some((other, hint))
     }
 
-    /// For an `_id` that is not found: the advice in parentheses, if a document has the `_id` that the same text is under the
-    /// other choice of `--id-string`; otherwise empty.
+    /// For an `_id` that is not found: if a document has the `_id` that the text means with the opposite choice of
+    /// `--id-string`, the advice in parentheses; otherwise empty.
     pub(crate) fn hint(self, text: &str, id: &Value, is_there: impl FnOnce(Value) -> Outcome<bool>) -> Outcome<String> {
         match self.other(text, id) {
             Some((other, hint)) if is_there(other.clone())? => {
@@ -70,13 +70,13 @@ pub(crate) struct RangeArgs {
 }
 
 impl RangeArgs {
-    /// The first option that is about the order of `_id`s.
+    /// The first given option that concerns the order of `_id`s.
     pub(crate) fn of_ids(&self) -> Option<&'static str> {
         let given = [("--from", self.from.is_some()), ("--to", self.to.is_some()), ("--reverse", self.reverse)];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
 
-    /// The number of documents at most; 0 means no limit.
+    /// The maximum number of documents; 0 means no limit.
     pub(crate) fn limit(&self) -> u64 {
         self.limit.unwrap_or(0)
     }
@@ -114,7 +114,7 @@ impl FieldArgs {
     }
 }
 
-/// The paths that an option has, trimmed.
+/// The paths in the value of an option, trimmed.
 pub(crate) fn paths_of<'f>(option: &str, fields: &'f [String]) -> Outcome<Vec<&'f str>> {
     let mut paths: Vec<&str> = Vec::with_capacity(fields.len());
     for path in fields.iter().map(|path| path.trim()) {
@@ -132,8 +132,8 @@ pub(crate) fn paths_of<'f>(option: &str, fields: &'f [String]) -> Outcome<Vec<&'
     Ok(paths)
 }
 
-/// The fields of a document at these paths, and its `_id`, in the form that a scan returns: the
-/// paths are the names.
+/// The fields of a document at these paths, and its `_id`, in the form that a scan returns: the paths are the names of
+/// the fields.
 pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
     let damaged = |error: alluvium_document::row::RowError| {
         Failure::Damaged(format!("document {} is damaged: {error}", show(document.id())))
@@ -148,7 +148,7 @@ pub(crate) fn fields_of(document: &Document, paths: &[&str]) -> Outcome<Map> {
     Ok(fields)
 }
 
-/// An `_id` as text for messages: the notation of the command line that keeps its type.
+/// An `_id` as text for messages, in the notation of the command line that keeps its type.
 pub fn show(id: &Value) -> String {
     json::to_string(id, json::Format::RELAXED).unwrap_or_else(|_| "(not printable)".to_owned())
 }

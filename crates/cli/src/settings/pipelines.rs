@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A longer file is not a pipeline.
+/// A file that is longer is not read as a pipeline.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A pipeline and its options.
@@ -52,7 +52,7 @@ impl PipelineArgs {
     /// The stages.
     ///
     /// # Errors
-    /// They are not JSON, or the file cannot be read.
+    /// The stages are not JSON, or the file cannot be read.
     pub(crate) fn stages(&self) -> Outcome<Vec<Map>> {
         match (&self.pipeline, &self.file) {
             (_, Some(path)) => stages_of(&read(path)?),
@@ -60,7 +60,7 @@ impl PipelineArgs {
         }
     }
 
-    /// A pipeline of these stages. It ends when `stop` is set.
+    /// A pipeline of these stages, with the given options. It ends when `stop` is set.
     pub(crate) fn aggregate(&self, collection: &Readable, stages: Vec<Map>, stop: &Stop) -> Outcome<Aggregate> {
         let mut aggregate = aggregate(collection, stages, stop).allow_disk_use(self.allow_disk_use);
         if let Some(variables) = &self.variables {
@@ -82,7 +82,7 @@ pub(crate) fn aggregate(collection: &Readable, stages: Vec<Map>, stop: &Stop) ->
     collection.aggregate(stages).stop_when(stop.flag())
 }
 
-/// Parses the stages of a pipeline: a JSON array, or a single one.
+/// Parses the stages of a pipeline: a JSON array of stages, or a single stage.
 pub(crate) fn stages_of(text: &str) -> Outcome<Vec<Map>> {
     let example = "such as [{\"$match\": {\"a\": 1}}, {\"$count\": \"n\"}]";
     let other = |value: &Value| {
@@ -119,7 +119,7 @@ fn read(path: &Path) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| Failure::Usage(format!("{} is not UTF-8 text", text::path(path))))
 }
 
-/// The filters at the head of the pipeline.
+/// The filters of the `$match` stages at the beginning of the pipeline.
 pub(crate) fn matched(stages: &[Map]) -> Vec<Map> {
     let filter = |stage: &Map| stage.get(StageName::Match.name()).and_then(Value::as_map).cloned();
     stages.iter().map_while(filter).collect()
@@ -130,7 +130,7 @@ pub(crate) fn writes(stages: &[Map]) -> bool {
     stages.last().is_some_and(stages::writes)
 }
 
-/// True if the pipeline reads documents of its own.
+/// True if the pipeline contains its own documents, and reads none of a collection.
 pub(crate) fn has_documents(stages: &[Map]) -> bool {
     stages.first().is_some_and(|stage| stage.contains(StageName::Documents.name()))
 }

@@ -30,7 +30,7 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// A query for the filter, or for all documents without one. It ends when `stop` is set.
+    /// A query for the filter; without a filter, for all documents. It ends when `stop` is set.
     pub(crate) fn find(&self, collection: &Readable, filter: Option<&str>, stop: &Stop) -> Outcome<Find> {
         let filter = filter.map(|filter| map_of("the filter", filter)).transpose()?;
         let mut find = collection.find(filter.unwrap_or_default()).stop_when(stop.flag());
@@ -46,7 +46,7 @@ impl QueryArgs {
         Ok(find)
     }
 
-    /// The index of `--hint`.
+    /// The index that `--hint` names.
     pub(crate) fn hint(&self) -> Outcome<Option<Hint>> {
         match self.hint.as_deref() {
             Some(keys) if keys.trim_start().starts_with('{') => Ok(Some(map_of("--hint", keys)?.into())),
@@ -65,13 +65,12 @@ impl QueryArgs {
     }
 }
 
-/// Parses a number of 0 or more.
+/// Parses a whole number, 0 or more.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it takes a whole number, 0 or more".to_owned())
 }
 
-/// The failure of a write by filter. If it was stopped, the message has the number of documents
-/// written.
+/// The failure of a write by filter. If the write was stopped, the message contains the number of documents written.
 pub(crate) fn stopped(error: alluvium::Error) -> Failure {
     match error {
         alluvium::Error::Stopped => Failure::Interrupted("stopped before any change".to_owned()),
@@ -80,10 +79,10 @@ pub(crate) fn stopped(error: alluvium::Error) -> Failure {
     }
 }
 
-/// The time limit for counting other matching documents after a write of one.
+/// The time limit for counting the other matching documents after a write that changes only one.
 const COUNT_TIME: Duration = Duration::from_secs(1);
 
-/// The number of matching documents besides the `written` ones; `None` if counting takes too long.
+/// The number of matching documents in addition to the `written` ones; `None` if counting takes too long.
 pub(crate) fn others(find: Find, written: u64, stop: &Stop) -> Option<u64> {
     let counted = find.max_time(COUNT_TIME).stop_when(stop.flag()).count();
     counted.ok().map(|documents| documents.saturating_sub(written))
@@ -101,7 +100,7 @@ pub(crate) fn print_others(others: Option<u64>, verb: &str) {
     }
 }
 
-/// Parses a JSON object of the command line.
+/// Parses a JSON object from the command line.
 pub(crate) fn map_of(what: &str, text: &str) -> Outcome<Map> {
     match relaxed::parse(text) {
         Ok(Value::Map(map)) => Ok(map),

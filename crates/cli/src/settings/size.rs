@@ -3,7 +3,7 @@
 /// Parses a size; the units are powers of 1024.
 ///
 /// # Errors
-/// A sentence that explains the notation.
+/// A sentence that explains the notation of sizes.
 pub fn parse(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());

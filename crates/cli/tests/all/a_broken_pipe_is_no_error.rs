@@ -1,4 +1,4 @@
-//! If the reader of the output closes it, the command ends without a message and with exit code 0.
+//! If the reader of the output closes the pipe, the command ends without a message and with exit code 0.
 
 use crate::common::{Place, ended};
 use std::io::Read;
@@ -16,6 +16,6 @@ fn a_broken_pipe_is_no_error() {
         let ended = ended(child);
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // The scans closed the database cleanly.
+    // The scans have closed the database cleanly.
     assert_eq!(place.good(&["count", "db", "c"]), "3000\n");
 }

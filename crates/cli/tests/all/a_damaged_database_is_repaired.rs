@@ -1,4 +1,4 @@
-//! `verify` reports damage; `repair` saves the rest in a new database and reports the losses.
+//! `verify` reports damage; `repair` saves the undamaged data in a new database and reports the losses.
 
 use crate::common::Place;
 
@@ -60,7 +60,7 @@ fn what_cannot_be_repaired_is_named() {
     assert!(!place.path("new").exists() && !place.path("new.incomplete").exists());
 }
 
-/// Changes a byte of a file in the middle.
+/// Changes one byte in the middle of a file.
 fn flip(path: &std::path::Path, at: usize) {
     let mut bytes = std::fs::read(path).expect("a file");
     bytes[at] ^= 1;
@@ -77,7 +77,7 @@ fn file(place: &Place, dir: &str, begins: &str) -> String {
 #[test]
 fn verify_goes_on_where_a_database_does_not_open() {
     let place = damaged();
-    // Each of these prevents the database from opening.
+    // Damage to any of these files prevents the database from opening.
     let (manifest, sorted) = (file(&place, "db/p000", "MANIFEST-"), file(&place, "db/p002", ".sst"));
     let log = file(&place, "db/wal", "wal-");
     std::fs::remove_file(place.path(&manifest)).expect("a file");
@@ -91,7 +91,7 @@ fn verify_goes_on_where_a_database_does_not_open() {
     assert_eq!(naming(&log), 1, "{}", ended.out);
     assert_eq!(naming("db/p001/"), 1, "{}", ended.out);
     assert!(ended.out.contains("documents and indexes were not checked"), "{}", ended.out);
-    // Once, on standard output, followed by advice.
+    // The damage is reported once, on standard output, followed by advice.
     assert!(!ended.err.contains("db/p000") && ended.err.contains("alluvium repair"), "{}", ended.err);
     let ended = place.run(&["verify", "db", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");

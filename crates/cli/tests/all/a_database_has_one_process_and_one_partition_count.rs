@@ -1,4 +1,4 @@
-//! A second process, and another number of partitions, are refused with a clear error.
+//! A second process is refused with a clear error, and so is another number of partitions.
 
 use crate::common;
 use crate::common::{Place, ended};
@@ -27,7 +27,7 @@ fn a_database_in_use_is_refused_and_left_alone() {
         #[cfg(target_os = "linux")]
         assert!(said.contains(&format!("The process {} (alluvium) has it open", child.id())), "{said}");
     }
-    // Waits until the time is over, or until the other process ends.
+    // Waits until the time has passed, or until the other process has ended.
     place.bad(6, &["count", "db", "c", "--wait", "1"]);
     let waiting = place.start(&["count", "db", "c", "--wait", "60"]);
     drop(stdin);

@@ -1,6 +1,6 @@
-//! On a full disk, on a disk that is mounted for reading only, and in a directory without permission to write, commands
-//! that read work. They print one note that nothing is written, and change no file. Commands that write fail with the
-//! reason.
+//! Commands that read work on a full disk, on a disk that is mounted for reading only, and in a directory without
+//! permission to write. They print one note that nothing is written, and change no file. Commands that write fail with
+//! the reason.
 
 #![cfg(target_os = "linux")]
 
@@ -8,8 +8,8 @@ use crate::common;
 use crate::common::{Ended, Place};
 use std::process::{Command, Stdio};
 
-/// A place that refuses writes: the shell commands that prepare it in an empty directory `$D` (in a mount namespace of
-/// their own, if the first word is `mount`), and the commands that make it refuse writes.
+/// A way in which writes are refused: the shell commands that prepare an empty directory `$D` (in their own mount
+/// namespace, if the first word is `mount`), and the commands that make it refuse writes.
 struct Refusal {
     what: &'static str,
     make: &'static str,
@@ -51,7 +51,7 @@ const REFUSALS: &[Refusal] = &[
     },
 ];
 
-/// Commands that read, with the same output wherever the database is.
+/// Commands that read. Their output does not depend on the place of the database.
 const READS: &[&[&str]] = &[
     &["count", "DB", "pets"],
     &["count", "DB", "pets", "{kind: \"k1\"}"],
@@ -83,7 +83,7 @@ fn with_database(arguments: &[&str], path: &str) -> Vec<String> {
     arguments.iter().map(|argument| if *argument == "DB" { path.to_owned() } else { (*argument).to_owned() }).collect()
 }
 
-/// A database with documents, an index and a set, of which some are only in the log.
+/// Creates a database with documents, an index and a set; some of the documents and values are only in the log.
 fn fill(place: &Place) {
     let documents: String =
         (0..500).map(|n| format!("{{\"_id\": {n}, \"kind\": \"k{}\", \"age\": {}}}\n", n % 7, n % 90)).collect();
@@ -98,7 +98,8 @@ fn fill(place: &Place) {
 /// Runs a script in bash, in a mount namespace if it mounts something. `None` if the machine does not allow that.
 fn script(place: &Place, refusal: &Refusal, body: &str) -> Option<Ended> {
     let mounts = refusal.make.starts_with("mount");
-    // Root may write anywhere, except on a disk that is mounted for reading only.
+    // Root may write to any directory, except on a disk that is mounted for reading only, so another user runs the
+    // commands.
     let user = if mounts || !is_root() { "" } else { "setpriv --reuid 65534 --regid 65534 --clear-groups" };
     let can = "mkdir -p \"$D\" && chmod a+rwx . && $P \"$A\" --version > /dev/null";
     let text = format!("P='{user}'; {can} && {} || exit 99\n{body}", refusal.make);
@@ -129,13 +130,13 @@ fn is_root() -> bool {
     id.stdout.starts_with(b"0\n")
 }
 
-/// The words for bash.
+/// The arguments as quoted words for bash.
 fn quoted(arguments: &[String]) -> String {
     arguments.iter().map(|argument| format!(" '{argument}'")).collect()
 }
 
-/// Runs commands where nothing can be written; the result of each, and whether the files have
-/// changed. `None` if this machine cannot refuse writes so.
+/// Runs commands in a place where nothing can be written. Returns the result of each, and checks that the files have
+/// not changed. `None` if this machine cannot refuse writes in this way.
 fn refused(place: &Place, refusal: &Refusal, commands: &[Vec<String>]) -> Option<Vec<Ended>> {
     let mut body = format!("cp -r db \"$D/db\" && {} || exit 99\n", refusal.refuse);
     let files = "(cd \"$D\" && find db -type f | sort | xargs sha256sum; find db -printf '%p %s\\n' | sort)";
@@ -151,7 +152,7 @@ fn refused(place: &Place, refusal: &Refusal, commands: &[Vec<String>]) -> Option
     Some((0..commands.len()).map(of).collect())
 }
 
-/// The copies have everything, with what only the log has.
+/// Checks that the copies contain all data, including data that only the log contains.
 fn copies_are_complete(place: &Place) {
     place.good(&["restore", "copied", "restored"]);
     place.good(&["restore", "dumped", "loaded"]);
@@ -172,7 +173,7 @@ fn where_nothing_can_be_written() {
         place.write("input", "count pets\nput pets new {}\ncollections\n");
         let there = place.path("there/db").display().to_string();
         let mut commands: Vec<Vec<String>> = READS.iter().map(|read| with_database(read, &there)).collect();
-        // The same by request: no note is printed.
+        // With the option `--read-only`, the output is the same, and no note is printed.
         commands.push([with_database(READS[0], &there), vec!["--read-only".to_owned()]].concat());
         let others: [&[&str]; 6] = [
             &["verify", "DB"],
@@ -230,7 +231,7 @@ fn where_nothing_can_be_written() {
     println!("{tested} of {} ways to refuse writes were tested", REFUSALS.len());
 }
 
-/// With the space that the error names, documents are deleted and collections dropped.
+/// With as much space as the error names, documents can be deleted and collections dropped.
 #[test]
 fn with_the_space_that_is_named_collections_are_dropped() {
     let place = Place::new();
@@ -253,7 +254,7 @@ fn with_the_space_that_is_named_collections_are_dropped() {
 fn readers_run_at_once_and_a_writer_alone() {
     let place = Place::new();
     fill(&place);
-    // A reader that waits for its input holds the database.
+    // A reader that waits for its input keeps the database open.
     let mut reader = place.command(&["shell", "db", "--read-only", "--wait", "20"]);
     let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);

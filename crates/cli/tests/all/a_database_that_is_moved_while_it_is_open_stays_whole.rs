@@ -1,5 +1,5 @@
 //! If a directory is moved, replaced or removed while a process has its database open, the process continues in the
-//! moved directory or reports what happened. A database that takes the path is not touched.
+//! moved directory or reports what happened. Another database that is created at the old path is not changed.
 
 use crate::common;
 use crate::common::{Place, ended_soon};
@@ -20,7 +20,7 @@ impl Open {
         Self { shell, input, out: BufReader::new(out) }
     }
 
-    /// Runs a command, and then one whose output shows that it has ended.
+    /// Runs a command, and then a second one whose output shows that the first has ended.
     fn run(&mut self, command: &str) {
         writeln!(self.input, "{command}\ncount no.such").expect("a shell that reads");
         let mut line = String::new();
@@ -46,7 +46,7 @@ fn when_another_database_takes_its_path() {
     place.good(&["put", "db", "docs", "b1", "{\"of\": \"b\"}", "--sync", "sync"]);
     open.run("put docs --sync sync a2 {\"of\": \"a\"}");
     open.run("compact");
-    // The new one is free, and the shell has the old one open.
+    // No process has the new database open, and the shell has the old one open.
     place.good(&["put", "db", "docs", "b2", "{\"of\": \"b\"}"]);
     place.bad(6, &["count", "old", "docs"]);
     std::fs::remove_file(place.path("old/LOCK")).expect("a removal");

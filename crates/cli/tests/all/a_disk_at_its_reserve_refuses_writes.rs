@@ -1,10 +1,10 @@
-//! With less free space than `--disk-reserve`, writes end with the exit code of a full disk, and
-//! everything else works.
+//! With less free space than `--disk-reserve`, writes end with the exit code for a full disk, and all other commands
+//! work.
 
 use crate::common::Place;
 
 const NO_SPACE: i32 = 7;
-/// More than any disk has.
+/// A reserve that is larger than any disk.
 const RESERVE: [&str; 2] = ["--disk-reserve", "8000000G"];
 
 #[test]
@@ -28,7 +28,7 @@ fn a_load_without_room_is_refused_before_it_begins() {
     let load = ["load", "db", "pets", "pets.jsonl"];
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..]].concat());
     assert!(said.contains("the load needs about") && said.contains("--no-space-check"), "{said}");
-    // Without the check of space, the reserve itself refuses the load.
+    // Without the check of free space, the load starts, and the reserve refuses it.
     let said = place.bad(NO_SPACE, &[&load, &RESERVE[..], &["--no-space-check"]].concat());
     assert!(said.contains("disk_reserve_bytes"), "{said}");
     assert!(said.contains("free some space and run the same command again"), "{said}");
@@ -93,7 +93,7 @@ fn what_is_refused_creates_no_database() {
     place.write("dumped/main/pets.metadata.json", metadata.to_string());
     assert!(place.bad(1, &["restore", "dumped", "new", "--strict"]).contains("t_text"));
     assert!(!place.path("new").exists());
-    // All but the index is restored, and the exit code says so.
+    // Everything except the index is restored, and the exit code reports the difference.
     place.bad(1, &["restore", "dumped", "new"]);
     assert_eq!(place.good(&["count", "new", "pets"]), "1\n");
 }

@@ -38,7 +38,7 @@ fn a_dump_is_restored_as_it_was() {
         let restored = place.good(&["restore", dir, db]);
         assert!(restored.contains("restored 501 documents of 2 collections"), "{restored}");
         same(&place, "db", db);
-        // A document that was changed since would differ from the dump without notice.
+        // A document was changed since, so the collection would differ from the dump without notice.
         place.good(&["put", db, "shop.pets", "huge", "{\"mine\":true}"]);
         let again = place.bad(1, &["restore", dir, db]);
         assert!(again.contains("restored before") && again.contains("--on-duplicate replace"), "{again}");
@@ -57,7 +57,7 @@ fn what_bson_cannot_hold_is_refused_or_kept_beside() {
     place.good(&["put", "db", "shop.pets", "huge", huge]);
     let said = place.bad(1, &["dump", "db", "dump"]);
     assert!(said.contains("document \"huge\" of shop.pets") && said.contains("--alluvium-types"), "{said}");
-    // The dump was removed: the same directory may be used again.
+    // The dump was removed, so the same directory may be used again.
     assert!(!place.path("dump").exists());
     let dumped = place.good(&["dump", "db", "dump", "--alluvium-types"]);
     assert!(dumped.contains("1 document in .alluvium.jsonl"), "{dumped}");
@@ -157,7 +157,7 @@ fn a_killed_restore_goes_on() {
     assert!(count("other") == count("db"));
 }
 
-/// A document of BSON with the text `cafX`, whose last byte is no UTF-8.
+/// A BSON document with a text whose last byte is not UTF-8.
 fn latin() -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend_from_slice(b"\x10_id\0\x01\0\0\0\x02t\0\x05\0\0\0caf\xe9\0\0");

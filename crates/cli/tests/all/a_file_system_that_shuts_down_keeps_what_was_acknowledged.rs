@@ -1,8 +1,9 @@
-//! The real program on an ext4 in a file, which is shut down under it as if its power were cut, and mounted again: the
-//! database opens, holds no damage, and has every document as the acknowledged commands left it.
+//! The real program on an ext4 file system in a file. The file system is shut down while the program runs, as if the
+//! power were cut, and then mounted again. The database must open, have no damage, and contain every document as the
+//! acknowledged commands left it.
 //!
-//! Needs root, loop devices, `mkfs.ext4` and `python3` (for one ioctl). Where one is missing the test says so and ends;
-//! `ALLUVIUM_EXT4=1` makes that a failure.
+//! The test needs root, loop devices, `mkfs.ext4` and `python3` (for one ioctl). If one of them is missing, the test
+//! prints this and ends; with `ALLUVIUM_EXT4=1` it fails instead.
 
 use crate::common::Place;
 use crate::script::{Script, acknowledged, check};
@@ -19,11 +20,11 @@ use std::time::Duration;
 
 const NAME: &str = "-p alluvium-cli --test all a_file_system_that_shuts_down_keeps_what_was_acknowledged";
 
-/// Ends all writing to a file system; its journal is not written any more. (tidy: allow, the one of ext4)
+/// Stops all writes to a file system; even its journal is no longer written. (tidy: allow, the one of ext4)
 const SHUT_DOWN: &str = "import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
-/// A mounted file system in a file.
+/// A file system in a file, which can be mounted.
 struct Mounted {
     image: PathBuf,
     at: PathBuf,
@@ -71,9 +72,10 @@ impl Drop for Mounted {
     }
 }
 
-/// Runs a script until the file system is shut down; returns how many commands were acknowledged before that began, and
-/// at all. Acknowledgements during the shutdown do not count: 3 of 200 times the last of them was lost with Linux 6.18.
-/// It seems that the kernel reports a sync as done that the shutdown overtakes; that is inferred, not proved.
+/// Runs a script until the file system is shut down. Returns how many commands were acknowledged before the shutdown
+/// began, and how many in total. Acknowledgements during the shutdown do not count: in 3 of 200 runs the last of them
+/// was lost with Linux 6.18. Apparently the kernel reports a sync as done although the shutdown overtakes it; that is
+/// inferred, not proved.
 fn cut(place: &Place, mounted: &Mounted, script: &str, after: Duration) -> Result<RangeInclusive<usize>, String> {
     let db = mounted.at.join("db");
     let mut command = place.command(&["shell", text(&db), "--create", "--strict", "--memory", "8M"]);

@@ -1,5 +1,4 @@
-//! A load of a file that was loaded completely before reports this, exits with 0 and changes
-//! nothing.
+//! If a file was already loaded completely, a second load of it reports this, exits with 0 and changes nothing.
 
 use crate::common::Place;
 
@@ -15,11 +14,11 @@ fn a_finished_load_run_again_changes_nothing() {
     let summary = place.json(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--json"]);
     assert_eq!(summary["outcome"], "already_done");
     assert_eq!(place.good(&["scan", "db", "c"]), before);
-    // With another name it is the same file; with another id field it is another load.
+    // A renamed file is the same file. A load with another id field is another load.
     std::fs::rename(place.path("c.jsonl"), place.path("d.jsonl")).expect("a file");
     let summary = place.json(&["load", "db", "c", "d.jsonl", "--id-field", "id", "--json"]);
     assert_eq!(summary["outcome"], "already_done");
-    // With --again it is loaded again.
+    // With --again, the file is loaded again.
     let again = ["load", "db", "c", "d.jsonl", "--id-field", "id", "--again", "--on-duplicate", "skip", "--json"];
     let summary = place.json(&again);
     assert_eq!((&summary["documents"], &summary["duplicates"]), (&1.into(), &199.into()));
@@ -45,7 +44,7 @@ fn many_finished_files_are_summed_up() {
 #[test]
 fn a_file_that_has_changed_is_another_one() {
     let place = Place::new();
-    // Longer than the compared parts at both ends, and changed in the middle.
+    // The file is longer than the parts at both ends that are compared, and it is changed in the middle.
     let line = |n: u32, v: u32| format!("{{\"_id\":{n},\"v\":{v},\"pad\":\"{}\"}}\n", "x".repeat(1000));
     let text = |changed: u32| (0..3000).map(|n| line(n, u32::from(n == changed))).collect::<String>();
     place.write("c.jsonl", text(4000));

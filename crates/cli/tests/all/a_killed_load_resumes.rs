@@ -1,12 +1,11 @@
-//! A load that is killed with -9 loses nothing that it had acknowledged, and continues when it is
-//! run again.
+//! A load that is killed with -9 loses no acknowledged document, and continues when it is run again.
 
 use crate::common::{Place, last_progress, same_lines, with_id};
 
 const DOCS: usize = 40_000;
 
-/// Kills a load when `least` documents are acknowledged, and returns the last number of
-/// acknowledged ones; zero if the load finished before.
+/// Kills a load when at least `least` documents are acknowledged, and returns the last acknowledged number; zero if the
+/// load finished before.
 fn load_and_kill(place: &Place, least: u64) -> u64 {
     let arguments = [
         "load",
@@ -41,7 +40,7 @@ fn a_killed_load_resumes() {
     let mut kills = 0;
     let mut before = 0;
     for part in 1..=4 {
-        // Documents of this run only.
+        // The number counts only documents of this run.
         let least = if part == 1 { 3000 } else { 1 };
         let acknowledged = load_and_kill(&place, least);
         if acknowledged == 0 {

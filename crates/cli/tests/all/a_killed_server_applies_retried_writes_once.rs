@@ -1,5 +1,5 @@
 //! The server is killed with -9, and its clients repeat unacknowledged writes with the same numbers, as drivers do.
-//! After a restart, every write has been applied exactly once, and nothing acknowledged is lost.
+//! After a restart, every write has been applied exactly once, and no acknowledged write is lost.
 
 use crate::common::Place;
 use crate::served::{kill, run, send, serve};
@@ -10,17 +10,17 @@ use std::time::Duration;
 
 const CLIENTS: usize = 4;
 const KILLS: usize = 4;
-/// Acknowledged writes between two kills.
+/// The number of acknowledged writes between two kills.
 const WRITES_BETWEEN: u64 = 150;
 
-/// What the clients share.
+/// The state that the clients share.
 struct Shared {
     port: AtomicU64,
     acknowledged: AtomicU64,
     done: AtomicBool,
 }
 
-/// One statement, with its session and number.
+/// One statement, with the client's session and its number.
 fn statement(client: usize, number: i64) -> Map {
     let mut body = match number % 4 {
         0 => doc! {"update": "counters", "updates": [{"q": {"_id": client as i64}, "u": {"$inc": {"n": 1}}}]},
@@ -36,7 +36,8 @@ fn statement(client: usize, number: i64) -> Map {
     body
 }
 
-/// Writes until the end, each with its own number; repeats one until it is acknowledged. Returns the count.
+/// Sends writes until the end, each with its own number, and repeats each until it is acknowledged. Returns the number
+/// of writes.
 fn client(shared: &Shared, client: usize) -> i64 {
     let mut number = 0;
     let mut stream: Option<TcpStream> = None;
@@ -46,7 +47,7 @@ fn client(shared: &Shared, client: usize) -> i64 {
             if stream.is_none() {
                 stream = TcpStream::connect(("127.0.0.1", port)).ok();
             }
-            // Every third write is sent before by a connection that ends without its reply.
+            // Every third write is first sent on a connection that is closed before it gets the reply.
             let port = ("127.0.0.1", port);
             if number % 3 == 0
                 && let Ok(mut lost) = TcpStream::connect(port)

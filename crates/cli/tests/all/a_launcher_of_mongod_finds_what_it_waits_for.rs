@@ -1,5 +1,5 @@
-//! The program called by the name `mongod` prints the lines that launchers wait for, takes their arguments, and keeps the
-//! data in the directory that they name.
+//! If the program is called by the name `mongod`, it prints the lines that launchers wait for, takes their arguments,
+//! and keeps the data in the directory that they name.
 
 use crate::common::Place;
 use crate::served::run;
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The program under the name `mongod`.
+/// The command that runs the program under the name `mongod`.
 fn mongod(place: &Place, arguments: &[&str]) -> Command {
     let link = place.path("mongod");
     if !link.exists() {
@@ -21,7 +21,7 @@ fn mongod(place: &Place, arguments: &[&str]) -> Command {
     command
 }
 
-/// Lines of the log up to the one that a launcher waits for.
+/// The lines of the log up to the line that a launcher waits for.
 fn until(child: &mut Child, text: &str) -> Vec<serde_json::Value> {
     let mut lines = Vec::new();
     for line in BufReader::new(child.stdout.as_mut().expect("a pipe")).lines() {
@@ -56,7 +56,7 @@ fn a_server_says_that_it_waits() {
     assert!(place.path("data/alluvium").is_dir());
 }
 
-/// The arguments of launchers, init scripts and containers.
+/// The arguments of launchers, init scripts and containers are accepted.
 #[test]
 fn arguments_of_launchers_are_taken() {
     let place = Place::new();
@@ -113,7 +113,7 @@ fn compressors_are_those_of_the_argument_or_the_configuration_file() {
     }
 }
 
-/// As with MongoDB, a user alone changes nothing.
+/// As with MongoDB, the existence of a user does not make logins necessary.
 #[test]
 fn logins_are_needed_with_an_argument() {
     let place = Place::new();

@@ -1,10 +1,10 @@
-//! Under `ulimit -f`, the signal SIGXFSZ ends no command. A file that would become too large is an error that names the
-//! limit, and all acknowledged writes are kept.
+//! Under `ulimit -f`, no command is ended by the signal SIGXFSZ. A file that would become too large causes an error
+//! that names the limit, and all acknowledged writes are kept.
 
 use crate::common::{Ended, Place, ended};
 use std::process::{Command, Stdio};
 
-/// Runs a command whose files may have 64 blocks of 1,024 bytes.
+/// Runs a command whose files may have at most 64 blocks of 1,024 bytes.
 fn limited(place: &Place, arguments: &[&str], output: Stdio) -> Ended {
     let program = place.command(&[]);
     let mut command = Command::new("bash");
@@ -29,7 +29,7 @@ fn a_load_and_a_redirected_output_fail_with_a_message() {
     place.good(&["load", "small", "c", "c.jsonl", "--id-field", "id"]);
     assert_eq!(place.good(&["count", "small", "c"]), "3000\n");
 
-    // The library does not write standard output.
+    // Standard output is written by the program, not by the library.
     let out = std::fs::File::create(place.path("completions")).expect("a file");
     let failed = limited(&place, &["completions", "bash"], out.into());
     assert_eq!(failed.code, Some(1), "{}", failed.err);

@@ -1,5 +1,5 @@
-//! Commands on a collection that does not exist report this, with the most similar name. Reads find
-//! nothing in it and succeed; commands that need the collection fail.
+//! Commands on a collection that does not exist print a note or an error with the most similar name. Reads return
+//! nothing and succeed; commands that need the collection fail.
 
 use crate::common::Place;
 

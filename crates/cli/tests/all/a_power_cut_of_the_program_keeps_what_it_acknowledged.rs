@@ -1,8 +1,9 @@
-//! The system calls of the real program are recorded with `strace` and repeated on a simulated disk. Its power is cut
-//! between calls: as DURABILITY assumes, sectors, lengths and names may be lost separately. Each disk must open without
-//! damage, and have each document as the acknowledged commands have left it.
+//! The system calls of the real program are recorded with `strace` and repeated on a simulated disk. The power of this
+//! disk is cut between two calls: as DURABILITY assumes, sectors, lengths and names may be lost separately. Each disk
+//! must open without damage, and have each document as the acknowledged commands have left it.
 //!
-//! Without `strace` (or the permission to trace) the test says so and ends; `ALLUVIUM_STRACE=1` makes that a failure.
+//! Without `strace` (or the permission to trace) the test prints this and ends; with `ALLUVIUM_STRACE=1` it fails
+//! instead.
 
 use crate::common::Place;
 use crate::script::{Script, acknowledged, check};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 const NAME: &str = "-p alluvium-cli --test all a_power_cut_of_the_program_keeps_what_it_acknowledged";
 
-/// Crashes of one recorded run.
+/// The number of power cuts in one recorded run.
 const CUTS: usize = 100;
 
 #[test]
@@ -30,7 +31,7 @@ fn a_power_cut_of_the_program_keeps_what_it_acknowledged() {
         let changes = calls.iter().filter(|call| !matches!(call, Call::Print(_))).count();
         assert!(changes > 100, "{changes} calls");
         let mut rng = fastrand::Rng::with_seed(seed);
-        // Most is in doubt before a sync.
+        // Just before a sync, most writes can be lost, so half of the cuts are there.
         let syncs: Vec<usize> = (0..calls.len()).filter(|at| matches!(calls[*at], Call::Sync(_))).collect();
         let mut any = || if rng.bool() { rng.usize(0..=calls.len()) } else { syncs[rng.usize(0..syncs.len())] };
         let mut at: Vec<usize> = std::iter::repeat_with(&mut any).take(CUTS).collect();

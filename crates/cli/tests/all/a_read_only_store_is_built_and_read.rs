@@ -1,5 +1,5 @@
-//! A read-only store gives the same results for every reading command as a database that loaded the
-//! same file, refuses every writing command, and reports errors in the input.
+//! A read-only store gives the same results for every reading command as a database that loaded the same file. It
+//! refuses every writing command, and its build reports errors in the input.
 
 use crate::common::{Place, ended};
 use std::io::Write;
@@ -8,7 +8,7 @@ fn loaded_and_built(place: &Place) -> Vec<String> {
     let lines = place.comments("c.jsonl", 600);
     place.good(&["load", "c.db", "comments", "c.jsonl", "--id-field", "id"]);
     let arguments = ["build", "c.ro", "comments", "c.jsonl", "--id-field", "id", "--memory", "8M"];
-    // One parsing thread: otherwise the order of threads would affect the shapes, and so the size.
+    // One parsing thread, because with several threads their order would affect the shapes, and thereby the size.
     let built = place.json(&[&arguments[..], &["--index-interval", "10,100", "--readers", "1", "--json"]].concat());
     assert_eq!(built["pairs"], 600);
     assert!(built["disk_ratio"].as_f64().expect("a ratio") < 0.22, "{built}");
@@ -89,7 +89,7 @@ fn questions_are_answered_as_by_a_database() {
             let command = [&arguments[..1], &[db, "comments"], &arguments[1..]].concat();
             let ended = place.run(&command);
             assert_eq!(ended.code, Some(0), "{command:?}: {}", ended.err);
-            // In any order without a sort.
+            // Without a sort, the order does not matter.
             let mut lines: Vec<String> = ended.out.lines().map(str::to_owned).collect();
             if !arguments.iter().any(|argument| argument.contains("sort")) {
                 lines.sort_unstable();
@@ -212,7 +212,7 @@ fn many_processes_read_at_once() {
             _ => place.start(&["verify", "c.ro"]),
         })
         .collect();
-    // All processes have the store open at the same time, until their output is read.
+    // All processes keep the store open until their output is read, so they have it open at the same time.
     let scans: Vec<String> = readers
         .into_iter()
         .map(|child| {
@@ -232,7 +232,7 @@ fn a_killed_build_leaves_nothing_that_opens_and_the_next_one_cleans_up() {
     let mut stdin = child.stdin.take().expect("a pipe");
     let filler = "x".repeat(2000);
     let line = |n: u32| format!("{{\"_id\": {n}, \"text\": \"{n} {filler}\"}}\n");
-    // More data than the memory budget, so that runs are written to the disk.
+    // More data than the memory budget holds, so that runs are written to the disk.
     for n in 0..10_000 {
         stdin.write_all(line(n).as_bytes()).expect("the build reads");
     }
@@ -282,7 +282,7 @@ fn each_of_its_files_can_be_inspected() {
     for says in ["kind: index file", "interval: 10", "index entries: 60", "role index partition"] {
         assert!(index.contains(says), "{says}: {index}");
     }
-    // With other names the files are recognized by their content.
+    // Files with other names are recognized by their content.
     for name in ["index-10.idx", "READONLY"] {
         std::fs::copy(place.path("c.ro").join(name), place.path("copy")).expect("space");
         let (copy, file) = (place.good(&["inspect", "copy"]), place.good(&["inspect", &format!("c.ro/{name}")]));

@@ -1,4 +1,5 @@
-//! While `serve` has a database, commands run in it: with the same output and exit codes as on the closed database.
+//! While `serve` has a database open, commands run in the server, with the same output and exit codes as on the closed
+//! database.
 
 use crate::common::{Ended, Place, ended_soon, signal};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -49,7 +50,7 @@ fn database() -> Place {
     place
 }
 
-/// Commands in an order in which each has something to do, and the text on their standard input.
+/// Commands, each with the text on its standard input. The order gives each command something to do.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["count", "db", "pets"], ""),
     (&["count", "db", "pets", "--by", "kind"], ""),
@@ -109,7 +110,7 @@ fn shown(ended: &Ended) -> (Option<i32>, Vec<String>) {
         let is_figure = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
         text.split_whitespace().filter(|word| !is_figure(word)).map(str::to_owned).collect::<Vec<_>>()
     };
-    // Sizes and times are figures in these lines only.
+    // Only outputs that contain one of these texts contain sizes or times.
     let has_sizes =
         ["checked in", "made in", "now\n", "documents of", "documents in", "examined", "on disk ", "loaded "];
     let text = format!("{}\n{}", ended.out, ended.err);
@@ -139,7 +140,7 @@ fn every_command_prints_the_same() {
         let found = served.run_with(arguments, input.as_bytes());
         assert_eq!(shown(&found), shown(&expected), "{arguments:?}");
     }
-    // Files are written in the directory of the command.
+    // Files are written to the working directory of the command.
     assert!(std::fs::read_to_string(served.path("p")).expect("progress").contains("documents"));
     assert!(served.path("dumped").is_dir() && served.path("checkpoint").is_dir());
     server.end(&served);
@@ -228,7 +229,7 @@ fn the_socket_of_a_killed_server_is_in_nobodys_way() {
     assert!(!place.path("restored/server.sock").exists());
     place.good(&["repair", "db", "--to", "repaired"]);
     assert_eq!(place.good(&["count", "repaired", "pets"]), "50\n");
-    // The next server replaces it.
+    // The next server replaces the socket that the killed server left.
     let server = Served::begin(&place);
     assert_eq!(place.good(&["count", "db", "pets"]), "50\n");
     server.end(&place);
@@ -244,7 +245,7 @@ fn an_interrupt_stops_a_load_from_standard_input() {
     while std::fs::metadata(place.path("p")).map_or(0, |file| file.len()) == 0 {
         std::thread::sleep(Duration::from_millis(2));
     }
-    // Others run beside it.
+    // Other commands run at the same time.
     assert_eq!(place.good(&["count", "db", "pets"]), "50\n");
     signal(&loading, "INT");
     let ended = ended_soon(loading);
@@ -262,11 +263,11 @@ fn a_command_ends_with_its_reader_its_process_and_its_server() {
     place.write("in.jsonl", lines);
     place.good(&["load", "db", "c", "in.jsonl"]);
     let server = Served::begin(&place);
-    // A closed pipe is no error.
+    // A closed pipe is not an error.
     let mut closed = place.start(&["find", "db", "c"]);
     drop(closed.stdout.take());
     assert_eq!(ended_soon(closed).code, Some(0));
-    // The output of this one is not read.
+    // The output of this command is not read.
     let mut killed = place.start(&["find", "db", "c"]);
     std::thread::sleep(Duration::from_millis(200));
     killed.kill().expect("a child");
@@ -286,7 +287,7 @@ fn a_command_ends_with_its_reader_its_process_and_its_server() {
 #[test]
 fn a_program_opens_its_database_to_clients() {
     let place = Place::new();
-    // Longer than the address of a socket may be.
+    // A path that is longer than the address of a socket may be.
     let name = ["d".repeat(60), "e".repeat(60), "db".to_owned()].join("/");
     std::fs::create_dir_all(place.path(&name)).expect("a directory");
     let database = alluvium::Database::open(place.path(&name)).expect("a database");
@@ -294,7 +295,7 @@ fn a_program_opens_its_database_to_clients() {
     assert!(alluvium_server::attach(&database).is_err());
     let mut stream = alluvium_server::connect(&place.path(&name)).expect("a server");
     ping(&mut stream);
-    // No command line is inside this program.
+    // This program serves the database, but runs no commands of other processes.
     let said = place.bad(6, &["count", &name, "pets"]);
     assert!(said.contains("server.sock"), "{said}");
     drop(attached);

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM end a server, which keeps what it has acknowledged; SIGHUP opens its audit log again.
+//! SIGINT and SIGTERM end a server, and all acknowledged writes are kept; SIGHUP makes it open its audit log again.
 
 use crate::common::{Place, signal};
 use crate::served::{run, serve_with};
@@ -19,7 +19,7 @@ fn a_server_ends_by_signals_and_keeps_what_it_acknowledged() {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
         insert(&mut stream, at as i32);
         signal(&server, name);
-        // An idle connection keeps no server from its end.
+        // An idle connection does not keep a server from ending.
         assert_eq!(server.wait().expect("a child").code(), Some(0), "{name}");
         assert!(run(&mut stream, doc! {"ping": 1}).is_none(), "the connection has ended");
         assert_eq!(place.good(&["count", "db", "shop.pets"]).trim(), (at + 1).to_string(), "after {name}");
@@ -31,7 +31,7 @@ fn sighup_opens_the_audit_log_again() {
     let place = Place::new();
     let (mut server, port) = serve_with(&place, &["--audit", "audit.jsonl"]);
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-    // An act of administration, which has a line.
+    // An administrative command, which is written to the audit log.
     let mut note = |role: &str| {
         let body = doc! {"createRole": role, "privileges": [], "roles": []};
         let reply = run(&mut stream, body).expect("a reply");

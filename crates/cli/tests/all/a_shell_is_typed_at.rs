@@ -39,8 +39,8 @@ fn say(shell: &mut PtySession, line: &str) {
     shell.send_line(line).expect("a terminal");
 }
 
-/// Waits for the prompt first: while a command runs, the terminal treats ctrl-D as the end of a
-/// line, and the shell does not receive it.
+/// Waits for the prompt before sending ctrl-D: while a command runs, the terminal treats ctrl-D as the end of a line,
+/// and the shell does not receive it.
 fn end_with_control_d(mut shell: PtySession) {
     shell.exp_string("alluvium> ").expect("a prompt");
     shell.send_control('d').expect("a terminal");
@@ -67,11 +67,11 @@ fn documents_are_shown_for_people_and_in_colours_unless_unwanted() {
 fn words_are_completed_and_json_goes_on_over_lines() {
     let place = place();
     let mut shell = shell(&place, false);
-    // Unambiguous prefixes.
+    // Unambiguous prefixes are completed.
     shell.send("upd\t pe\t 7 {\"$unse\t\": {\"ag\t\": 1}}\n").expect("a terminal");
     shell.exp_string("updated 7").expect("an update");
     shell.exp_string("alluvium> ").expect("a prompt");
-    // In the middle of a command: before text that was already typed, and after options.
+    // Completion in the middle of a command: before text that was already typed, and after options.
     shell.send("scan  --limit 1").expect("a terminal");
     shell.send(&"\x1b[D".repeat(10)).expect("a terminal");
     shell.send("pe\t\x05 --rev\t --fields=ki\t\n").expect("a terminal");
@@ -172,7 +172,7 @@ fn a_document_that_is_left_out_is_asked_for() {
 fn lines_typed_ahead_are_taken_one_after_the_other() {
     let place = place();
     let mut shell = shell(&place, false);
-    // More than one read from a terminal returns, with a word across its end.
+    // More text than one read from a terminal returns, with a word across the boundary.
     let lines: String = (0..300).map(|id| format!("put pets ahead{id} {{}}\n")).collect();
     shell.send(&lines).expect("a terminal");
     say(&mut shell, "count pets");
@@ -226,15 +226,15 @@ fn earlier_commands_are_remembered_from_shell_to_shell() {
     first.exp_eof().expect("the end");
     assert_eq!(place.read("alluvium/history").lines().last(), Some("exit"));
     let mut second = shell(&place, false);
-    // Up, up: the command before the last.
+    // Pressing Up twice selects the command before the last.
     second.send("\x1b[A\x1b[A\n").expect("a terminal");
     second.exp_string("100\r\n").expect("a count");
     say(&mut second, "exit");
     second.exp_eof().expect("the end");
 }
 
-/// A terminal that accepts output only on request, so that a command with much output blocks, and
-/// cannot end before it is interrupted. (A [`PtySession`] reads all output at once.)
+/// A terminal whose output is read only on request. A command with much output therefore blocks, and cannot end before
+/// it is interrupted. (A [`PtySession`] reads all output at once.)
 struct SlowTerminal {
     shell: PtyProcess,
     keyboard: File,
@@ -268,7 +268,7 @@ impl SlowTerminal {
         self.keyboard.write_all(keys.as_bytes()).expect("a terminal");
     }
 
-    /// Reads until the text has appeared, and no further than the page with it.
+    /// Reads until the text has appeared, and no further than the page that contains it.
     fn expect(&mut self, text: &str) {
         let patience = Duration::from_millis(PATIENCE_MS);
         loop {

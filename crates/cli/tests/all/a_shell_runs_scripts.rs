@@ -1,4 +1,4 @@
-//! Without a terminal, `shell` runs the commands of its standard input on one open database.
+//! Without a terminal, `shell` runs the commands in its standard input on one open database.
 
 use crate::common::{Ended, Place, ended};
 use std::io::{Read, Write};
@@ -126,7 +126,7 @@ fn what_does_not_go_in_a_shell_says_so() {
     assert_eq!((ended.code, run(&place, &[], "").code), (Some(0), Some(0)));
 }
 
-/// The mode holds for the commands after it, and `auto` ends it.
+/// A mode applies to the commands after it, and `auto` resets it.
 #[test]
 fn a_shell_has_a_mode() {
     let place = Place::new();
@@ -149,7 +149,7 @@ find pets --format tsv
     assert_eq!(ended.code, Some(2));
 }
 
-/// A number that is stored as a string, and the other way round.
+/// A number is searched that is stored as a string, and a string that is stored as a number.
 #[test]
 fn get_names_the_id_that_looks_the_same() {
     let place = Place::new();

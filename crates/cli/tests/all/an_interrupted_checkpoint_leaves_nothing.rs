@@ -1,14 +1,14 @@
-//! ctrl-C during a checkpoint that copies its files, or during a restore: the command exits with
-//! 130 and removes its output.
+//! ctrl-C during a checkpoint that copies its files, or during a restore: the command exits with 130 and removes its
+//! unfinished output.
 
 use crate::common::{Place, ended, signal};
 use std::path::Path;
 use std::process::Child;
 
-/// A command may finish before the interrupt this number of times.
+/// The maximum number of attempts in which the command finishes before the interrupt.
 const ATTEMPTS: usize = 30;
 
-/// Waits until the path exists; false if the command finished before.
+/// Waits until the path exists; returns false if the command finishes before.
 fn wait_for(path: &Path, child: &mut Child) -> bool {
     while !path.exists() {
         if child.try_wait().expect("a process").is_some() {
@@ -19,8 +19,8 @@ fn wait_for(path: &Path, child: &mut Child) -> bool {
     true
 }
 
-/// Runs a command that creates `made`, and interrupts it as soon as `begun` exists; repeats this
-/// until the interrupt was in time.
+/// Runs a command that creates `made`, and interrupts it as soon as `begun` exists. Repeats this until the interrupt
+/// arrives before the command finishes.
 fn interrupt(place: &Place, arguments: &[&str], begun: &str, made: &str) {
     for _ in 0..ATTEMPTS {
         let mut child = place.start(arguments);

@@ -1,5 +1,5 @@
-//! ctrl-C during `index create` stops it cleanly and explains how it continues; a kill loses
-//! nothing either.
+//! ctrl-C during `index create` stops it cleanly, and a message explains how it can be continued; a kill loses nothing
+//! either.
 
 use crate::common::{Ended, Place, ended, signal};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn loaded() -> Place {
     place
 }
 
-/// The segments of the log: an open database has one more.
+/// The segments of the log; an open database has one segment more.
 fn segments(place: &Place) -> Vec<String> {
     let names = std::fs::read_dir(place.path("db/wal")).expect("a log");
     let mut names: Vec<String> = names.map(|name| name.expect("a name").file_name().to_string_lossy().into()).collect();
@@ -22,7 +22,7 @@ fn segments(place: &Place) -> Vec<String> {
     names
 }
 
-/// Runs `index create` and sends it a signal as soon as it has the database open.
+/// Runs `index create`, and sends it a signal as soon as it has opened the database.
 fn signalled(place: &Place, name: &str) -> Ended {
     let before = segments(place);
     let child = place.start(&[&CREATE[..], &["--memory", "8M"]].concat());
@@ -52,7 +52,7 @@ fn an_interrupted_index_build_goes_on() {
     let ended = signalled(&place, "INT");
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
     assert!(ended.err.contains("its build continues when the database is opened"), "{}", ended.err);
-    // The database was closed cleanly: nothing has to be cut off.
+    // The database was closed cleanly, so no end of the log is cut off.
     assert_eq!(place.run(&["count", "db", "c"]).err, "");
     let said = goes_on(&place);
     assert!(said.starts_with("the index author_1_score_-1 was being built: after "), "{said}");

@@ -20,7 +20,7 @@ fn interrupt(name: &str) {
     assert_eq!(summary["outcome"], "stopped");
     let before = summary["documents"].as_u64().expect("a number");
     assert!(before >= seen && before < DOCS as u64, "{seen} {before}");
-    // Exactly the reported documents, and the log is sealed: nothing has to be cut off.
+    // Exactly the reported documents exist. The log is sealed, so no end of it is cut off.
     let counted = place.run(&["count", "db", "c"]);
     assert_eq!((counted.out, counted.err.as_str()), (format!("{before}\n"), ""));
     let summary = place.json(&load);

@@ -16,8 +16,8 @@ fn place() -> Place {
     place
 }
 
-/// Runs a script, and sends a signal some time after its first output. Its standard input stays
-/// open until then.
+/// Runs a script, and sends a signal some time after its first output. Standard input stays open until the signal is
+/// sent.
 fn interrupted(place: &Place, script: &str, name: &str, after: Duration) -> Ended {
     let mut child = place.start(&["shell", "db"]);
     let mut stdin = child.stdin.take().expect("a pipe");
@@ -66,7 +66,7 @@ fn a_shell_that_is_terminated_has_the_exit_code_of_others() {
 #[test]
 fn an_interrupted_update_of_many_says_how_many_were_changed() {
     let place = place();
-    // Increases the delay until the signal arrives during the writes.
+    // The delay is increased until the signal arrives during the writes.
     for round in 0..40 {
         let update = format!("{{\"$set\": {{\"round\": {round}}}}}");
         let mut child = place.start(&["update", "db", "c", "--where", "{}", &update, "--many"]);

@@ -1,6 +1,5 @@
-//! Command lines, configuration files and lines of the shell, derived from `fuzz/corpus`
-//! deterministically: each is accepted, or refused with a message. `ALLUVIUM_TARGET` runs one
-//! target alone.
+//! Command lines, configuration files and lines of the shell, derived deterministically from `fuzz/corpus`: each is
+//! accepted, or refused with a message. With `ALLUVIUM_TARGET`, only the named target runs.
 
 use alluvium_testkit::{fuzz, seed};
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use crate::common::Place;
 
-/// Lines, and their printed form if it differs.
+/// Lines of input, each with its printed form if that differs.
 const LINES: &[(&str, Option<&str>)] = &[
     (r#"{"_id":1,"b":1,"a":2,"":0,"B":3}"#, None),
     (r#"{"_id":2,"empty":{},"none":[],"null":null,"yes":true,"no":false,"text":""}"#, None),
@@ -26,10 +26,10 @@ const LINES: &[(&str, Option<&str>)] = &[
 #[test]
 fn awkward_json_comes_back_the_same() {
     let place = Place::new();
-    // The same shapes twice, to cover rows with and without a shape.
+    // Each line occurs twice with the same shape, to cover rows with and without a shape.
     let text: String = LINES.iter().map(|(line, _)| format!("{line}\n")).collect();
     place.write("in.jsonl", &text);
-    // One number has more digits than BSON holds.
+    // One number has more digits than BSON can represent.
     assert!(place.bad(1, &["load", "db", "c", "in.jsonl"]).contains("in.jsonl line 8 column 1: exact: a decimal"));
     place.good(&["load", "db", "c", "in.jsonl", "--on-duplicate", "replace", "--alluvium-types"]);
     place.good(&["load", "db", "c", "in.jsonl", "--again", "--on-duplicate", "replace", "--alluvium-types"]);

@@ -20,7 +20,7 @@ fn bad_lines_go_to_the_rejects() {
     let text = place.read("bad.jsonl");
     let rejects: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let places: Vec<_> = rejects.iter().map(|reject| reject["line"].as_u64().expect("a line")).collect();
-    // Empty lines are neither documents nor errors, but they count.
+    // Empty lines are neither documents nor errors, but they count in line numbers.
     assert_eq!(places, [2, 4, 5, 6, 7]);
     assert_eq!(rejects[0]["file"], "in.jsonl");
     assert_eq!(rejects[0]["column"], 10);
@@ -48,7 +48,7 @@ fn lines_whose_unique_key_is_taken_go_to_the_rejects() {
     assert_eq!(rejects[0]["text"], "{\"_id\":2,\"u\":7}");
     assert!(rejects[1]["reason"].as_str().expect("text").contains("unique index chip"), "{text}");
     assert_eq!(place.good(&["count", "db", "c"]), "3\n");
-    // All lines are loaded.
+    // All lines were processed, so the file counts as completely loaded.
     assert!(place.good(&skip).contains("was loaded completely before"));
 }
 
@@ -60,8 +60,7 @@ fn a_bad_line_stops_the_load_and_what_was_before_stays() {
     assert!(said.contains("in.jsonl line 2 column 10"), "{said}");
     assert!(said.contains("1 document loaded before") && said.contains("--on-bad skip"), "{said}");
     assert_eq!(place.good(&["scan", "db", "c"]), "{\"_id\":1}\n");
-    // The same file with another treatment of bad lines: the load continues after the first
-    // document.
+    // The same file is loaded with another treatment of bad lines: the load continues after the first document.
     let said = place.good(&["load", "db", "c", "in.jsonl", "--on-bad", "skip"]);
     assert!(said.starts_with("continued after 1 document loaded before\nloaded 1 document"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `checkpoint`, `restore` of one, and `inspect`.
+//! `checkpoint`, `restore` of a checkpoint, and `inspect`.
 
 use crate::common::Place;
 
@@ -102,7 +102,7 @@ fn a_left_over_unfinished_checkpoint_is_named_as_such() {
     let place = Place::new();
     place.good(&["put", "db", "pets", "rex", "{}"]);
     place.good(&["checkpoint", "db", "cp1"]);
-    // As a process leaves it that dies before the listing is written.
+    // The state after a process was killed before it wrote the listing.
     std::fs::rename(place.path("cp1"), place.path("cp1.incomplete")).expect("a directory");
     std::fs::remove_file(place.path("cp1.incomplete/CHECKPOINT")).expect("a file");
     place.write("cp1.incomplete/LOCK", "");

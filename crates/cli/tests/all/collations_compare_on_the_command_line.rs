@@ -1,4 +1,4 @@
-//! `--collation` of all commands with a filter, of `aggregate` and of `index create`.
+//! `--collation` in all commands with a filter, in `aggregate` and in `index create`.
 
 use crate::common::Place;
 

@@ -1,4 +1,4 @@
-//! `create` makes collections with options: capped ones, and those with a collation.
+//! `create` creates collections with options: capped collections, and collections with a collation.
 
 use crate::common::Place;
 

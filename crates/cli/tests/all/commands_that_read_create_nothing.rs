@@ -60,7 +60,7 @@ fn a_file_is_no_database() {
         let said = place.bad(3, arguments);
         assert!(said.contains("db is not an Alluvium database"), "{arguments:?}: {said}");
     }
-    // A file at the path of a directory to create, or of a dump.
+    // A file exists at the path where a directory or a dump is to be created.
     place.good(&["load", "other", "c", "in.jsonl"]);
     assert!(place.bad(1, &["dump", "other", "db"]).contains("db is a file"));
     let said = place.bad(1, &["restore", "db", "third"]);

@@ -1,4 +1,4 @@
-//! `.gz` and `.zst`, recognized by name and by first bytes, as files, pipes and standard input.
+//! `.gz` and `.zst` files, pipes and standard input, recognized by name and by their first bytes.
 
 use crate::common::{Place, same_lines, with_id};
 use std::io::Write;
@@ -31,7 +31,7 @@ fn compressed_files_load_like_plain_ones() {
     for name in ["gz", "zst", "magic", "stdin"] {
         same_lines(&place.good(&["scan", "db", name]), &expected);
     }
-    // Each is known to be loaded completely.
+    // The file is known to be loaded completely.
     let again = place.json(&["load", "db", "gz", "c.jsonl.gz", "--id-field", "id", "--json"]);
     assert_eq!(again["outcome"], "already_done");
 }
@@ -50,7 +50,7 @@ fn a_cut_file_is_an_error_that_names_it() {
     for form in ["zst", "gz"] {
         let (cut, whole) = (format!("cut.{form}"), format!("c.{form}"));
         let said = place.bad(1, &["load", "db", form, &cut, "--id-field", "id"]);
-        // All documents before the error are present, and counted in the message.
+        // All documents before the error are in the collection, and the message contains their number.
         let there: usize = place.good(&["count", "db", form]).trim().replace(',', "").parse().expect("a number");
         assert!((1000..5000).contains(&there), "{there}");
         assert!(said.contains(&format!("cannot read {cut} after line {there}: it ends early")), "{said}");

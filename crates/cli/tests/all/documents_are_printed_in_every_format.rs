@@ -1,5 +1,4 @@
-//! `--format` of `find`, `scan`, `get`, `collections`, `index list`; the same output as ever without
-//! it; colours.
+//! `--format` of `find`, `scan`, `get`, `collections` and `index list`; unchanged output without `--format`; colours.
 
 use crate::common;
 use crate::common::Place;
@@ -161,7 +160,7 @@ fn control_characters_of_documents_do_not_reach_a_table() {
         let out = place.good(&["find", "db", "c", "--format", format]);
         assert!(!out.contains(['\u{1b}', '\u{9b}']) && out.contains("\\u{1b}[31mred\\u{9b}1m"), "{out:?}");
     }
-    // In a pipe CSV has the values themselves.
+    // In a pipe, CSV contains the unescaped values.
     assert_eq!(place.good(&["find", "db", "c", "--format", "csv"]), "_id,a\u{1b}[1m\n1,\u{1b}[31mred\u{9b}1m\n");
 }
 

@@ -31,7 +31,7 @@ fn documents_are_put_got_and_deleted() {
     assert_eq!(fields, "{\"_id\":\"rex\",\"age\":3,\"owner.name\":\"Ada\",\"owner.zip.1\":2}\n");
     let pretty = place.good(&["get", "db", "pets", "rex", "--pretty"]);
     assert!(pretty.starts_with("{\n  \"_id\": \"rex\",\n  \"kind\": \"dog\","), "{pretty}");
-    // Replaced by a document from standard input.
+    // The document is replaced by a document from standard input.
     let piped = place.run_with(&["put", "db", "pets", "rex"], b"{\n  \"kind\": \"cat\"\n}\n");
     assert_eq!(piped.code, Some(0), "{}", piped.err);
     assert_eq!(place.good(&["get", "db", "pets", "rex"]), "{\"_id\":\"rex\",\"kind\":\"cat\"}\n");
@@ -63,7 +63,7 @@ fn ids_are_extended_json_or_strings() {
         assert_eq!(got["n"], number, "{id:?}");
     }
     assert_eq!(place.good(&["count", "db", "c"]), "10\n");
-    // The string 17, by quotes or by option.
+    // The string 17 can be written with quotes, or with the option.
     assert_eq!(place.json(&["get", "db", "c", "17", "--id-string"])["n"], 3);
     // Equal numbers are the same _id, whatever their types.
     assert_eq!(place.json(&["get", "db", "c", "17.0"])["n"], 0);

@@ -1,5 +1,4 @@
-//! `--on-duplicate`: a duplicate `_id` stops the load, or the later or the earlier document is
-//! kept.
+//! `--on-duplicate`: a duplicate `_id` stops the load, or either the new or the existing document is kept.
 
 use crate::common::Place;
 

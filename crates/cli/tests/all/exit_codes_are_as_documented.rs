@@ -1,4 +1,4 @@
-//! Each exit code in the help occurs. (6 and 130 have their own tests.)
+//! Each exit code in the help occurs. (Exit codes 6 and 130 have their own tests.)
 
 use crate::common::Place;
 use std::fs;
@@ -7,12 +7,12 @@ use std::fs;
 fn exit_codes_are_as_documented() {
     let place = Place::new();
     place.good(&["put", "db", "c", "1", "{\"a\":1}"]);
-    // 0, and nothing on standard error.
+    // 0: success, and nothing on standard error.
     let ended = place.run(&["get", "db", "c", "1"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
-    // 1: failed.
+    // 1: failure.
     place.bad(1, &["rename", "db", "c", "c"]);
-    // 2: arguments.
+    // 2: invalid arguments.
     for arguments in [
         vec!["nonsense"],
         vec!["get"],
@@ -57,7 +57,7 @@ fn damage_has_its_exit_code_and_names_the_file() {
     assert_eq!((ended.code, found["damage"].as_array().map(Vec::len)), (Some(5), Some(1)));
 }
 
-/// The largest file below a directory with this ending.
+/// The largest file with this ending below a directory.
 fn find(dir: &std::path::Path, ending: &str) -> std::path::PathBuf {
     let mut found = Vec::new();
     let mut dirs = vec![dir.to_owned()];
@@ -106,7 +106,7 @@ fn a_full_disk_under_the_output_has_its_code() {
     assert_eq!(status.code(), Some(7));
     place.write("in.jsonl", "{\"_id\":1}\n");
     place.bad(7, &["load", "db", "c", "in.jsonl", "--progress-json", "/dev/full"]);
-    // The load itself succeeded.
+    // The load itself succeeded; only its progress could not be written.
     assert_eq!(place.good(&["count", "db", "c"]), "1\n");
     place.write("bad.jsonl", "{\"_id\":2}\nno document\n");
     for arguments in [

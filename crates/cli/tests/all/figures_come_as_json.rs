@@ -105,7 +105,7 @@ fn progress_comes_as_lines_of_json() {
 fn progress_ends_with_a_line_of_the_whole_load() {
     let place = Place::new();
     place.write("in.jsonl", "{\"_id\":1}\n{\"_id\":2}\n");
-    // Finished long before the first second.
+    // The load finishes long before the first second has passed.
     place.good(&["load", "db", "c", "in.jsonl", "--progress-json", "p"]);
     let line: Value = serde_json::from_str(place.read("p").trim()).expect("one line of JSON");
     assert_eq!(line["documents"], 2);

@@ -1,4 +1,4 @@
-//! Only its owner can read what a command makes: a database, a checkpoint, a dump, a store.
+//! Only the owner can read the files that a command creates: a database, a checkpoint, a dump, a store.
 
 use crate::common::Place;
 use std::os::unix::fs::PermissionsExt;

@@ -101,7 +101,7 @@ fn metadata_beside_a_dump_are_reported() {
     let summary: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
     assert_eq!(summary["metadata"][0]["indexes_not_built"], serde_json::json!(["b_2d"]));
     assert!(place.good(&["index", "list", "db", "pets"]).contains("a_1"));
-    // A finished load changes nothing: an index that was dropped since is not created again.
+    // A load that was finished before changes nothing: an index that was dropped since then is not created again.
     place.good(&["index", "drop", "db", "pets", "a_1"]);
     place.good(&["load", "db", "pets", "pets.bson"]);
     assert!(!place.good(&["index", "list", "db", "pets"]).contains("a_1"));

@@ -1,4 +1,5 @@
-//! Files as other programs write them are loaded, with notes about what was decided; options load what is refused.
+//! Files as other programs write them are loaded, with notes about the decisions made; with options, files that are
+//! refused by default are loaded.
 
 use crate::common::Place;
 use std::io::Write;
@@ -21,7 +22,7 @@ fn columns_of_mixed_types_are_noted_with_the_option_that_helps() {
     place.good(&["load", "db", "nulls", "zips.csv", "--null", "NA", "--types", "zip_code:auto"]);
     assert_eq!(place.good(&["get", "db", "nulls", "5"]), "{\"_id\":5,\"zip_code\":\"00501\",\"score\":null}\n");
     assert_eq!(place.good(&["get", "db", "nulls", "9"]), "{\"_id\":9,\"zip_code\":10001,\"score\":1.5}\n");
-    // Null, missing and empty come back as they are.
+    // Null, a missing field and an empty text are loaded from the export unchanged.
     place.good(&["put", "db", "three", "{_id: 1, t: ''}"]);
     place.good(&["put", "db", "three", "{_id: 2, t: null}"]);
     place.good(&["put", "db", "three", "{_id: 3}"]);
@@ -67,7 +68,7 @@ fn one_json_object_is_noted_and_an_array_in_it_loaded() {
     assert_eq!(place.good(&["count", "db", "d"]), "2\n");
     let said = place.bad(1, &["load", "db", "e", "geo.json", "--array", "rows"]);
     assert!(said.contains("there is no array at rows; there are type, features"), "{said}");
-    // Standard input on several lines.
+    // Documents on several lines of standard input.
     let piped = place.run_with(&["load", "db", "f", "-"], b"{\n  \"_id\": 1\n}\n{\n  \"_id\": 2\n}\n");
     assert_eq!(piped.code, Some(0), "{}", piped.err);
     let piped = place.run_with(&["load", "db", "f", "-"], b"[{\"_id\": 3}]");

@@ -1,6 +1,6 @@
 //! A server is killed with -9 again and again, and its clients repeat unacknowledged calls, as drivers do. Some order
-//! of all calls explains every reply: nothing acknowledged is lost, nothing is applied twice, and a snapshot has the
-//! documents of one moment.
+//! of all calls explains every reply: no acknowledged call is lost, no call is applied twice, and a snapshot contains
+//! the documents of one moment.
 
 use crate::common::Place;
 use crate::served::{kill, run, serve};
@@ -17,12 +17,12 @@ const NAME: &str = "-p alluvium-cli --test all histories_through_a_server_are_li
 const CLIENTS: usize = 6;
 const DOCUMENTS: usize = 10;
 const KILLS: usize = 4;
-/// Calls between two kills.
+/// The number of calls between two kills.
 const CALLS_BETWEEN: u64 = 300;
-/// Even documents are in the first, odd ones in the second.
+/// The first collection has the even documents, the second one the odd documents.
 const COLLECTIONS: [&str; 2] = ["even", "odd"];
 
-/// What the clients share.
+/// The state that the clients share.
 struct Shared {
     clock: AtomicU64,
     values: AtomicI64,
@@ -36,13 +36,13 @@ impl Shared {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// A value that no other write has, also after additions.
+    /// A value that no other write has, even after additions.
     fn value(&self) -> i64 {
         self.values.fetch_add(1_000_000, Ordering::SeqCst)
     }
 }
 
-/// A client with a session of its own.
+/// A client with its own session.
 struct Client<'a> {
     shared: &'a Shared,
     number: usize,
@@ -63,7 +63,7 @@ fn documents_of(reply: &Map) -> Vec<&Map> {
     batch.and_then(Value::as_array).expect("a batch").iter().map(|found| found.as_map().expect("a document")).collect()
 }
 
-/// The number of documents that an update or a delete has matched.
+/// The number of documents that an update or a delete matched.
 fn matched(reply: &Map) -> i64 {
     reply.get("n").and_then(Value::as_i64).expect("a count")
 }
@@ -116,7 +116,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A compare-and-set of the present document, which is read before.
+    /// A compare-and-set of a document, whose current value is read first.
     fn swap(&mut self, at: usize) -> Act {
         match self.call(&Act::Get(at)) {
             Answer::One(Some(found)) => Act::Swap(at, found, self.shared.value()),
@@ -124,7 +124,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Calls until the end. A client that waits for a server that is being restarted, repeats its call.
+    /// Makes calls until the end. While the server is being restarted, a client repeats its call.
     fn run(mut self) -> Vec<Call> {
         while !self.shared.done.load(Ordering::SeqCst) {
             let act = self.any();
@@ -184,8 +184,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Reads both collections at one time: the second at the time of the first. A killed server forgets old times, and
-    /// then returns an error.
+    /// Reads both collections at the same time: reads the second one at the time of the first read. A killed server
+    /// forgets old times, and then returns an error.
     fn all(&mut self) -> Docs {
         loop {
             let mut find = doc! {"find": COLLECTIONS[0], "readConcern": {"level": "snapshot"}};
@@ -221,7 +221,7 @@ impl<'a> Client<'a> {
         reply
     }
 
-    /// The number makes it one write, however often it is sent.
+    /// Sends a write with its number, so that it is applied once, no matter how often it is sent.
     fn write_or_duplicate(&mut self, mut body: Map) -> Map {
         self.writes += 1;
         body.push("lsid", self.session());
@@ -254,7 +254,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// The documents of replies, each at its place.
+/// The documents of replies, each at its own position.
 fn placed<'a>(replies: impl IntoIterator<Item = &'a Map>) -> Docs {
     let mut docs = vec![None; DOCUMENTS];
     for document in replies.into_iter().flat_map(documents_of) {
@@ -300,7 +300,7 @@ fn history(seed: u64) -> Vec<Call> {
         shared.done.store(true, Ordering::SeqCst);
         clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
     });
-    // What is there after another kill.
+    // Reads all documents after another kill.
     kill(&mut server);
     let (mut server, port) = serve(&place);
     shared.port.store(port, Ordering::SeqCst);

@@ -21,7 +21,7 @@ fn what_has_expired_is_deleted_when_that_is_asked_for() {
     for (id, seen) in [("4", r#"{"$date": "2001-01-01T00:00:00Z"}"#), ("5", r#"{"$date": "2901-01-01T00:00:00Z"}"#)] {
         place.good(&["put", "db", "pets", id, &format!("{{\"seen\": {seen}}}")]);
     }
-    // Commands do not run long enough for the expiry.
+    // The commands are too short for the background expiry to run.
     assert_eq!(place.good(&["count", "db", "pets"]), "5\n");
     assert_eq!(place.good(&["expire", "db"]), "deleted 1 expired document\n");
     assert_eq!(place.json(&["expire", "db", "--json"])["deleted"], 0);
@@ -107,7 +107,7 @@ fn what_is_wrong_is_said() {
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
     assert!(!place.path("nowhere").exists());
-    // All indexes are gone.
+    // No index remains.
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(1));
 
     assert!(place.good(&["index", "create", "db", "pets", r#"{"_id": 1}"#]).contains("_id_ exists already"));
@@ -118,7 +118,7 @@ fn what_is_wrong_is_said() {
     let error = place.bad(4, &["put", "db", "pets", "9", r#"{"chip": 17}"#]);
     assert!(error.contains("chip_1") && error.contains("17"), "{error}");
     assert!(place.bad(3, &["index", "drop", "db", "pets", "kind_1"]).contains("index list"));
-    // All or none.
+    // Either all named indexes are dropped, or none.
     assert!(place.bad(3, &["index", "drop", "db", "pets", "chip_1", "kind_1"]).contains("no index kind_1"));
     place.bad(1, &["index", "drop", "db", "pets", "chip_1", "_id_"]);
     assert_eq!(place.json(&["index", "list", "db", "pets", "--json"])["indexes"].as_array().map(Vec::len), Some(2));
@@ -126,7 +126,7 @@ fn what_is_wrong_is_said() {
     place.bad(3, &["index", "list", "db", "pots"]);
     place.bad(2, &["index", "drop", "db", "pets"]);
     place.bad(2, &["index", "drop", "db", "pets", "chip_1", "--all"]);
-    // A missing collection is created, which is reported.
+    // A missing collection is created, and a note reports this.
     let made = place.run(&["index", "create", "db", "pots", r#"{"size": 1}"#]);
     assert_eq!(made.code, Some(0));
     assert!(made.err.contains("the collection main.pots did not exist"), "{}", made.err);
@@ -156,7 +156,7 @@ fn an_index_is_dropped_by_its_keys() {
     create(&[r#"{"b": 1, "a": 1}"#, "--name", "both"]);
     create(&[r#"{"chip": 1}"#]);
     create(&[r#"{"chip": 1}"#, "--sparse", "--name", "few"]);
-    // None is dropped if one of them does not exist, or is ambiguous.
+    // If one of the indexes does not exist or is ambiguous, none is dropped.
     let both = r#"{"b":1,"a":1}"#;
     assert!(place.bad(3, &["index", "drop", "db", "pets", both, r#"{"a":1}"#]).contains("no index {\"a\":1}"));
     let error = place.bad(1, &["index", "drop", "db", "pets", both, r#"{"chip":1}"#]);

@@ -1,19 +1,19 @@
-//! An independent JSON parser: names keep their order, numbers every digit.
+//! An independent JSON parser that keeps the order of names and every digit of numbers.
 
-/// A JSON value. Strings are without their escapes.
+/// A JSON value. Strings are stored without their escapes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
     Object(Vec<(String, Json)>),
     Array(Vec<Json>),
     String(String),
-    /// An integer as written; a number with fraction or exponent in the form of [`exact`].
+    /// An integer as written, or a number with a fraction or an exponent in the form of [`exact`].
     Number(String),
     /// `true`, `false`, `null`.
     Word(&'static str),
 }
 
 impl Json {
-    /// Parses one value; panics if the text is not one.
+    /// Parses one value; panics if the text is not a JSON value.
     pub fn read(text: &str) -> Self {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value();
@@ -36,7 +36,7 @@ impl Json {
         }
     }
 
-    /// The value on one line, strings with as few escapes as possible.
+    /// The value on one line; strings have as few escapes as possible.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -71,9 +71,9 @@ impl Json {
     }
 }
 
-/// The same spelling for all numbers with fraction or exponent that have the same value: `0.00037`
-/// and `3.7e-4` are `0.37e-3`. A store of numbers keeps the value, but not the spelling. Integers
-/// remain distinct from other numbers.
+/// The same spelling for all numbers with a fraction or an exponent that have the same value: `0.00037` and `3.7e-4`
+/// become `0.37e-3`. A store of numbers keeps the value, but not the spelling. Integers remain distinct from other
+/// numbers.
 fn exact(number: &str) -> String {
     if !number.contains(['.', 'e', 'E']) {
         return number.to_owned();

@@ -8,7 +8,7 @@ fn pairs_are_built_and_read() {
     let place = Place::new();
     let mut bytes = Vec::new();
     for n in (0..3000u32).rev() {
-        // Lengths of 26 and 27 contain bytes that are escaped.
+        // Lengths of 26 and 27 contain bytes that would be escaped in text.
         write_pair(format!("key{n:04}").as_bytes(), "v".repeat(n as usize % 60).as_bytes(), &mut bytes);
     }
     write_pair(b"\xff\x00", b"\x01\x02\x03", &mut bytes);

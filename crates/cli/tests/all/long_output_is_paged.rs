@@ -1,5 +1,5 @@
-//! Output on a terminal that is longer than the screen is shown by the pager in the variable PAGER;
-//! elsewhere, and where the user does not want one, it is printed at once.
+//! Output on a terminal that is longer than the screen is shown by the pager in the variable PAGER. Without a terminal,
+//! or if the user does not want a pager, the output is printed at once.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use rexpect::session::{PtySession, spawn_command};
 use std::process::Stdio;
 
 const PATIENCE_MS: u64 = 20_000;
-/// Marks each line that went through it.
+/// A pager that marks each line that it was given.
 const PAGER: &str = "sed s/^/paged:/";
 
 fn place() -> Place {
@@ -22,7 +22,7 @@ fn place() -> Place {
 
 /// Starts a command on a terminal of 24 rows.
 fn start(place: &Place, arguments: &[&str], pager: Option<&str>) -> PtySession {
-    // A new terminal has no size.
+    // A new terminal has no size, so the command sets one.
     let binary = place.command(&[]).get_program().to_str().expect("a path").to_owned();
     let quoted: Vec<String> = arguments.iter().map(|argument| format!("'{argument}'")).collect();
     let line = format!("stty rows 24 cols 80; exec {binary} {}", quoted.join(" "));
@@ -36,7 +36,7 @@ fn start(place: &Place, arguments: &[&str], pager: Option<&str>) -> PtySession {
     spawn_command(command, Some(PATIENCE_MS)).expect("a terminal")
 }
 
-/// All that a command prints on the terminal.
+/// The complete output of a command on the terminal.
 fn printed(place: &Place, arguments: &[&str], pager: Option<&str>) -> String {
     start(place, arguments, pager).exp_eof().expect("the end")
 }
@@ -95,7 +95,7 @@ fn a_pager_that_is_left_early_ends_the_command_without_an_error() {
 #[test]
 fn an_interrupt_leaves_the_pager_to_its_user() {
     let place = place();
-    // Reads its input to the end, and then a line from the terminal, as `less` does.
+    // A pager that reads its input to the end, and then a line from the terminal, as `less` does.
     let pager = "trap '' INT; cat >/dev/null; echo shown; read key </dev/tty; echo left with $key";
     let mut command = start(&place, &LONG, Some(pager));
     command.exp_string("shown").expect("the pager");
@@ -105,7 +105,7 @@ fn an_interrupt_leaves_the_pager_to_its_user() {
     command.exp_eof().expect("the end");
 }
 
-/// Lists of documents are tables on a terminal; a single document is JSON, and so is the output in a pipe.
+/// On a terminal, a list of documents is a table. A single document is JSON, and so is all output to a pipe.
 #[test]
 fn a_list_on_a_terminal_is_a_table() {
     let place = place();

@@ -1,4 +1,5 @@
-//! All tests of the crate from outside, as one program: a link each would take most of the time and disk.
+//! All tests of the crate from outside, in one program: linking each separately would take most of the time and disk
+//! space.
 
 #![allow(
     clippy::disallowed_methods,

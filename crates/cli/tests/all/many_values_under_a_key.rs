@@ -46,7 +46,7 @@ fn what_is_merged_beside_them_keeps_its_shapes() {
     place.good(&["load", "db", "c", "c.jsonl", "--id-field", "id", "--partitions", "1", "--memory", "64M"]);
     let pairs: String = (0..300_000).map(|n| format!("key{}\t{n:08}\n", n % 1000)).collect();
     place.write("pairs.tsv", pairs);
-    // Enough to flush the documents in the log.
+    // Enough data to flush the documents in the log.
     place.good(&["mv", "load", "db", "set", "pairs.tsv", "--memory", "8M"]);
     let dir = place.path("db/p000");
     let files = std::fs::read_dir(dir).expect("a partition").map(|entry| entry.expect("an entry").path());
@@ -62,7 +62,7 @@ fn mistakes_are_reported() {
     let message = place.bad(3, &["mv", "get", "ids", "by_autor", "ann"]);
     assert!(message.contains("by_author"), "{message}");
     place.write("bad.tsv", b"key\tvalue\nno tab\n");
-    // As with `load`: the values before the line are present, and counted in the message.
+    // As with `load`, the values before the line are stored, and the message contains their number.
     let message = place.bad(1, &["mv", "load", "ids", "more", "bad.tsv"]);
     assert!(message.contains("bad.tsv line 2") && message.contains("1 value before that"), "{message}");
     assert_eq!(place.good(&["mv", "get", "ids", "more", "key"]), "value\n");
@@ -111,7 +111,7 @@ fn sets_are_listed_and_dropped() {
     assert_eq!(place.good(&["mv", "sets", "db"]), "by_author\n");
     assert!(place.bad(3, &["mv", "get", "db", "ids", "ann"]).contains("there is: by_author"));
     assert_eq!(place.good(&["mv", "get", "db", "by_author", "ann"]), "a\n");
-    // A set without a name is not created, and neither is its store.
+    // A set without a name is refused, and its store is not created either.
     assert!(place.bad(2, &["mv", "put", "new", "", "ann", "a"]).contains("a set needs a name"));
     assert!(!place.path("new").exists());
 }

@@ -1,5 +1,5 @@
-//! Control characters in names of collections, indexes, sets, fields and files are escaped wherever
-//! a name is printed, so that no name changes a terminal or looks like two.
+//! Control characters in names of collections, indexes, sets, fields and files are escaped wherever a name is printed,
+//! so that no name affects a terminal or looks like two names.
 
 use crate::common::{Ended, Place};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of a package.
+/// The directory of a package.
 pub fn folder(name: &str) -> PathBuf {
     // Cargo gives tests a directory in its target directory.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");

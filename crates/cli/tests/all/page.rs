@@ -1,7 +1,7 @@
 //! Runs each console block of a page, in one directory from top to bottom, and compares the output.
 //!
-//! A line `$ …` is a command for `sh`, `> …` continues it, and the following lines are its output,
-//! including standard error. `[..]` matches any text within a line, a line `...` any lines.
+//! A line `$ …` is a command for `sh`, and `> …` continues it. The following lines are its output, including standard
+//! error. `[..]` matches any text within a line, and a line `...` matches any lines.
 
 // Each test file is a separate crate and uses a part of this module.
 
@@ -12,7 +12,7 @@ use std::process::Command;
 /// A command and its expected output.
 #[derive(Debug, Default)]
 struct Step {
-    /// From 1, in the page.
+    /// The number of the command's line in the page, from 1.
     line: usize,
     command: String,
     output: Vec<String>,
@@ -79,8 +79,7 @@ pub fn same(printed: &[String], expected: &[String]) -> bool {
     }
 }
 
-/// Runs the page `docs/NAME`, whose commands see these environment variables. Returns the number of
-/// commands.
+/// Runs the commands of the page `docs/NAME` with these environment variables. Returns the number of commands.
 pub fn check(name: &str, variables: &[(&str, &Path)]) -> usize {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let steps = steps(&std::fs::read_to_string(page).expect("the page"));

@@ -106,7 +106,7 @@ fn what_is_wrong_is_named_with_mongodbs_code() {
         assert_eq!(error["code"], json!(code), "{pipeline}: {error}");
         assert!(error["error"].as_str().is_some_and(|text| text.contains(message)), "{pipeline}: {error}");
     }
-    // Only a document shows this.
+    // This error occurs only when a document is processed.
     let error = place.bad(1, &["aggregate", "db", "pets", "[{$set: {a: {$divide: ['$age', 0]}}}]", "--json"]);
     assert!(error.contains("\"code\":") && error.contains("\"exit_code\":1"), "{error}");
     for arguments in [&["[]", "-f", "p.json"][..], &[], &["[]", "--let", "5"], &["[]", "--allow-disk-use=maybe"]] {

@@ -64,7 +64,7 @@ fn how_an_answer_is_found_is_explained() {
     let message = place.json(&["count", "db", "pets", filter, "--hint", r#"{"$natural": 1}"#, "--explain", "--json"]);
     assert_eq!(message["executionStats"]["totalDocsExamined"], 50, "{message}");
     assert!(place.good(&["distinct", "db", "pets", "kind", "--explain"]).contains("returned"));
-    // Uses of an index are counted while the database is open.
+    // Uses of an index are counted only while the database is open.
     let script = "find pets {\"kind\": \"dog\"} --hint kind_1 --limit 1\nstats pets --json\n";
     let ended = place.run_with(&["shell", "db"], script.as_bytes());
     let last = ended.out.lines().last().expect("figures");
@@ -198,7 +198,7 @@ fn documents_that_match_are_changed_and_deleted() {
     place.good(&["update", "db", "pets", "--where", tweety, update, "--array-filters", r#"[{"high": {"$gte": 5}}]"#]);
     let found = place.good(&["find", "db", "pets", tweety, "--projection", r#"{"marks": 1, "_id": 0}"#]);
     assert_eq!(found, "{\"marks\":[1,105,109]}\n");
-    // The first bird is changed, the second is not.
+    // The update changes the first bird, and fails on the second.
     let midway = r#"{"$bit": {"n": {"or": 64}}, "$pullAll": {"marks": [1, 105, 109]}}"#;
     place.good(&["put", "db", "pets", "zz", r#"{"kind": "bird", "n": "many"}"#]);
     let error = place.bad(1, &["update", "db", "pets", "--where", bird, midway, "--many", "--hint", "_id_"]);

@@ -1,4 +1,4 @@
-//! Published JSON data is loaded, read, exported and loaded again: every field, order and number is
+//! Published JSON data is loaded, read, exported and loaded again: every field, the order, and every number are
 //! unchanged.
 //!
 //! `tests/data/fetch` (called by `make test`) downloads the packages; `tests/data/packages` lists
@@ -14,7 +14,7 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A file of a package as an argument, with its content.
+/// The path of a package's file as an argument, and the content of the file.
 fn file(path: &Path) -> (String, Json) {
     (path.to_str().expect("UTF-8").to_owned(), Json::read(&text(path)))
 }
@@ -38,7 +38,7 @@ fn sorted(documents: impl Iterator<Item = String>) -> Vec<String> {
     documents
 }
 
-/// Panics at the first document that differs, with only the text around the difference.
+/// Panics at the first document that differs, and prints only the text around the difference.
 fn same(what: &str, found: &[String], expected: &[String]) {
     for (found, expected) in found.iter().zip(expected) {
         if found != expected {
@@ -51,8 +51,8 @@ fn same(what: &str, found: &[String], expected: &[String]) {
     assert_eq!(found.len(), expected.len(), "{what}");
 }
 
-/// Loads with these arguments, and compares with the source: before and after files are merged,
-/// exported in each format, and loaded from the exports.
+/// Loads with these arguments, and compares the documents with the source: before and after files are merged, after
+/// exports in each format, and after loads from these exports.
 fn check(name: &str, load: &[&str], expected: &[String], ids_are_made: bool) {
     let place = Place::new();
     let arguments = [&["load", "db", "a"], load].concat();
@@ -79,7 +79,7 @@ fn check(name: &str, load: &[&str], expected: &[String], ids_are_made: bool) {
     place.good(&["verify", "other"]);
 }
 
-/// Fields of one object as documents whose `_id` is the field's name.
+/// The fields of one object as documents, each with the name of the field as its `_id`.
 fn split(object: &Json) -> Vec<String> {
     let document = |(name, value): (String, Json)| {
         let mut fields = value.fields();
@@ -93,7 +93,7 @@ fn split(object: &Json) -> Vec<String> {
 fn browser_compatibility_one_object_deeply_nested() {
     let (path, data) = file(&package("mdn-browser-compat-data-8.0.0").join("data.json"));
     check("browser-compat-data", &[&path, "--split-object"], &split(&data), false);
-    // Its largest part once more, with a document for each web interface.
+    // The largest part of the data is checked once more, with one document for each web interface.
     let (_, api) = data.fields().into_iter().find(|(name, _)| name == "api").expect("interfaces");
     let interfaces = split(&api);
     assert!(interfaces.len() > 1000);
@@ -139,7 +139,7 @@ fn locales_many_files_of_many_names_in_many_scripts() {
     let locales: BTreeSet<PathBuf> =
         std::fs::read_dir(folder).expect("locales").map(|entry| entry.expect("an entry").path()).collect();
     let (mut paths, mut expected) = (Vec::new(), Vec::new());
-    // One in three: the files are similar, and each is a separate input.
+    // Only every third one is used, because the files are similar, and each is a separate input.
     for locale in locales.iter().step_by(3) {
         let (more, documents) = whole_files(locale, |name| name.ends_with(".json"));
         paths.extend(more);
@@ -151,7 +151,7 @@ fn locales_many_files_of_many_names_in_many_scripts() {
     check("cldr-numbers-full", &arguments, &expected, true);
 }
 
-/// The files of a folder, each of them one document.
+/// The files of a folder, each of which is one document.
 fn whole_files(folder: &Path, wanted: impl Fn(&str) -> bool) -> (Vec<String>, Vec<String>) {
     let names: BTreeSet<PathBuf> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();

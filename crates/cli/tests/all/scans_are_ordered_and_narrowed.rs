@@ -19,7 +19,7 @@ fn scans_are_ordered_and_narrowed() {
     assert_eq!(ids(&place, &["--from=-3", "--to=2", "--reverse"]), [1, 0, -1, -2, -3]);
     assert_eq!(ids(&place, &["--limit", "2"]), [-50, -49]);
     assert_eq!(ids(&place, &["--reverse", "--limit", "2"]), [49, 48]);
-    // As for queries: no limit.
+    // As in queries, 0 means no limit.
     assert_eq!(ids(&place, &["--limit", "0"]).len(), 100);
     assert_eq!(ids(&place, &["--from", "7", "--to", "7"]), [0_i64; 0]);
     assert_eq!(place.good(&["scan", "db", "c", "--limit", "1", "--fields", "n"]), "{\"_id\":-50,\"n\":0}\n");

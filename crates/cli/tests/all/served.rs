@@ -7,12 +7,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// Starts the server; returns it with its port.
+/// Starts the server, and returns it with its port.
 pub fn serve(place: &Place) -> (Child, u16) {
     serve_with(place, &[])
 }
 
-/// As [`serve`], with further arguments.
+/// Like [`serve`], with additional arguments.
 #[allow(clippy::zombie_processes, reason = "a server that ends at once fails the test")]
 pub fn serve_with(place: &Place, arguments: &[&str]) -> (Child, u16) {
     let usual = ["serve", "db", "--listen", "127.0.0.1:0", "--memory", "16M"];
@@ -35,7 +35,7 @@ pub fn kill(server: &mut Child) {
     server.wait().expect("a child");
 }
 
-/// Sends a command, to the database `shop` if it names none; `None` if the server is gone.
+/// Sends a command, to the database `shop` if it names no database; `None` if the server has ended.
 pub fn send(stream: &mut TcpStream, mut body: Map) -> Option<()> {
     if !body.contains("$db") {
         body.push("$db", "shop");
@@ -49,7 +49,7 @@ pub fn send(stream: &mut TcpStream, mut body: Map) -> Option<()> {
     stream.write_all(&message).ok()
 }
 
-/// As [`send`], and returns the reply.
+/// Like [`send`], and returns the reply.
 pub fn run(stream: &mut TcpStream, body: Map) -> Option<Map> {
     send(stream, body)?;
     let mut head = [0; 16];

@@ -5,7 +5,7 @@ use crate::common;
 use crate::common::{Ended, Place};
 use std::process::Stdio;
 
-/// Runs the command in an environment with only these settings.
+/// Runs the command in an environment that has only these settings.
 fn run(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
     let mut command = place.command(arguments);
     command.env("XDG_CONFIG_HOME", place.path("xdg")).env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY");

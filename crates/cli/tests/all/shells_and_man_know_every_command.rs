@@ -1,10 +1,9 @@
-//! Completions and manual pages are generated from the definitions of the commands, and so include
-//! all of them.
+//! Completions and manual pages are generated from the definitions of the commands, and therefore include all commands.
 
 use crate::common::Place;
 use std::process::Command;
 
-/// The commands as `help` lists them.
+/// The commands in the list that `help` prints.
 fn commands(place: &Place) -> Vec<String> {
     let help = place.good(&["help"]);
     let list = help.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list");

@@ -1,11 +1,12 @@
-//! A file of a database may be a pipe or device, or absurdly long, or the process may open only few files. Each command
-//! then ends at once with a message about the cause, takes little memory, and reports no undamaged file as damaged.
+//! A file of a database may be a pipe or device or extremely long, or the process may be allowed to open only a few
+//! files. Each command then ends at once with a message about the cause, takes little memory, and reports no undamaged
+//! file as damaged.
 
 use crate::common::{Ended, Place, ended_soon};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Runs the binary under limits of the shell's `ulimit`; one that hangs is killed.
+/// Runs the program under limits of the shell's `ulimit`; kills it if it hangs.
 fn limited(place: &Place, limits: &str, arguments: &[&str]) -> Ended {
     let command = place.command(arguments);
     let mut shell = Command::new("sh");
@@ -48,7 +49,7 @@ fn a_named_pipe_in_place_of_any_file_is_named_and_waited_for_by_no_command() {
             let ended = limited(&place, "true", command);
             let said = format!("{}{}", ended.out, ended.err);
             assert!(ended.code.is_some(), "{command:?} hangs at {name}");
-            // Of a sorted file, the length is wrong. A repair that does not need the file succeeds.
+            // For a sorted file, the reported error is its wrong length. A repair that does not need the file succeeds.
             let is_named = said.contains("named pipe") || said.contains(&name);
             assert!(is_named || command[0] == "repair", "{command:?}, {name}: {said}");
             let _made = std::fs::remove_dir_all(place.path("new"));
@@ -64,8 +65,9 @@ fn a_file_of_a_terabyte_takes_no_memory() {
     let verify = &["verify", "db"][..];
     let repair = &["repair", "db", "--to", "new", "--no-space-check"][..];
     let count = &["count", "db", "docs"][..];
-    // Bytes after the last record of a manifest or of the log are not read. Verification and repair search a sorted
-    // file for blocks up to its end, which would take longer than a test should.
+    // Bytes after the last record of a manifest or of the log are not read, so all commands are tested on these files.
+    // Verification and repair search a sorted file for blocks up to its end. This would take too long for a test, so
+    // they are left out.
     let all = [(verify, 0), (repair, 0), (count, 0)];
     for (kind, commands) in [("MANIFEST", &all[..]), (".log", &all), ("ALLUVIUM", &all), (".sst", &[(count, 5)])] {
         for &(command, code) in commands {
@@ -73,7 +75,7 @@ fn a_file_of_a_terabyte_takes_no_memory() {
             let path = files(&place).into_iter().find(|path| path.to_string_lossy().contains(kind)).expect("one");
             let file = std::fs::OpenOptions::new().write(true).open(&path).expect("a file");
             if file.set_len(1 << 40).is_err() {
-                // The file system has no files of this length.
+                // The file system does not support files of this length.
                 return;
             }
             let ended = limited(&place, "ulimit -v 4000000", command);

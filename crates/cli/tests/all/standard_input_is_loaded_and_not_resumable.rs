@@ -22,7 +22,7 @@ fn a_signal_ends_a_load_that_waits_for_input() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     signal(&child, "TERM");
-    // While the pipe is open.
+    // The signal arrives while the pipe is open.
     let ended = ended_soon(child);
     assert_eq!(ended.code, Some(130), "{}", ended.err);
     drop(stdin);

@@ -1,5 +1,5 @@
-//! Delimiters are detected or given; errors of unsupported formats list alternatives; CSV is
-//! exported with the existing fields.
+//! Delimiters are detected or given; errors about unsupported formats list alternatives; CSV is exported with the
+//! fields that exist.
 
 use crate::common::Place;
 
@@ -79,7 +79,7 @@ fn nothing_is_written_into_a_name_of_another_format() {
     place.good(&["export", "db", "c", "-o", "a.db", "--format", "csv"]);
     place.good(&["export", "db", "c", "-o", "A.JSONL.GZ"]);
     assert!(std::fs::read(place.path("A.JSONL.GZ")).unwrap().starts_with(&[0x1f, 0x8b]));
-    // GeoJSON is JSON whose documents are in an array of it.
+    // GeoJSON is JSON in which an array contains the documents.
     place.write("a.geojson", "{\"type\": \"FeatureCollection\",\n\"features\": [{\"_id\": 1}, {\"_id\": 2}]}\n");
     place.good(&["load", "db", "geo", "a.geojson", "--array", "features"]);
     assert_eq!(place.good(&["count", "db", "geo"]), "2\n");
@@ -103,7 +103,7 @@ fn a_load_that_fails_leaves_no_empty_collection() {
     place.good(&["put", "db", "pets", "1", "{}"]);
     place.bad(1, &["load", "db", "c", "bad.jsonl"]);
     assert_eq!(place.good(&["collections", "db"]), "main.pets\n");
-    // A collection that was empty before remains, and so do loaded documents.
+    // A collection that was empty before the load remains, and so do documents that were loaded.
     place.good(&["delete", "db", "pets", "1"]);
     place.bad(1, &["load", "db", "pets", "bad.jsonl"]);
     place.write("half.jsonl", "{}\nnonsense\n");
@@ -125,7 +125,7 @@ fn csv_is_exported_with_the_fields_that_are_there() {
     place.good(&["export", "db", "c", "-o", "c.csv", "--to", "3"]);
     place.good(&["load", "back", "c", "c.csv"]);
     assert_eq!(place.good(&["get", "back", "c", "2"]), "{\"_id\":2,\"a\":{\"e\":\"t\"}}\n");
-    // A value and a map: a column of JSON.
+    // A field that is a value in one document and a map in another becomes a column of JSON.
     place.write("mixed.jsonl", "{\"_id\":1,\"a\":{\"b\":1}}\n{\"_id\":2,\"a\":5}\n");
     place.good(&["load", "db", "mixed", "mixed.jsonl"]);
     assert_eq!(place.good(&["export", "db", "mixed", "--format", "csv"]), "_id,a\n1,\"{\"\"b\"\":1}\"\n2,5\n");

@@ -1,4 +1,4 @@
-//! With `--id-field`, the field's value is the `_id`, printed first, and the document keeps the field.
+//! With `--id-field`, the value of the field becomes the `_id`, which is printed first; the document keeps the field.
 
 use crate::common::{Place, same_lines, with_id};
 

@@ -1,7 +1,6 @@
 //! Runs each console block of docs/QUESTIONS.md over published JSON data, and compares the output.
 //!
-//! `tests/data/fetch` (called by `make test`) downloads the packages; `tests/data/packages` lists
-//! them.
+//! `tests/data/fetch` (called by `make test`) downloads the packages that are listed in `tests/data/packages`.
 
 use crate::packages;
 use crate::page;

@@ -1,4 +1,4 @@
-//! `update`: fields change, checked, blind and as an upsert; mistakes are reported.
+//! `update`: changes of fields by checked updates, blind updates and upserts; mistakes are reported.
 
 use crate::common::Place;
 
@@ -51,7 +51,7 @@ fn what_does_not_go_with_a_document_names_it() {
     assert!(said.contains("document 2 of main.c: ") && said.contains("$inc"), "{said}");
     let said = place.bad(1, &["update", "db", "c", "2", "{\"$inc\":{\"a\":10}}"]);
     assert!(said.contains("document 2 of main.c: "), "{said}");
-    // As JSON, with MongoDB's code where it has one.
+    // Errors as JSON, with MongoDB's code if one exists.
     let error = |code: i32, arguments: &[&str]| -> serde_json::Value {
         let said = place.bad(code, &[arguments, &["--json"]].concat());
         assert_eq!(said.lines().count(), 1, "{said}");

@@ -1,4 +1,4 @@
-//! `validator` sets what documents must be; every command that writes obeys it.
+//! `validator` sets the conditions for documents; every command that writes enforces them.
 
 use crate::common::Place;
 

@@ -1,5 +1,5 @@
-//! `count --by` and `distinct --counts`: the values of fields with the number of their documents,
-//! the most frequent first.
+//! `count --by` and `distinct --counts`: the values of fields, each with the number of its documents, the most frequent
+//! first.
 
 use crate::common::Place;
 use serde_json::json;
@@ -27,7 +27,7 @@ fn documents_are_counted_by_the_values_of_fields() {
     assert_eq!(csv(&["--by", "age"]), "age,count\n3,3\n,1\n5,1\n");
     assert_eq!(csv(&["--by", "kind,age"]), "kind,age,count\n,,1\n,3,1\ncat,3.0,1\ndog,3,1\ndog,5,1\n");
     assert_eq!(csv(&["{age: {$gt: 3}}", "--by", "kind"]), "kind,count\ndog,1\n");
-    // An array is one value, and a path leads into the maps in it.
+    // An array is one value. A path leads into the maps of an array.
     assert_eq!(csv(&["--by", "at.x", "{at: {$exists: true}}"]), "at.x,count\n\"[1,2]\",1\n[2],1\n");
     assert_eq!(csv(&["--by", "count"]), "count,documents\n,4\n7,1\n");
     let rows = place.json(&["count", "db", "pets", "--by", "kind", "--json"]);

@@ -1,4 +1,4 @@
-//! `view create` and `view list`; every command that reads answers about a view, and those that write refuse it.
+//! `view create` and `view list`; every command that reads works on a view, and every command that writes refuses it.
 
 use crate::common::Place;
 

@@ -115,7 +115,7 @@ fn a_file_is_replaced_only_by_force_and_only_by_a_whole_one() {
     place.write("e.jsonl", "mine");
     assert!(place.bad(1, &["export", "db", "pets", "-o", "e.jsonl"]).contains("--force"));
     assert_eq!(place.read("e.jsonl"), "mine");
-    // A document that JSON parses differently: the export fails after the other documents.
+    // JSON would parse this document differently: the export fails after it has written the other documents.
     let bson = b"\x1b\0\0\0\x02_id\0\x02\0\0\0y\0\x02$oid\0\x01\0\0\0\0\0\0";
     place.write("odd.bson", &bson[..bson.len() - 1]);
     place.good(&["load", "db", "pets", "odd.bson"]);

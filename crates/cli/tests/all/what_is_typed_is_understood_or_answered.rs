@@ -28,7 +28,7 @@ fn json_needs_no_quotes_on_the_command_line_and_in_the_shell() {
     let script = b"use pets\ncount {kind: 'dog',\n  age: {$lt: 10}}\nput q {k: 'a } b'}\nget q\n";
     let ended = place.run_with(&["shell", "db"], script);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "5\n{\"_id\":\"q\",\"k\":\"a } b\"}\n"), "{}", ended.err);
-    // The error refers to the typed text.
+    // The error refers to the text as it was typed.
     let said = place.bad(2, &["find", "db", "pets", "{kind: dog}"]);
     assert!(
         said.contains("the filter must be JSON") && said.contains("line 1, column 8: dog is not a value"),
@@ -65,7 +65,7 @@ fn an_update_in_place_of_a_document_is_refused() {
     let said = place.bad(2, &["put", "db", "pets", "1", r#"{"$set": {"age": 3}}"#]);
     assert!(said.contains("did you mean `update`?"), "{said}");
     assert_eq!(place.good(&["get", "db", "pets", "1"]), "{\"_id\":1,\"kind\":\"cat\",\"age\":1}\n");
-    // Other names with this prefix are field names.
+    // Other names that begin with a dollar sign are field names.
     place.good(&["put", "db", "pets", "1", r#"{"$price": 3}"#]);
 }
 
@@ -111,7 +111,7 @@ fn an_unknown_field_is_noted_with_the_nearest() {
     }
     let ended = place.run(&["find", "db", "pets", "{age: {gt: 3}}"]);
     assert_eq!(ended.err, "note: gt is the name of a field here: did you mean $gt?\n");
-    // No notes if the names are right, or documents are found.
+    // No notes are printed if the names are right, or if documents are found.
     for arguments in [
         &["find", "db", "pets", "{kind: 'cow', age: {$gt: 3}}"][..],
         &["find", "db", "pets", "{knid: {$exists: false}}"],
@@ -164,7 +164,7 @@ fn a_filter_that_compares_other_types_is_answered_with_them() {
     assert_eq!(said(&["aggregate", "db", "pets", "[{$match: {at: {$gt: '2026-05-03'}}}, {$count: 'n'}]"]), date);
     assert!(said(&["find", "db", "pets", "{'size.cm': '7'}"]).ends_with("of type int: a number has no quotes\n"));
     assert!(said(&["find", "db", "pets", "{tags: 3}"]).ends_with("of type string: a string has quotes\n"));
-    // Not where nothing matches for another reason, or something matches.
+    // No notes are printed if nothing matches for another reason, or if something matches.
     for quiet in ["{tags: 'c'}", "{'size.cm': {$gt: 1000}}", "{at: null}", "{tags: 'a'}", "{_id: 77}"] {
         assert_eq!(said(&["find", "db", "pets", quiet]), "", "{quiet}");
     }

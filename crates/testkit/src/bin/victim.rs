@@ -1,9 +1,8 @@
-//! The process that the kill test kills: it writes from several threads until it is killed.
+//! The process that the kill test kills: it writes from several threads until then.
 //!
-//! `victim DIRECTORY SEED WRITERS` opens the database in the directory, continues from the count of
-//! each writer, and prints `writer count` after each acknowledged batch, before the next one. One
-//! additional writer is the client of single writes. Checkpoints are made in
-//! `DIRECTORY.checkpoints`, with a line before and after each.
+//! `victim DIRECTORY SEED WRITERS` opens the database in the directory and continues from the count of each writer. It
+//! prints `writer count` after each acknowledged batch, before the next one. One additional thread is the client of
+//! single writes. Checkpoints are made in `DIRECTORY.checkpoints`, with a line before and after each.
 
 // A real process in a real directory, which is really killed.
 #![allow(clippy::disallowed_methods)]
@@ -25,7 +24,7 @@ fn main() {
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
         partitions: None,
-        // A large log may be replayed with a smaller budget than it was written with.
+        // The budget may be smaller than the one with which a large log was written.
         memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
         ..alluvium_testkit::random_options(&mut rng, 3, Durability::Periodic)
     };
@@ -43,8 +42,7 @@ fn main() {
     });
 }
 
-/// Prints a line with a single write, which is atomic on a pipe. Returns false if the pipe is
-/// closed.
+/// Prints a line in a single write, which is atomic on a pipe. Returns false if the pipe is closed.
 fn report(line: &str) -> bool {
     std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()).is_ok()
 }
@@ -61,7 +59,7 @@ fn write(db: &Database, writer: u64) {
     }
 }
 
-/// Writes single documents, in every possible way.
+/// Writes single documents, in each possible way.
 fn write_singly(db: &Database, number: u64) {
     let mut count = TrailView::at(db, &db.snapshot()).single().unwrap_or_else(|broken| panic!("{broken}"));
     loop {
@@ -77,8 +75,8 @@ fn write_singly(db: &Database, number: u64) {
     }
 }
 
-/// Prints the counts of rare paths since the last call, because a killed process cannot print them
-/// at its end.
+/// Prints how often rare paths were taken since the last call, because a killed process cannot print the counts at its
+/// end.
 fn print_marks(printed: &mut [u64]) {
     for (mark, printed) in marks::all().zip(printed) {
         let now = mark.hits();
@@ -140,7 +138,7 @@ fn maintain(db: &Database, checkpoints: &Path, seed: u64) {
     }
 }
 
-/// Reads at snapshots, and reads them again later.
+/// Reads at snapshots, and later reads the same snapshots again.
 fn watch(db: &Database, writers: u64) {
     loop {
         let snapshot = db.snapshot();

@@ -1,4 +1,4 @@
-//! Checks, statistics and copies, beside collections and indexes that come and go.
+//! Checks, statistics and copies of a database, while its collections and indexes are created and dropped.
 
 use alluvium::export::{Encoder, Format};
 use alluvium::kv::Options;
@@ -20,7 +20,7 @@ pub fn come_and_go(db: &Database, round: u32) -> Result<()> {
         pets.put(id, format!(r#"{{"word":"word {id}","list":[{id},{round}]}}"#).as_str())?;
     }
     pets.create_index(r#"{"word":1}"#).unique(true).run()?;
-    // Snapshots before this see arrays of which the second index knows nothing.
+    // Snapshots before this update contain arrays that the second index never saw.
     pets.update_many("{}", r#"{"$set":{"list":0}}"#).run()?;
     pets.create_index(r#"{"list":1}"#).run()?;
     db.rename_collection(&from, &to)?;
@@ -33,10 +33,10 @@ pub fn come_and_go(db: &Database, round: u32) -> Result<()> {
 /// directories that belong to `round`.
 ///
 /// # Errors
-/// Errors of the database, but not that a collection or an index has been dropped.
+/// Errors of the database, except for collections and indexes that were dropped.
 ///
 /// # Panics
-/// If a check finds damage, or a copy is not whole.
+/// If a check finds damage, or a copy is incomplete.
 pub fn administer(db: &Database, options: &Options, env: &Env, round: u32) -> Result<()> {
     let report = db.verify().run()?;
     assert!(report.damage.is_empty(), "{:?}", report.damage);

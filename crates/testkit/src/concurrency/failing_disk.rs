@@ -1,8 +1,7 @@
-//! A disk that fails while several threads write, flush and compact. Every writer gets an error, no
-//! thread waits forever, and reads continue and show complete batches of each writer. The next open
-//! finds every acknowledged batch, and for each writer at most the one batch whose outcome was
-//! reported as unknown. A power cut leaves the same, or, if writes do not wait for the disk, the
-//! batches acknowledged before the last sync began.
+//! A disk that fails while several threads write, flush and compact. Every writer gets an error, no thread waits
+//! forever, and reads continue and show complete batches of each writer. After the next open, every acknowledged batch
+//! exists, and for each writer at most the one batch whose outcome was reported as unknown. After a power cut the same
+//! batches exist, or, if writes do not wait for the disk, at least the batches acknowledged before the last sync began.
 
 use super::trails::{self, TrailView};
 use crate::worlds::World;
@@ -14,9 +13,9 @@ use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The size of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Threads that write.
+    /// The number of writing threads.
     pub writers: u64,
-    /// The number of batches of each writer.
+    /// The number of batches that each writer writes.
     pub batches: u64,
     /// The fault occurs within this number of changes to the disk.
     pub changes: u64,
@@ -40,8 +39,8 @@ fn write(db: &Database, writer: u64, batches: u64, progress: &AtomicU64) -> End 
     (batches, None)
 }
 
-/// Flushes, compacts and syncs until the writers are done. Returns, for each writer, the batches of
-/// any durability that this made durable.
+/// Flushes, compacts and syncs until the writers are done. Returns, for each writer, the last batch that these calls
+/// made durable, whatever its own durability.
 fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut durable = vec![0; progress.len()];
@@ -60,7 +59,7 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
         if result.is_ok() {
             durable = before;
         }
-        // An operation that fails at once would be repeated forever.
+        // Without this, an operation that fails at once would be repeated forever.
         alluvium_env::thread::yield_now();
     }
     durable
@@ -69,13 +68,13 @@ fn maintain(db: &Database, done: &AtomicBool, seed: u64, progress: &Progress) ->
 /// The maximum number of checks of the invariants.
 const LOOKS: usize = 200;
 
-/// Checks the invariants between any steps of the other threads, even after some have failed.
+/// Checks the invariants between steps of the other threads, even after some operations have failed.
 fn watch(db: &Database, done: &AtomicBool) {
     for _ in 0..LOOKS {
         if done.load(Ordering::SeqCst) {
             break;
         }
-        // Only changes fail, and the check makes none.
+        // Only changes to the disk fail, and the check makes none.
         let broken = db.store().broken_invariant().expect("reads go on");
         assert!(broken.is_none(), "{broken:?}");
         alluvium_env::thread::yield_now();
@@ -86,7 +85,7 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     let fault = Fault::nth(rng.u64(1..size.changes)).of_changes();
     let fault = match rng.u32(0..7) {
         0 => fault.of(OpKind::Sync).losing_pages(),
-        // Of the log's directory, or of one in which several threads create files.
+        // The sync of the log's directory, or of a directory in which several threads create files.
         6 => {
             let dir = if rng.bool() { "wal" } else { "/p0" };
             Fault::nth(rng.u64(1..15)).of(OpKind::SyncDir).on(dir).losing_pages()
@@ -100,7 +99,7 @@ fn fault(rng: &mut fastrand::Rng, size: Size) -> Fault {
     if rng.bool() { fault.from_then_on() } else { fault }
 }
 
-/// Checks that each writer's acknowledged batches exist, or at least those up to `durable`. True if
+/// Checks that the acknowledged batches of each writer exist, or at least the batches up to `durable`. Returns true if
 /// all exist.
 fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> bool {
     let snapshot = db.snapshot();
@@ -120,8 +119,8 @@ fn compare(db: &Database, ends: &[End], durable: Option<&[u64]>, when: &str) -> 
     all
 }
 
-/// Runs writers and maintenance until all have ended. Returns how each ended, and which of its
-/// batches are durable.
+/// Runs writers and maintenance until all have ended. Returns how each writer ended, and which of its batches are
+/// durable.
 fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     let progress: Vec<AtomicU64> = (0..size.writers).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
@@ -139,10 +138,10 @@ fn race(db: &Database, seed: u64, size: Size) -> (Vec<End>, Vec<u64>) {
     })
 }
 
-/// Runs a seed. Returns how the writers ended, and whether writes were lost that may be lost.
+/// Runs a seed. Returns how the writers ended, and whether writes that may be lost were lost.
 ///
 /// # Panics
-/// If any other write was lost, or an error was not reported.
+/// If a write was lost that must not be lost, or an error was not reported.
 pub fn run(seed: u64, size: Size) -> Vec<String> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let world = World::new(seed);
@@ -168,7 +167,7 @@ pub fn run(seed: u64, size: Size) -> Vec<String> {
     options.partitions = None;
     let db = killed.open(&options).expect("a good disk");
     compare(&db, &ends, None, "after a kill");
-    // The documents found are durable, whatever the disk lost before.
+    // The documents found after opening are durable, even if the disk lost writes before.
     let again = killed.cut(seed, CrashStyle::Any);
     drop(db);
     compare(&again.open(&options).expect("a good disk"), &ends, None, "after a kill and a power cut");

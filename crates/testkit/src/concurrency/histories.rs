@@ -1,12 +1,11 @@
 //! Histories: the calls of several clients with their results, across several crashes, and a check
 //! that some sequential order explains them.
 //!
-//! Each client has its own thread. Clients read and write a few documents in two collections:
-//! blind, checked, as deltas, in batches and by an index. Other threads flush, merge, and create
-//! and drop indexes. At an arbitrary change to the disk the machine stops: its process is killed,
-//! or its power is cut. The documents found after the next open are recorded as another read of the
-//! history, and the next clients continue from there. [`checker`] then searches for an order of all
-//! calls that explains every result.
+//! Each client has its own thread. Clients read and write a few documents in two collections: with blind and checked
+//! writes, deltas, batches, and by an index. Other threads flush, merge, and create and drop indexes. At an arbitrary
+//! change to the disk the machine stops: its process is killed, or its power is cut. The documents found after the next
+//! open are recorded as another read of the history, and the next clients continue from these documents. [`checker`]
+//! then searches for an order of all calls that explains every result.
 
 pub mod checker;
 mod client;
@@ -34,8 +33,8 @@ const CHECKPOINTS: usize = 3;
 /// The maximum number of checks of the invariants between two crashes.
 const LOOKS: usize = 200;
 
-/// The maximum number of calls before a crash, as a multiple of its share of the calls: enough to
-/// reach the time of the crash, and then a change.
+/// The maximum number of calls before a crash, as a multiple of the share of the calls for one life. It is large enough
+/// to reach the time of the crash, and then a change to the disk.
 const MOST_SHARES: usize = 6;
 
 /// The size of a history.
@@ -45,18 +44,18 @@ pub struct Size {
     pub clients: usize,
     /// The minimum number of calls in total.
     pub calls: usize,
-    /// The number of crashes; all of them happen.
+    /// The number of crashes. All of them happen.
     pub crashes: usize,
 }
 
 /// The work done.
 #[derive(Debug, Default, Clone)]
 pub struct Done {
-    /// Histories.
+    /// The number of histories.
     pub histories: u64,
-    /// Calls of clients that were explained, or whose outcome is unknown.
+    /// The number of calls of clients that were explained, or whose outcome is unknown.
     pub calls: u64,
-    /// Calls with unknown outcome, because the machine stopped.
+    /// The number of calls whose outcome is unknown because the machine stopped.
     pub unknown: u64,
     /// The number of killed processes.
     pub kills: u64,
@@ -91,7 +90,7 @@ pub struct Shared {
     default: Durability,
     /// The numbers of the calls that a client executes; `None` for all.
     only: Option<BTreeSet<u32>>,
-    /// For each writer, the call time of its last returned `sync`.
+    /// The last returned `sync` of each writer, as the time when it was called.
     synced: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -104,7 +103,7 @@ impl Shared {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Values are so far apart that additions never lead from one to another.
+    /// A new value. Values are so far apart that additions never lead from one to another.
     fn value(&self) -> i64 {
         self.values.fetch_add(1_000_000, Ordering::SeqCst)
     }
@@ -121,7 +120,7 @@ enum Stop {
     Cut(CrashStyle),
 }
 
-/// The disk at the time of the crash, which is between two ticks of the clock.
+/// The disk at the crash, and the time of the crash, which is between two ticks of the clock.
 struct Crash {
     disk: World,
     before: u64,
@@ -131,16 +130,16 @@ struct Crash {
 /// Runs one history.
 ///
 /// # Panics
-/// If no order of the calls explains their results, or an operation fails that must not.
+/// If no order of the calls explains their results, or an operation fails that must succeed.
 pub fn run(seed: u64, size: Size) -> Done {
     run_some(seed, size, None)
 }
 
-/// As [`run`], but each client executes only the calls with these numbers. Crashes happen at the
-/// same times, if the calls last that long.
+/// Like [`run`], but each client executes only the calls with these numbers. Crashes happen at the same times, if there
+/// are enough calls to reach these times.
 ///
 /// # Panics
-/// As [`run`].
+/// The same as for [`run`].
 pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
     let mut rng = fastrand::Rng::with_seed(seed);
     let documents = rng.usize(3..=20);
@@ -180,8 +179,8 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
             _ => Stop::Cut(CrashStyle::AllLost),
         };
         let last = life == size.crashes;
-        // The remaining lives share the remaining calls. A life that ends in a crash takes between
-        // half and one and a half of its share.
+        // The remaining lives share the remaining calls equally. A life that ends in a crash takes between half of its
+        // share and one and a half times its share.
         let left = size.calls.saturating_sub(done.calls as usize);
         let share = left.div_ceil(size.crashes + 1 - life).max(size.clients);
         let each = if last { share } else { MOST_SHARES * share }.div_ceil(size.clients);
@@ -207,8 +206,8 @@ pub fn run_some(seed: u64, size: Size, only: Option<&[u32]>) -> Done {
     done
 }
 
-/// Writes an unexplained history to a file, because the threads will hardly race in the same way
-/// again, and returns a message with its path. It is a real file, which remains after the test.
+/// Writes an unexplained history to a file, because the threads will hardly race in the same way again, and returns a
+/// message with the path of the file. It is a real file, which is not removed after the test.
 #[allow(clippy::disallowed_methods)]
 fn keep(seed: u64, life: usize, known: &Docs, history: &[Call]) -> String {
     let path = std::env::temp_dir().join(format!("alluvium-history-{seed}-{life}.jsonl"));
@@ -242,7 +241,7 @@ fn arm(world: &World, shared: &Arc<Shared>, stop: Stop, at: u64, seed: u64) -> A
     slot
 }
 
-/// Runs the clients, while another thread flushes and merges.
+/// Runs the clients, while other threads do maintenance.
 fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clients: usize, each: usize) -> Vec<Call> {
     let seeds: Vec<u64> = (0..clients).map(|_| rng.u64(..)).collect();
     let keeper = rng.u64(..);
@@ -267,7 +266,7 @@ fn live(db: &Database, env: &Env, shared: &Shared, rng: &mut fastrand::Rng, clie
     })
 }
 
-/// Makes a checkpoint and restores it; its content is recorded as another read of all documents.
+/// Makes a checkpoint and restores it. The restored content is recorded as another read of all documents.
 fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
     // A number that no other life of the process has used.
     let number = shared.value();
@@ -316,7 +315,7 @@ fn maintain(db: &Database, env: &Env, shared: &Shared, over: &AtomicBool, seed: 
     calls
 }
 
-/// Checks the invariants between any steps of the other threads.
+/// Checks the invariants between steps of the other threads.
 fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
     for _ in 0..LOOKS {
         if over.load(Ordering::SeqCst) || shared.stopped() {
@@ -328,8 +327,8 @@ fn watch(db: &Database, shared: &Shared, over: &AtomicBool) {
     }
 }
 
-/// Ends a life, by a crash or a close. Returns the disk, the documents found on it, and the history
-/// that ends with them.
+/// Ends a life, with a crash or by closing the database. Returns the disk, the documents found on it, and the history
+/// that ends with a read of these documents.
 fn end(
     world: World,
     db: Database,
@@ -348,8 +347,8 @@ fn end(
         }
     };
     drop(db);
-    // Calls that had not returned may have taken effect. Reads among them do not matter, nor do
-    // calls after the crash.
+    // Calls that had not returned may have taken effect. Such calls are removed if they only read, and so are all calls
+    // after the crash.
     calls.retain(|call| {
         call.from < after && (call.act.writes() || call.returned.as_ref().is_some_and(|r| r.0 < before))
     });
@@ -365,8 +364,8 @@ fn end(
         || crate::model::indexes::check_now(&opened).unwrap_or_else(|broken| panic!("after {stop:?}: {broken}"));
     sound();
     if rng.bool() {
-        // At this point the entries of builds were merged with those written concurrently, and a
-        // sweep has processed the remaining sequence numbers.
+        // After this, the entries of builds have been merged with the entries written concurrently, and a sweep has
+        // processed the remaining sequence numbers.
         opened
             .compact()
             .run()

@@ -17,7 +17,7 @@ pub fn small_options() -> Options {
         segment_bytes: Some(64 << 10),
         disk_reserve_bytes: Some(0),
         background: false,
-        // A run of an index build has only a few entries.
+        // The budget makes a run of an index build contain only a few entries.
         tuning: Tuning { gather_bytes: Some(60), ..Tuning::default() },
         ..Options::default()
     }
@@ -26,7 +26,7 @@ pub fn small_options() -> Options {
 /// Runs a scenario of a test file under many schedules. A seed determines everything in a run.
 ///
 /// # Panics
-/// If the scenario does, after printing the seed and the command that repeats it.
+/// If the scenario panics, after printing the seed and the command that repeats it.
 pub fn schedules(file: &str, name: &str, usual: u64, scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = Arc::new(scenario);
     let test = format!("{file} --features shuttle {name}");

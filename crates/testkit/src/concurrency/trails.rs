@@ -1,10 +1,10 @@
-//! Concurrent threads, each of which leaves a trail that always shows its progress.
+//! Concurrent threads, each of which leaves a trail: documents that always show its progress.
 //!
-//! Writer `t` at count `c` has written: [`COUNTERS`] documents that all contain `c`, spread over
-//! the partitions and two collections; one document for each of its last [`WINDOW`] counts; and two
-//! sums that deltas have increased to `c`, one of them in an index. All of it changes in one batch,
-//! so at any time, in every snapshot and after every kill, the documents of a writer are exactly
-//! those of one count. One more client, [`SINGLE`], counts by single writes in every possible way.
+//! Writer `t` at count `c` has written: [`COUNTERS`] documents that all contain `c`, spread over the partitions and two
+//! collections; one document for each of its last [`WINDOW`] counts; and two sums that deltas have increased to `c`,
+//! one of them in an index. Each count is written in one batch. At any time, in every snapshot and after every kill,
+//! the documents of a writer are therefore exactly those of one count. One additional client, [`SINGLE`], counts by
+//! single writes, in each possible way.
 
 use crate::model::map_of;
 use alluvium::{CollectionAt, Database, Document, Map, Snapshot, Value, WriteBatch};
@@ -15,13 +15,13 @@ pub const COUNTERS: u64 = 5;
 pub const WINDOW: u64 = 300;
 const COLLECTIONS: [&str; 2] = ["main.counts", "other.counts"];
 const TRAIL: &str = "main.trail";
-/// The collections of the sums. An index may read those of the second.
+/// The collections of the sums. Indexes may depend on the sums in the second one.
 const SUMS: [&str; 2] = ["main.counts", "other.sums"];
 /// A sum is rewritten after this number of deltas.
 const DELTAS: u64 = 40;
 /// The collection of the client of single writes.
 const SINGLES: &str = "main.singles";
-/// The `_id` of its document.
+/// The `_id` of the document of that client.
 pub const SINGLE: &str = "single";
 /// Indexes on the documents of writers, with their collections. Each can be built at any time.
 pub const INDEXES: [(&str, &str); 6] = [
@@ -64,12 +64,12 @@ fn sum_id(writer: u64) -> String {
     format!("writer-{writer}-sum")
 }
 
-/// The count at which the sum of `count` was last rewritten; deltas did the rest.
+/// The count at which the sum was last rewritten; deltas have increased it to `count` since then.
 fn sum_base(count: u64) -> u64 {
     count - count.saturating_sub(1) % DELTAS
 }
 
-/// A sum after its rewrite and deltas.
+/// The document of a sum after its last rewrite and the deltas.
 fn sum(writer: u64, count: u64) -> Map {
     let (id, base) = (sum_id(writer), sum_base(count));
     match count - base {
@@ -113,7 +113,7 @@ pub fn batch(db: &Database, writer: u64, count: u64) -> alluvium::Result<WriteBa
 /// ways to change a document.
 ///
 /// # Errors
-/// Errors of the write; or the document was not as expected.
+/// Errors of the write. The inner result is an error if the document was not as expected.
 pub fn single(db: &Database, count: u64) -> alluvium::Result<Result<(), Broken>> {
     let singles = db.collection(SINGLES);
     let add = r#"{"$inc":{"n":1}}"#;
@@ -150,7 +150,7 @@ fn n_of(document: &Document) -> Option<u64> {
     document.to_map().ok()?.get("n")?.as_i64().map(|n| n as u64)
 }
 
-/// A description of what is inconsistent about a writer.
+/// A description of an inconsistency in the documents of a writer.
 pub type Broken = String;
 
 /// The count in a counter; 0 if it is missing.
@@ -168,8 +168,8 @@ fn count_in(found: alluvium::Result<Option<Document>>, writer: u64, at: u64) -> 
     Ok(count as u64)
 }
 
-/// Reads a writer's counters one after the other without a snapshot. If one shows a batch, those
-/// that are read later must show it, too.
+/// Reads a writer's counters one after the other without a snapshot. If one counter shows a batch, all counters that
+/// are read later must show it, too.
 ///
 /// # Errors
 /// A description of the inconsistency.
@@ -197,14 +197,14 @@ pub struct TrailView {
 }
 
 impl TrailView {
-    /// At a snapshot.
+    /// The collections at a snapshot.
     pub fn at(db: &Database, snapshot: &Snapshot) -> Self {
         let at = |name: &str| db.collection(name).at(snapshot);
         let all = |names: &[&str]| names.iter().map(|name| at(name)).collect();
         Self { counts: all(&COLLECTIONS), sums: all(&SUMS), trail: at(TRAIL), singles: at(SINGLES) }
     }
 
-    /// The count of the client of single writes; 0 if it is missing.
+    /// The count of the client of single writes; 0 if its document is missing.
     ///
     /// # Errors
     /// A description of the inconsistency.
@@ -232,12 +232,12 @@ impl TrailView {
         Ok(())
     }
 
-    /// The count in one of a writer's counters; 0 if it is missing.
+    /// The count in one of a writer's counters; 0 if the counter is missing.
     fn count_of(&self, writer: u64, at: u64) -> Result<u64, Broken> {
         count_in(self.counts[at as usize % 2].get(counter_id(writer, at)), writer, at)
     }
 
-    /// A writer's count from its counters, which must agree.
+    /// A writer's count according to its counters, which must all be equal.
     pub fn counters(&self, writer: u64) -> Result<u64, Broken> {
         let count = self.count_of(writer, 0)?;
         for at in 1..COUNTERS {
@@ -250,7 +250,7 @@ impl TrailView {
         Ok(count)
     }
 
-    /// A writer's count from all its documents, which must agree.
+    /// A writer's count according to all its documents, which must agree.
     pub fn whole(&self, writer: u64, reverse: bool) -> Result<u64, Broken> {
         let count = self.counters(writer)?;
         let scan = self.trail.scan().from(trail_id(writer, 0)).to(trail_id(writer + 1, 0));

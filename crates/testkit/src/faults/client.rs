@@ -1,5 +1,4 @@
-//! A client on a failing disk. It interprets every error as documented, and knows which states may
-//! be found.
+//! A client on a failing disk. It interprets every error as documented, and tracks which states are possible.
 
 mod recovery;
 pub(super) mod steps;
@@ -12,28 +11,27 @@ use alluvium_env::sync::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The first collections.
+/// The first two collections.
 const NAMES: [&str; 2] = ["main.a", "other.b"];
 
-/// A database on a failing disk, and the knowledge of its client.
+/// A database on a failing disk, with the states that its client considers possible.
 pub struct FaultClient {
-    /// The machine.
+    /// The machine of the database.
     pub world: World,
     pub(super) db: Option<Database>,
-    /// All acknowledged writes.
+    /// The state after all acknowledged writes.
     pub acknowledged: State,
-    /// The state after the write with unknown outcome, if there is one.
+    /// The state after the write whose outcome is unknown, if there is one.
     pub unknown: Option<State>,
-    /// The states that a power cut may leave, from the last one that was promised to be durable.
+    /// The states that a power cut may leave: the last one that was promised to be durable, and all later ones.
     pub(super) since_durable: Vec<State>,
     /// The state after the current operation.
     pub(super) under_way: Vec<State>,
-    /// The states after the operations of the last step: some create a collection first.
+    /// The states after each operation of the last step. Some steps create a collection first.
     pub(super) of_step: Vec<State>,
-    /// A write was refused because the database is poisoned.
+    /// True if a write was refused because the database is poisoned.
     pub poisoned: bool,
-    /// True if the power was cut and the database was not opened since; it then holds at least what
-    /// is durable.
+    /// True if the power was cut and the database was not opened since. The disk then has at least the durable state.
     cut: bool,
     /// True if faults also affect reads. Otherwise reads always succeed.
     pub reads_may_fail: bool,
@@ -41,7 +39,7 @@ pub struct FaultClient {
     pub errors: Vec<ErrorKind>,
     /// The current phase.
     pub(super) phase: Arc<Mutex<Phase>>,
-    /// Whether the open database shows the write with unknown outcome. This must not change.
+    /// Whether reads of the open database show the write with unknown outcome, once this is known. It must not change.
     shows_unknown: Option<bool>,
     snapshots: Vec<(Snapshot, State)>,
     checkpoints: Vec<Checkpoint>,
@@ -55,9 +53,9 @@ pub struct FaultClient {
 /// A checkpoint that was started.
 struct Checkpoint {
     dir: PathBuf,
-    /// The states that it may contain.
+    /// The states that the checkpoint may contain.
     states: Vec<State>,
-    /// True if it was reported as complete.
+    /// True if the checkpoint was reported as complete.
     acknowledged: bool,
 }
 
@@ -74,7 +72,7 @@ impl FaultClient {
         client
     }
 
-    /// A client without a database, which its first step creates.
+    /// A client without a database. Its first step creates the database.
     pub fn begin(seed: u64, disk_bytes: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let partitions = rng.u32(1..=3);
@@ -102,18 +100,17 @@ impl FaultClient {
         }
     }
 
-    /// The database.
+    /// The open database.
     pub fn db(&self) -> &Database {
         self.db.as_ref().expect("it is open")
     }
 
-    /// The randomness.
+    /// The random number generator.
     pub fn rng(&mut self) -> &mut fastrand::Rng {
         &mut self.rng
     }
 
-    /// Opens the database, or creates it. Its content is then durable, and writes are accepted
-    /// again.
+    /// Opens the database, or creates it. The content found is then durable, and the database accepts writes again.
     fn open(&mut self) -> bool {
         let begun = *self.phase.lock();
         match begun {
@@ -143,7 +140,7 @@ impl FaultClient {
         }
     }
 
-    /// Removes the empty directory of a failed creation: its own name may be lost, which no caller
+    /// Removes the empty directory of a failed creation. The name of this directory may be lost later, which no caller
     /// can know (docs/DURABILITY.md).
     fn remove_empty(&self) {
         let (fs, path) = (&self.world.env.fs, Path::new(PATH));
@@ -152,7 +149,7 @@ impl FaultClient {
         }
     }
 
-    /// Closes or merely drops the database, and opens it again.
+    /// Closes the database or only drops it, and opens it again.
     fn reopen(&mut self) -> bool {
         *self.phase.lock() = Phase::Close;
         self.snapshots.clear();
@@ -172,7 +169,7 @@ impl FaultClient {
         self.open()
     }
 
-    /// Runs an operation that leads to `next` if it succeeds, and that may make all earlier writes
+    /// Runs an operation that leads to the state `next` if it succeeds. The operation may make all earlier writes
     /// durable.
     fn attempt<T>(
         &mut self,
@@ -202,8 +199,8 @@ impl FaultClient {
                 Ok(done)
             }
             Err(error) => {
-                // The operation in doubt may have dropped, renamed or created the collection.
-                // Otherwise its existence is known.
+                // The operation with unknown outcome may have dropped, renamed or created the collection. In all other
+                // cases it is known whether the collection exists.
                 if error.kind() == ErrorKind::Namespace {
                     assert!(self.unknown.is_some(), "{what}: {error}\nafter {:?}", self.log);
                     return Err(ErrorKind::Namespace);
@@ -227,8 +224,7 @@ impl FaultClient {
         self.since_durable = vec![self.acknowledged.clone()];
     }
 
-    /// Records an error, which must be of a kind that a failing disk explains, and must name what
-    /// failed.
+    /// Records an error. Its kind must be one that a failing disk explains, and its text must name a file.
     fn note(&mut self, error: &Error) -> ErrorKind {
         let (kind, text) = (error.kind(), error.to_string());
         let explained = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Poisoned, ErrorKind::OutcomeUnknown];
@@ -241,15 +237,15 @@ impl FaultClient {
         kind
     }
 
-    /// Checks that `found` is the acknowledged state, with or without the write in doubt.
+    /// Checks that `found` is the acknowledged state, with or without the write whose outcome is unknown.
     fn expect(&self, found: &State, when: &str) {
         let fine = *found == self.acknowledged || self.unknown.as_ref() == Some(found);
         let difference = || self.acknowledged.difference(found);
         assert!(fine, "{when}: acknowledged and found differ:\n{}\nafter {:?}", difference(), self.log);
     }
 
-    /// Reads everything, now and at all snapshots: all acknowledged writes must be present, even if
-    /// the database is poisoned or has no space.
+    /// Reads everything, now and at all snapshots. All acknowledged writes must be found, even if the database is
+    /// poisoned or the disk is full.
     pub fn look(&mut self, when: &str) {
         let Some(db) = &self.db else { return };
         match read_state(db) {
@@ -288,8 +284,8 @@ impl FaultClient {
         self.note(error);
     }
 
-    /// The disk works again: the open database must be correct and accept writes, or, if poisoned,
-    /// after it is opened again.
+    /// Continues on a working disk: the open database must be correct, and accept writes. A poisoned database must
+    /// accept them after it is opened again.
     pub fn goes_on(&mut self) {
         self.reads_may_fail = false;
         let opened = self.db.is_some() || self.open();
@@ -298,7 +294,7 @@ impl FaultClient {
         crate::model::indexes::check_now(self.db()).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
         let poisoned = self.poisoned;
         if !self.write() {
-            // A failure that was not reported yet is reported now.
+            // If a failure was not reported before, this write reports it.
             let reported = [Some(ErrorKind::Poisoned), Some(ErrorKind::OutcomeUnknown).filter(|_| !poisoned)];
             assert!(reported.contains(&self.errors.last().copied()), "after {:?}", self.log);
             self.look("poisoned, after a write that was refused");

@@ -1,8 +1,8 @@
-//! Damage: bytes flipped, files truncated, removed and replaced, and the allowed outcomes.
+//! Damage to files: bits are flipped, and files are truncated, removed or replaced. Also the outcomes that are allowed
+//! after each.
 //!
-//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the
-//! allowed outcomes for each kind of damage. Wrong results, panics and errors that do not name a
-//! file always fail, whatever the table contains.
+//! A [`Subject`] is a directory on a disk, a function that opens and reads it, and a table of the allowed outcomes for
+//! each kind of damage. Wrong results, panics, and errors that do not name a file are never allowed.
 
 mod copies;
 mod coverage;
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Files with their paths and contents.
 pub type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// The damage to a file.
+/// The kind of damage to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
     /// These bits of the byte at an offset are flipped.
@@ -37,11 +37,11 @@ pub enum Damage {
     Cut(u64),
     /// The file is removed.
     Remove,
-    /// The file has the content of another file.
+    /// The file is replaced by the content of another file.
     Swap(Vec<u8>),
-    /// The file has an earlier content of its own.
+    /// The file is replaced by an earlier content of the same file, or of another file of its kind.
     Older(Vec<u8>),
-    /// The file had been removed, and exists again with its old content.
+    /// A file that was removed exists again, with its old content.
     Back(Vec<u8>),
 }
 
@@ -50,9 +50,9 @@ pub enum Damage {
 pub struct Case {
     /// The file.
     pub path: PathBuf,
-    /// Its length before the damage.
+    /// The length of the file before the damage.
     pub len: u64,
-    /// The change made to it.
+    /// The kind of damage.
     pub damage: Damage,
     /// A description of the damage.
     words: String,
@@ -69,10 +69,10 @@ impl Case {
         Self { path: path.to_owned(), len: bytes.len() as u64, damage, words: format!("{} {words}", path.display()) }
     }
 
-    /// Damages the disk.
+    /// Applies the damage to a disk.
     ///
     /// # Panics
-    /// If this fails.
+    /// If the disk refuses the change.
     pub fn apply(&self, fs: &dyn Fs) {
         let file = || fs.open(&self.path, OpenMode::ReadWrite).expect("the file");
         match &self.damage {
@@ -99,19 +99,19 @@ impl Case {
 /// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// Opening, or the check, reports the damage, and no file has changed.
+    /// Opening the directory, or the check, reports the damage. No file has changed.
     Refused,
-    /// It opened. The damage is reported on reading and by the check.
+    /// The directory opened. Reads and the check report the damage.
     Found,
-    /// It opened, reported a torn end, and has all content.
+    /// The directory opened, reported a torn end, and has its complete content.
     Reported,
-    /// It opened, reported a torn end, and lacks this number of its last writes.
+    /// The directory opened, reported a torn end, and lacks this number of its last writes.
     Dropped(usize),
-    /// It opened without a report, and lacks this number of its last writes.
+    /// The directory opened without a report, and lacks this number of its last writes.
     Earlier(usize),
-    /// It opened without a report, and has all content.
+    /// The directory opened without a report, and has its complete content.
     Harmless,
-    /// It opened without a report, and has other content.
+    /// The directory opened without a report, and has different content.
     Other,
 }
 
@@ -120,36 +120,35 @@ type Judge = Box<dyn Fn(&World, &str) -> Outcome>;
 /// True if an outcome is allowed.
 type Allowed = Box<dyn Fn(&Case, Outcome) -> bool>;
 
-/// An object to damage.
+/// A directory that is damaged by a test.
 pub struct Subject {
-    /// An intact disk.
+    /// A disk with the undamaged directory.
     pub disk: World,
-    /// Its directory.
+    /// The path of the directory.
     pub dir: &'static str,
-    /// Files of another object of the same kind, with the same paths if it has them.
+    /// Files of another directory of the same kind, at the same paths where possible.
     pub foreign: Files,
-    /// Earlier contents of its own files; a path may occur several times.
+    /// Earlier contents of files of this directory. A path may occur several times.
     pub earlier: Files,
     judge: Judge,
     allowed: Allowed,
 }
 
-/// The step between the bytes of a file that one seed damages. Bytes in long ranges of zeros are
-/// damaged less often, unless the step is 1.
+/// The distance between the places in a file that are damaged under one seed. Bytes in long ranges of zeros are damaged
+/// less often, unless the distance is 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Stride {
-    /// The step between flipped bytes.
+    /// The distance between flipped bytes.
     pub flips: u64,
-    /// The step between lengths to truncate to.
+    /// The distance between the lengths to which the file is truncated.
     pub cuts: u64,
 }
 
-/// The number of outcomes for each kind of damage and file.
+/// The number of cases with each outcome, for each kind of file and damage.
 pub type Counts = BTreeMap<(String, &'static str, Outcome), u64>;
 
 impl Subject {
-    /// Applies each damage of a seed, and checks the outcome. `stride` returns the steps for a
-    /// file.
+    /// Applies each case of damage of a seed, and checks the outcome. `stride` returns the distances for a file.
     ///
     /// # Panics
     /// If a promise is broken.
@@ -181,7 +180,7 @@ impl Subject {
     }
 }
 
-/// Prints the current damage if the thread panics.
+/// Prints the current case if the thread panics.
 struct PrintOnPanic<'a>(&'a str);
 
 impl Drop for PrintOnPanic<'_> {
@@ -203,30 +202,30 @@ fn what(damage: &Damage) -> &'static str {
     }
 }
 
-/// The kind of a file: its name without numbers.
+/// The kind of a file: its name without the digits.
 pub fn kind_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let kind: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     kind.trim_start_matches('.').trim_end_matches('-').to_owned()
 }
 
-/// A number derived from a seed and a position.
+/// A pseudorandom number for a seed and a position.
 fn mixed(seed: u64, at: u64) -> u64 {
     alluvium_codec::checksum64(&at.to_le_bytes(), seed)
 }
 
-/// One in this many bytes in long ranges of zeros is damaged, since they are many and alike.
+/// One in this many bytes of long ranges of zeros is damaged, because these bytes are many and alike.
 const ZEROS: u64 = 40;
 
-/// True for a byte to flip in a round of seeds: the zeros are distributed over the rounds, so that
-/// each is flipped eventually.
+/// True if a byte is to be flipped in this round of seeds. Zeros are distributed over the rounds, so that each is
+/// flipped in some round.
 fn is_worth(bytes: &[u8], at: u64, round: u64, stride: u64) -> bool {
     let near = &bytes[at.saturating_sub(64) as usize..(at as usize + 64).min(bytes.len())];
     stride == 1 || near.iter().any(|byte| *byte != 0) || (at / stride + round).is_multiple_of(ZEROS)
 }
 
-/// The damage to a file under a seed. Consecutive seeds damage different bytes and lengths, and
-/// after all of these different bits.
+/// The cases of damage to a file under a seed. Consecutive seeds damage different bytes and use different lengths.
+/// After all of these, they flip other bits.
 pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u64, stride: Stride) -> Vec<Case> {
     let case = |damage: Damage, words: &str| Case::new(path, bytes, damage, words);
     let (len, mut all) = (bytes.len() as u64, vec![case(Damage::Remove, "is missing")]);
@@ -234,7 +233,7 @@ pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u6
     for at in
         (0..len).filter(|at| at % stride.flips == seed % stride.flips && is_worth(bytes, *at, round, stride.flips))
     {
-        // Usually one bit, sometimes several.
+        // Usually one bit is flipped, and sometimes several.
         let mask = match mixed(seed, at) {
             n if n % 4 > 0 => 1 << ((at + seed / stride.flips) % 8),
             n => (n >> 8) as u8 | 1,
@@ -252,7 +251,8 @@ pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u6
             all.push(case(Damage::Swap(other.1.clone()), &words));
         }
     };
-    // The same file of another object, one of the same kind, and any.
+    // Contents to swap in: the file with the same path in the other directory, a file of the same kind there, a file of
+    // the same kind here, and any file here.
     let place = foreign.iter().position(|(other, _)| other == path);
     let pick = |files: &Files, kind: Option<&str>, salt: u64| -> Option<(PathBuf, Vec<u8>)> {
         let fits = |other: &&(PathBuf, Vec<u8>)| other.0 != *path && kind.is_none_or(|kind| kind_of(&other.0) == kind);
@@ -270,7 +270,7 @@ pub fn cases(files: &Files, foreign: &Files, path: &Path, bytes: &[u8], seed: u6
 /// Checks that an error reports damage, and names the file.
 ///
 /// # Panics
-/// If it does not.
+/// If the error does not report damage, or does not name the file.
 fn named(error: &alluvium::Error, name: &str, context: &str) {
     let (kind, text) = (error.kind(), error.to_string());
     assert!(matches!(kind, ErrorKind::Corruption | ErrorKind::Open), "{context}: {kind:?}: {error}");
@@ -280,7 +280,7 @@ fn named(error: &alluvium::Error, name: &str, context: &str) {
 /// Checks that all outcomes of a table occurred.
 ///
 /// # Panics
-/// If one did not.
+/// If an outcome did not occur.
 pub fn must_have_met(counts: &Counts, wanted: &[(&str, &str, Outcome)]) {
     for (kind, what, outcome) in wanted {
         let met = counts.keys().any(|(k, w, o)| k == kind && w == what && o == outcome);
@@ -288,7 +288,7 @@ pub fn must_have_met(counts: &Counts, wanted: &[(&str, &str, Outcome)]) {
     }
 }
 
-/// Reports the counts to the soak, and adds them to the earlier ones.
+/// Reports the counts to the soak, and adds them to the earlier counts.
 pub fn tally(counts: &mut Counts, more: Counts) {
     let sum = |flips: bool| more.iter().filter(|((_, what, _), _)| (*what == "flip") == flips).map(|(_, n)| n).sum();
     crate::replay::seed::tally("flips", sum(true));

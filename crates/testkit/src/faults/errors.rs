@@ -1,10 +1,10 @@
 //! A fault at every change to the disk of a sequence.
 //!
-//! The sequence runs once on a working disk, and its changes are counted. Then it runs again for
-//! each change and each way in which it can fail, alone or with all later changes. Reads continue,
-//! and are correct, the whole time. The power is cut before the next change. At the end the power
-//! is cut or the process is killed. Before that, the disk works again, and the open database must
-//! accept writes; or it reports that it is poisoned, and accepts them after it is opened again.
+//! The sequence runs once on a working disk, and its changes are counted. Then it runs again for each change and each
+//! way in which that change can fail, alone or with all later changes. Reads continue to work and return correct
+//! results the whole time. After the fault, a copy of the disk is taken as after a power cut before the next change. At
+//! the end the disk works again, and the open database must accept writes, or report that it is poisoned and accept
+//! writes after it is opened again. Then the power is cut or the process is killed.
 
 use super::client::FaultClient;
 use super::client::steps::Step;
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// The phase, the kind of file and the operation of a change. Other files, including a checkpoint's
-/// listing, count as directories.
+/// A kind of change: the phase, the kind of file, and the operation. Other files, including a checkpoint's listing,
+/// count as directories.
 pub type Point = (Phase, FileKind, OpKind);
 
 /// The way in which a change fails.
@@ -30,11 +30,11 @@ pub enum Effect {
     Error,
     /// No space, without effect.
     NoSpace,
-    /// Part of a write is executed.
+    /// Only part of a write is executed.
     Short,
-    /// A sync loses the pages; a sync of a directory loses its new entries.
+    /// A sync loses the dirty pages; a sync of a directory loses the new entries.
     LostPages,
-    /// The change is executed, but reported as failed.
+    /// The change is executed, but an error is reported.
     ThoughDone,
 }
 
@@ -60,16 +60,16 @@ impl Effect {
     }
 }
 
-/// The faults and their results.
+/// Counts of faults and their results.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Faults by place, effect, and whether all later changes failed too.
+    /// The number of faults by kind of change, effect, and whether all later changes failed, too.
     pub faults: BTreeMap<(Point, Effect, bool), u64>,
-    /// The kinds of errors that the client received.
+    /// The number of errors of each kind that the client received.
     pub errors: BTreeMap<String, u64>,
-    /// Final states: poisoned, not open, or neither.
+    /// The number of final states of each kind: poisoned, not open, or neither.
     pub ends: BTreeMap<&'static str, u64>,
-    /// Power cuts before the change after a fault.
+    /// The number of power cuts before the change after a fault.
     pub cuts: u64,
 }
 
@@ -85,7 +85,8 @@ fn steps(seed: u64) -> Vec<Step> {
         Reopen,
     ];
     rng.shuffle(&mut steps);
-    // It is created, has data to flush and to merge, and is closed at the end.
+    // The sequence begins with the creation of the database and of data to flush and merge, and ends with closing the
+    // database.
     steps.splice(0..0, [Reopen, Schema, Schema, Write, Write, Flush, Write, Flush, Compact]);
     steps.extend([Look, Reopen]);
     steps
@@ -101,13 +102,13 @@ fn short_steps(seed: u64) -> Vec<Step> {
     }
 }
 
-/// A sequence: its steps, and their source of randomness.
+/// A sequence: its steps, and the seed of its random numbers.
 struct Sequence {
     seed: u64,
     steps: Vec<Step>,
 }
 
-/// The changes of a sequence on a working disk.
+/// The changes to a working disk that a sequence makes.
 fn points(sequence: &Sequence) -> Vec<Point> {
     let mut client = FaultClient::begin(sequence.seed, u64::MAX);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
@@ -133,11 +134,11 @@ struct Trial {
     lasting: bool,
 }
 
-/// The number of seeds that share a sequence; each fails a part of its changes.
+/// The number of seeds that share a sequence. Each seed fails a part of the changes.
 pub const PARTS: u64 = 10;
 
-/// Fails a part of the changes of one sequence, each in every way: one of each kind, or, if
-/// `every`, all of them in a random order until the time is over.
+/// Fails a part of the changes of one sequence, each in every way: one change of each kind, or, with `every`, all of
+/// them in a random order until the time is over.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -196,7 +197,7 @@ struct Strike {
     effect: Effect,
 }
 
-/// Fails a change alone or with all later ones; with `both`, first one and then the other.
+/// Fails a change, either alone or with all later ones; with `both`, once in each way.
 fn strike_each_way(sequence: &Sequence, place: Strike, both: bool, met: &mut Tally) -> u64 {
     let Strike { at, point, effect } = place;
     let mut rng = fastrand::Rng::with_seed(sequence.seed ^ at.rotate_left(32) ^ effect as u64);
@@ -257,8 +258,7 @@ fn one(sequence: &Sequence, trial: Trial, rng: &mut fastrand::Rng, met: &mut Tal
     client.recover();
 }
 
-/// Cuts the power before the change after the fault, and checks that the fault struck the intended
-/// change.
+/// Prepares a power cut before the change after the fault, and a check that the fault hit the intended change.
 fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed: u64) {
     let (mem, phase, changes) = (client.world.mem.clone(), client.phase.clone(), Mutex::new(0));
     client.world.faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
@@ -277,8 +277,8 @@ fn arm(client: &FaultClient, trial: Trial, cut: Arc<Mutex<Option<World>>>, seed:
     })));
 }
 
-/// If the power was cut in the step that has just ended, checks that the disk has a state that was
-/// durable before it, is durable now, or is in between.
+/// If the power was cut in the step that has just ended, checks the disk: its state must have been durable before the
+/// step, be durable now, or be one in between.
 fn check_cut(client: &mut FaultClient, cut: &Mutex<Option<World>>, before: Vec<State>) -> bool {
     let Some(disk) = cut.lock().take() else { return false };
     let done = client.of_step.iter().chain(&client.since_durable).chain(&client.under_way).cloned();

@@ -24,25 +24,25 @@ use std::sync::Arc;
 /// A kind of crash point: phase, kind of file, operation.
 pub type PointKind = (Phase, FileKind, OpKind);
 
-/// Counts of crash points.
+/// Counts of power cuts.
 #[derive(Debug, Default, Clone)]
 pub struct Hits {
     /// The number of cuts for each kind.
     pub points: BTreeMap<PointKind, u64>,
-    /// Cuts during the recovery from another cut.
+    /// The number of cuts during the recovery from another cut.
     pub second_cuts: u64,
-    /// Those after which everything was checked, and the database was written to and reopened.
+    /// The number of second cuts after which everything was checked, and the database was written to and reopened.
     pub second_cuts_written_on: u64,
-    /// Cuts after which the last state was not found completely.
+    /// The number of cuts after which the last state was not found completely.
     pub lossy: u64,
-    /// Cuts after which the build of an index continued.
+    /// The number of cuts after which the build of an index continued.
     pub unfinished: u64,
     /// The maximum number of documents found after a cut.
     pub documents: u64,
 }
 
 impl Hits {
-    /// The total number of cuts, without second ones.
+    /// The total number of first cuts.
     pub fn total(&self) -> u64 {
         self.points.values().sum()
     }
@@ -63,10 +63,10 @@ impl Hits {
 struct Cutter {
     seed: u64,
     hits: Mutex<Hits>,
-    /// Selects the changes to cut, unless all are.
+    /// Selects the changes at which the power is cut; `None` selects all.
     calm: Option<Calm>,
-    /// The first broken promise. It must not unwind through the hook: the store is in the middle of
-    /// an operation there, and could not be closed afterwards.
+    /// The first broken promise. It is stored, because a panic must not unwind through the hook: the store is in the
+    /// middle of an operation then, and could not be closed afterwards.
     failure: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -77,7 +77,7 @@ impl Cutter {
         if self.failure.lock().is_some() {
             return;
         }
-        // The timeline's lock is free: it is never held during operations on files.
+        // The lock of the timeline is free, because it is never held during operations on files.
         let phase = timeline.lock().phase;
         let kind = (phase, FileKind::of(op.path), op.kind);
         if self.calm.as_ref().is_some_and(|calm| !calm.cuts(kind, self.seed)) {
@@ -113,7 +113,7 @@ struct After {
     rng: fastrand::Rng,
     hits: Hits,
     context: String,
-    /// True if the cut came during the recovery from another one.
+    /// True if this cut happened during the recovery from another cut.
     second: bool,
 }
 
@@ -128,7 +128,7 @@ impl After {
         options
     }
 
-    /// Opens the disk, compares, checks, writes, cuts again, and reopens.
+    /// Opens the disk, compares and checks the database, writes to it, cuts the power again, and reopens it.
     fn check(&mut self, disk: &World, allowed: &Allowed) {
         if !self.second && self.rng.u8(0..80) == 0 {
             self.cut_in_recovery(disk, allowed);
@@ -153,7 +153,7 @@ impl After {
         }
         self.check_indexes(&db);
         let mut next = self.finish_indexes(&db, found);
-        // Nothing after the cut reappears, and new writes get new sequence numbers.
+        // Checks that deleted content does not reappear, and that new writes get new sequence numbers.
         if self.rng.u8(0..3) == 0 {
             self.write_on(&db, &mut next);
             self.check_indexes(&db);
@@ -183,11 +183,11 @@ impl After {
         self.check_indexes(&db);
     }
 
-    /// The content of the database when it is opened for reading only. It is the same as after an opening that recovers
-    /// it on the disk.
+    /// The content of the database when it is opened for reading only. It must equal the content after an open that
+    /// recovers the database on the disk.
     fn read_only(&mut self, disk: &World, options: &Options) -> Option<State> {
         let copies = self.rng.u8(0..4) == 0;
-        // The copy is made on a disk of its own.
+        // A copy of the disk is used.
         let disk = disk.killed();
         reading::read(&disk, Path::new(PATH), options, copies).unwrap_or_else(|broken| self.fail(&broken))
     }
@@ -203,8 +203,7 @@ impl After {
         crate::model::indexes::check_now(db).unwrap_or_else(|broken| self.fail(&broken));
     }
 
-    /// Usually continues the interrupted builds. An index that cannot be built is removed, and
-    /// nothing else.
+    /// Usually continues the interrupted builds. An index that cannot be built is removed, and nothing else changes.
     fn finish_indexes(&mut self, db: &Database, found: State) -> State {
         let unfinished =
             |state: &State| state.collections.values().any(|c| c.indexes.values().any(|index| !index.ready));
@@ -224,8 +223,7 @@ impl After {
         next
     }
 
-    /// Writes a blind delete and a blind put to an existing collection: they get new sequence
-    /// numbers.
+    /// Writes a blind delete and a blind put to an existing collection. They must get new sequence numbers.
     fn write_on(&mut self, db: &Database, next: &mut State) {
         let names: Vec<String> = next.collections.keys().cloned().collect();
         if names.is_empty() {
@@ -270,8 +268,8 @@ impl After {
         drop(db);
         let cuts = std::mem::take(&mut *cuts.lock());
         for (disk, words, changed) in cuts {
-            // If the recovery has changed nothing so far, or had nothing to do, a second one is the
-            // same as the first.
+            // If the recovery has changed nothing so far, or had nothing to do, the second recovery is the same as the
+            // first one.
             if recovers && changed {
                 marks::CRASH_DURING_RECOVERY.hit();
             }
@@ -299,9 +297,9 @@ impl After {
     }
 }
 
-/// The minimum number of steps of a sequence; there are more until it has flushed and compacted.
+/// The minimum number of steps of a sequence. More steps are run until the sequence has flushed and compacted.
 pub const STEPS: u32 = 20;
-/// The minimum number of flushes of every sequence.
+/// The minimum number of flushes in every sequence.
 const FLUSHES: u32 = 3;
 
 /// The number of documents that [`run_calm`] adds at once before the first cut.
@@ -309,7 +307,7 @@ const GROWS_BY_AT_FIRST: u32 = 500;
 /// The number of documents that are added after every fifth step.
 const GROWS_BY: u32 = 60;
 
-/// Runs one sequence of steps with a power cut before each of its changes to the disk.
+/// Runs one sequence of steps, and cuts the power before each of its changes to the disk.
 ///
 /// # Panics
 /// If a promise is broken after a cut.
@@ -330,8 +328,7 @@ pub fn run(seed: u64, durability: Durability, steps: &[u32]) -> Hits {
     end(&cutter, runner)
 }
 
-/// Lets a database grow, and then runs a sequence of steps with power cuts before some of its
-/// changes to the disk.
+/// Grows a database, and then runs a sequence of steps with power cuts before some of its changes to the disk.
 ///
 /// # Panics
 /// If a promise is broken after a cut.
@@ -340,7 +337,7 @@ pub fn run_calm(seed: u64, durability: Durability, steps: &[u32], size: Size) ->
     let growths = size.documents / GROWS_BY_AT_FIRST;
     for number in 0..growths {
         runner.grow(number, GROWS_BY_AT_FIRST, if number % 2 == 0 { By::Load } else { By::Insert });
-        // The documents are in files, with runs to merge.
+        // Now the documents are in files, in several runs that can be merged.
         runner.flush();
     }
     cutter.calm.as_ref().expect("it is calm").end();

@@ -1,11 +1,11 @@
-//! Fixtures: small complete databases of one format version, which every later build must open,
-//! with files that list their contents.
+//! Fixtures: small complete databases of one format version, which every later build must be able to open, and files
+//! that list their contents.
 //!
-//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes the fixtures of this build
-//! ([`all`]): `closed/`, `killed/`, `ranges/` and `segments/`, which are databases with a file
-//! `expected.jsonl`, and those of [`copies`]. The file has one line for each document, or for a
-//! whole collection that is too large to read, and one for each key of the multivalue tree, as
-//! Extended JSON that keeps every type ([`alluvium_document::json::print_exact`]).
+//! `cargo run -p alluvium-testkit --example fixture -- DIRECTORY` writes the fixtures of this build ([`all`]):
+//! databases with a file `expected.jsonl` in directories such as `closed/`, `killed/`, `ranges/` and `segments/`, and
+//! the fixtures of [`copies`]. The file has one line for each document, or one for a whole collection that is too large
+//! to read, and one for each key of the multivalue tree. The lines are Extended JSON that keeps every type
+//! ([`alluvium_document::json::print_exact`]).
 
 mod copies;
 
@@ -20,31 +20,31 @@ use alluvium_document::json::{parse_exact, print_exact};
 use alluvium_store::{Options, TreeId, ValuesOf};
 use std::path::{Path, PathBuf};
 
-/// How the process that wrote a fixture ended.
+/// How the process that wrote a fixture ended, and the content of the fixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It closed the database, which is large enough for dictionaries.
+    /// The process closed the database, which is large enough for dictionaries.
     Closed,
-    /// It was killed.
+    /// The process was killed.
     Killed,
-    /// It was killed after it had deleted ranges. Some of these are in the manifests, and some only
-    /// in the log.
+    /// The process was killed after it had deleted ranges. Some of these are in the manifests, and some only in the
+    /// log.
     Ranges,
-    /// It was killed when the log had several segments. Each segment except the newest notes its
+    /// The process was killed when the log had several segments. Each segment except the newest has a note of its
     /// successor.
     Segments,
-    /// It was killed; indexes have keys that are cut, in files and in the log.
+    /// The process was killed; the indexes have keys that are cut, in files and in the log.
     Long,
-    /// It was killed; a collection has options.
+    /// The process was killed; a collection has options.
     Options,
-    /// It was killed; indexes have collations.
+    /// The process was killed; the indexes have collations.
     Collated,
-    /// It was killed; a collection is capped.
+    /// The process was killed; a collection is capped.
     Capped,
-    /// It was killed; a collection keeps the order of insertion, and another one definitions of indexes that are not
-    /// built.
+    /// The process was killed; one collection keeps the order of insertion, and another one has definitions of indexes
+    /// that are not built.
     Natural,
-    /// It was killed; documents nest 101 to 180 levels.
+    /// The process was killed; documents are nested 101 to 180 levels deep.
     Deep,
 }
 
@@ -54,7 +54,7 @@ pub const VALUES: &[u8] = b"\xffvalues";
 const FOLLOWER: usize = 4608;
 /// The collection that keeps the order of insertion.
 const NATURAL: &str = "main.arrivals";
-/// Collections with more documents are listed by their count and a checksum.
+/// A collection with more documents is listed with its count and a checksum.
 const MANY: usize = 100;
 
 /// The options for writing and reading fixtures.
@@ -75,7 +75,7 @@ pub fn options(compression: Compression) -> Options {
 /// Creates a fixture: its files, by their paths within the database, and its expected content.
 ///
 /// # Panics
-/// If the database does not have the written content, or lacks a feature of the fixture.
+/// If the database does not have the content that was written, or lacks a feature of the fixture.
 pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let mut world = World::new(1);
     let db = fill(&world, end, &mut |_| {});
@@ -99,7 +99,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
 /// All fixtures of this build, by name.
 ///
 /// # Panics
-/// If one cannot be created.
+/// If a fixture cannot be created.
 pub fn all() -> Vec<(&'static str, Fixture)> {
     let ends = [
         ("closed", End::Closed),
@@ -126,7 +126,7 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
 /// in the log.
 ///
 /// # Panics
-/// If the database does not have the written content, or lacks a feature of the fixture.
+/// If the database does not have the content that was written, or lacks a feature of the fixture.
 pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Database {
     let mut maker = Maker { world, db: None, state: State::default(), watch: None };
     maker.first_run();
@@ -156,13 +156,13 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
     db
 }
 
-/// True for a sorted file with a dictionary: the fifth number of its footer (`docs/format/sst.md`).
+/// True for a sorted file with a dictionary, according to the fifth number of its footer (`docs/format/sst.md`).
 fn dictionary(file: &[u8]) -> bool {
     let number = |at: usize| file[file.len() - at..][..8].iter().any(|byte| *byte != 0);
     number(112 - 32)
 }
 
-/// An index in one line: its definition, and its entries if it is ready.
+/// An index as one line: its definition, and its entries if it is ready.
 fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'static str, Value)> {
     let mut line = vec![("ns", name.into()), ("index", Value::Map(index.definition)), ("ready", index.ready.into())];
     if index.ready && index.is_built {
@@ -174,10 +174,10 @@ fn index_line(db: &Database, name: &str, index: alluvium::IndexInfo) -> Vec<(&'s
     line
 }
 
-/// The content of a database in the expected form: one line for each item.
+/// The content of a database in the form of `expected.jsonl`, with one line for each item.
 ///
 /// # Panics
-/// If it cannot be read.
+/// If the database cannot be read.
 pub fn print(db: &Database) -> Vec<u8> {
     let mut out = Vec::new();
     let mut line = |entries: Vec<(&str, Value)>| {
@@ -274,7 +274,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// Adds to `n`, and sets `seen`, without reading.
+    /// Adds to `n` and sets `seen`, with a blind update.
     fn apply(&mut self, name: &str, id: i64) {
         self.db().collection(name).update_blind(id, r#"{"$inc":{"n":5},"$set":{"seen":true}}"#).expect("a delta");
         let mut map = Map::clone(self.state.get(name, &Id::Number(2 * id)).expect("it is there"));
@@ -305,7 +305,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// A validator that all documents obey.
+    /// A collection with a validator that all documents satisfy.
     fn options(&mut self) {
         let people = self.db().collection("main.people");
         let rules = r#"{"$jsonSchema":{"required":["n"],"properties":{"n":{"bsonType":"int"}}}}"#;
@@ -313,7 +313,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// All types, and most documents, in a base of uncompressed blocks.
+    /// All types, and most documents, in a base run of uncompressed blocks.
     fn first_run(&mut self) {
         self.open(Compression::None);
         for (at, (name, value)) in types().into_iter().enumerate() {
@@ -337,11 +337,11 @@ impl Maker<'_> {
         self.db().collection(name).create_index(keys).options(options).run().expect("an index");
     }
 
-    /// Indexes on the existing documents; then tombstones, other shapes, stale entries, and a
-    /// dropped collection, in blocks of LZ4.
+    /// Indexes on the existing documents. After that, tombstones, other shapes, stale entries, and a dropped
+    /// collection, in blocks of LZ4.
     fn second_run(&mut self) {
         self.open(Compression::Lz4);
-        // Updates of fields that no index reads remain deltas.
+        // Updates of fields on which no index depends stay deltas.
         self.index("main.people", r#"{"name":-1}"#, r#"{"unique":true}"#);
         self.index("main.people", r#"{"name":1,"tags":-1}"#, "{}");
         self.index("main.people", r#"{"tags":1}"#, r#"{"sparse":true}"#);
@@ -359,8 +359,7 @@ impl Maker<'_> {
         self.db().flush().expect("it flushes");
     }
 
-    /// Deltas on rows of the runs below, in blocks of zstd, with dictionaries for collections that
-    /// are large enough.
+    /// Deltas of rows in the runs below, in blocks of zstd, with dictionaries for collections that are large enough.
     fn third_run(&mut self, end: End) {
         self.open(Compression::Zstd { level: 3 });
         for id in (0..60).step_by(4) {
@@ -370,7 +369,8 @@ impl Maker<'_> {
             self.delete("main.people", id + 1);
         }
         if end == End::Ranges {
-            // Values in the base and in the memtable. Some are added after the range, and remain.
+            // Values in the base run and in the memtable are deleted by a range. Values that are added after the range
+            // remain.
             self.value("red", "gone");
             self.delete_values("red");
             self.value("red", "after the range");
@@ -382,8 +382,8 @@ impl Maker<'_> {
         self.db().flush().expect("it flushes");
     }
 
-    /// Only in the log: puts, deletes, deltas, a batch over collections, a value, an index that is
-    /// not built.
+    /// Writes that are only in the log: puts, deletes, deltas, a batch over several collections, a value, and an index
+    /// that is not built.
     fn tail(&mut self) {
         let declared = self.db().collection("main.types").create_index(r#"{"value":1}"#).start();
         drop(declared.expect("an index"));
@@ -405,7 +405,7 @@ impl Maker<'_> {
         self.written();
     }
 
-    /// Values whose keys are just whole or cut, in indexes of several kinds.
+    /// Values with the longest keys that are not cut and the shortest that are, in indexes of several kinds.
     fn long(&mut self) {
         let text = |end: &str| format!("{}{end}", "k".repeat(8189));
         self.json("library.long", 0, &format!(r#""text":"{}","n":0"#, text("")));
@@ -414,13 +414,13 @@ impl Maker<'_> {
         self.index("library.long", r#"{"n":1,"text":-1}"#, "{}");
         self.json("library.long", 2, &format!(r#""text":"{}","n":[2,3]"#, text("b")));
         self.db().flush().expect("it flushes");
-        // Only in the log: another key, one that is no more, and one that a delta leaves.
+        // Only in the log: a new key, a key that no longer exists, and a key that a delta does not change.
         self.json("library.long", 3, &format!(r#""text":["{}","short"],"n":3"#, text("c")));
         self.json("library.long", 1, r#""n":1"#);
         self.apply("library.long", 0);
     }
 
-    /// Collation keys, in indexes of two collations, and a collection with a collation of its own.
+    /// Collation keys in indexes with two collations, and a collection with its own collation.
     fn collated(&mut self) {
         let options = r#"{"collation":{"locale":"de","strength":2}}"#;
         self.db().create_collection("library.names").options(options).run().expect("it is new");
@@ -434,12 +434,13 @@ impl Maker<'_> {
         let options = r#"{"unique":true,"collation":{"locale":"sv","numericOrdering":true,"alternate":"shifted"}}"#;
         self.index("library.words", r#"{"in":-1}"#, options);
         self.db().flush().expect("it flushes");
-        // Only in the log: further keys, and one that is no more.
+        // Only in the log: more keys, and one that no longer exists.
         self.json("library.words", 20, r#""word":["Öl","öl"],"in":"Öl""#);
         self.json("library.words", 1, r#""word":"Tom","n":1"#);
     }
 
-    /// Documents of a capped collection, in files and in the log: some are too old, one is changed, one deleted.
+    /// Documents of a capped collection, in files and in the log: some are removed because they are too old, one is
+    /// changed, and one is deleted.
     fn capped(&mut self) {
         let log = self.db().create_collection("main.log");
         log.capped(CappedLimits { size_bytes: 400, documents: Some(5) }).run().expect("a collection");
@@ -449,7 +450,7 @@ impl Maker<'_> {
         }
         assert!(self.state.delete("main.log", &Id::Number(16)));
         self.db().flush().expect("it flushes");
-        // Only in the log. The size is exceeded by the last one.
+        // Only in the log. The last document makes the collection exceed its size.
         self.json("main.log", 9, r#""n":20"#);
         self.delete("main.log", 1);
         self.json("main.log", 4, &format!(r#""text":"{}""#, "t".repeat(300)));
@@ -467,17 +468,18 @@ impl Maker<'_> {
         self.index("main.places", r#"{"at":"2dsphere"}"#, "{}");
         self.index("main.places", r#"{"text":"text"}"#, r#"{"default_language":"french"}"#);
         self.db().flush().expect("it flushes");
-        // Only in the log: one that comes again, one that changes, a new one, and a definition.
+        // Only in the log: a deleted document that is inserted again, a changed document, a new document, and a
+        // definition.
         self.json(NATURAL, 3, r#""n":"again""#);
         self.json(NATURAL, 9, r#""n":"changed""#);
         self.json(NATURAL, 2, r#""n":2"#);
         self.index("main.places", r#"{"$**":1}"#, "{}");
     }
 
-    /// Documents that builds before 2026-11-28 do not read, in files and in the log.
+    /// Documents that builds before 2026-11-28 cannot read, in files and in the log.
     fn deep(&mut self) {
         let nested = |levels: usize| {
-            // The document is a level, each pair two, and the innermost value one or two.
+            // The document itself is one level, each pair is two levels, and the innermost value is one or two.
             let pairs = (levels - 2) / 2;
             let rest = if levels.is_multiple_of(2) { r#"{"end":1}"# } else { r#"{"end":[1]}"# };
             format!(r#""d":{}{rest}{}"#, r#"[{"d":"#.repeat(pairs), "}]".repeat(pairs))
@@ -493,7 +495,7 @@ impl Maker<'_> {
         self.json("main.deep", 140, &nested(102));
     }
 
-    /// More data than fits one segment, only in the log, as rewrites of the same documents.
+    /// More data than one segment can hold, only in the log: the same documents are rewritten.
     fn segments(&mut self) {
         for round in 0..30 {
             let text = "so many words that a segment is full of them soon ".repeat(20);
@@ -503,10 +505,10 @@ impl Maker<'_> {
     }
 }
 
-/// Checks that every line of `expected` is valid after it was edited by hand.
+/// Checks that every line of `expected` is valid, because the file may be edited by hand.
 ///
 /// # Panics
-/// With the first invalid line.
+/// If a line is invalid. The message contains the first such line.
 pub fn check(expected: &[u8]) {
     for line in expected.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let parsed = parse_exact(line);

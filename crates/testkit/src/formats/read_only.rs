@@ -18,7 +18,7 @@ pub fn documents(many: i32) -> Vec<Map> {
 /// Creates a read-only store of documents, with two index files.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the store cannot be created.
 pub fn build(env: &Env, dir: &str, documents: &[Map]) {
     let build = ReadOnly::build(dir, "main.pets").env(env.clone()).memory(8 << 20).block_bytes(512);
     let build = build.index_intervals([4, 16]).compression(Compression::Lz4);

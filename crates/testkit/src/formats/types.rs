@@ -1,4 +1,4 @@
-//! A value of each type.
+//! Values of each type.
 
 use crate::model::map_of;
 use alluvium::{Map, Value};
@@ -6,7 +6,7 @@ use alluvium_document::decimal::Decimal;
 use alluvium_document::value::{Binary, Code, DbPointer, Double, Regex, Timestamp};
 use std::str::FromStr;
 
-/// A value of each type, and values at the limits.
+/// Values of each type, and values at the limits of types.
 pub(crate) fn types() -> Vec<(&'static str, Value)> {
     let decimal = |text: &str| Value::Decimal(Decimal::from_str(text).expect("a decimal"));
     let double = |x: f64| Value::Double(Double(x));

@@ -1,16 +1,15 @@
-//! Hostile descriptions of trees, collections and indexes, and definitions of shapes, in a record
-//! of the log.
+//! Hostile descriptions of trees, collections and indexes, and hostile definitions of shapes, in a record of the log.
 
 use super::sealed::append;
 use super::storage::{options, read_all, small};
 use alluvium_codec::varint;
 
-/// Bytes of an internal key of a tree in the registry.
+/// The internal key of a tree in the registry.
 fn registry(tag: u8, tree: u32) -> Vec<u8> {
     [&[0, 0, 0, 0, tag][..], &tree.to_be_bytes()].concat()
 }
 
-/// A batch of one put into the first partition (`docs/format/store.md`).
+/// A batch with a single put into the first partition (`docs/format/store.md`).
 fn put(key: &[u8], value: &[u8]) -> Vec<u8> {
     let mut record = vec![0, 1, 0];
     varint::put_bytes(&mut record, key);
@@ -18,7 +17,8 @@ fn put(key: &[u8], value: &[u8]) -> Vec<u8> {
     record
 }
 
-/// A description: the first byte selects the tree or shape, and the rest is its description.
+/// Appends a description to the log, and opens the database. The first byte of the input selects the tree or shape, and
+/// the rest is its description.
 pub fn catalog(data: &[u8]) {
     let Some((&which, value)) = data.split_first() else { return };
     let tree = u32::from(which >> 4);
@@ -34,7 +34,7 @@ pub fn catalog(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// The descriptions of a database, read as those of any tree.
+/// The descriptions in a database, each as an input of the target.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let world = small();
     let db = world.open(&options()).unwrap_or_else(|e| panic!("{e}"));

@@ -1,5 +1,5 @@
-//! Hostile files derived from a database: superblocks, listings of checkpoints, read-only stores,
-//! dumps. If the first byte is even, the content gets valid checksums.
+//! Hostile files derived from a database: superblocks, listings of checkpoints, read-only stores, dumps. If the first
+//! byte of the input is even, the content gets valid checksums.
 
 use super::storage::{options, read_all, small};
 use crate::formats::read_only as store;
@@ -29,7 +29,7 @@ fn content(world: &World, path: &str) -> Vec<u8> {
     bytes
 }
 
-/// A superblock: a magic, a version, and a payload under its checksum.
+/// The bytes of a superblock: a magic number, a version, and a payload with a checksum.
 fn framed(magic: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = magic.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -42,7 +42,7 @@ fn unframed(bytes: &[u8]) -> Vec<u8> {
     alluvium_codec::frame::get(&mut &bytes[12..], u64::from(VERSION), 12).expect("a whole superblock").to_vec()
 }
 
-/// A superblock of a database.
+/// The superblock of a database is replaced by the input.
 pub fn superblocks(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let bytes = if kind % 2 == 1 { data.to_vec() } else { framed(b"alluvium", data) };
@@ -64,12 +64,12 @@ fn with_checkpoint() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// The listing of a checkpoint. If it passes the check, it is restored and read.
+/// The listing of a checkpoint is replaced by the input. If the checkpoint passes the check, it is restored and read.
 pub fn listings(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let mut bytes = data.to_vec();
     if kind % 2 == 0 {
-        // The words of the last line, and the checksum after them.
+        // Completes the last line of the listing with the checksum.
         let body = data.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let sum = alluvium_codec::checksum64(&data[..body], u64::from(VERSION));
         bytes.extend_from_slice(format!(" {sum:016x}\n").as_bytes());
@@ -99,7 +99,7 @@ fn with_read_only() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// Opens the read-only store, and if that succeeds, reads everything.
+/// Opens the read-only store. If that succeeds, reads everything in it.
 fn read_store(world: &World, interval: Option<u64>) {
     let options = ReadOnly::options().env(world.env.clone()).memory(1 << 20).index_interval(interval);
     let Ok(store) = options.open("ro") else { return };
@@ -111,7 +111,7 @@ fn read_store(world: &World, interval: Option<u64>) {
     }
 }
 
-/// The superblock of a read-only store.
+/// The superblock of a read-only store is replaced by the input.
 pub fn read_only(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let bytes = if kind % 2 == 1 { data.to_vec() } else { framed(b"alluv-ro", data) };
@@ -120,8 +120,8 @@ pub fn read_only(data: &[u8]) {
     read_store(&world, None);
 }
 
-/// Bytes written over an index file. The first two are the offset; if it is odd, the footer's
-/// checksum is updated.
+/// An index file is overwritten with the input at an offset, which is in the first two bytes. If the offset is odd, the
+/// checksum of the footer is updated.
 pub fn index_files(data: &[u8]) {
     let Some((place, data)) = data.split_first_chunk::<2>() else { return };
     let world = with_read_only();
@@ -152,7 +152,8 @@ fn with_dump() -> World {
     MADE.get_or_init(make).killed()
 }
 
-/// The metadata of a collection in a dump: its indexes are created, or refused with a reason.
+/// The metadata of a collection in a dump is replaced by the input: the indexes in it are created, or refused with a
+/// reason.
 pub fn metadata(data: &[u8]) {
     let world = with_dump();
     replace(&world, Path::new("dump/main/pets.metadata.json"), data);
@@ -189,7 +190,7 @@ pub(super) fn seeds(target: &str) -> Vec<Vec<u8>> {
         }
         "listings" => {
             let bytes = content(&with_checkpoint(), "monday/CHECKPOINT");
-            // Without the checksum and the space before it.
+            // The payload is the file without the checksum and the space before it.
             both(bytes[..bytes.len() - 18].to_vec(), bytes)
         }
         "index_files" => vec![vec![0, 0, 4, 2, 1], vec![1, 2, 0xff, 0xff], vec![0x51, 0, 9, 9, 9]],

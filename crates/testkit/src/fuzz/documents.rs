@@ -1,4 +1,4 @@
-//! Documents in every format.
+//! Parsers and encodings of documents in every format.
 
 use alluvium_document::json::{self, Format};
 use alluvium_document::row::{decode_row, encode_row};
@@ -45,7 +45,7 @@ fn bson_again(bytes: &[u8]) -> Vec<u8> {
     again
 }
 
-/// A document as a row with new shapes.
+/// Encodes a document as a row with new shapes, and reads it.
 fn as_row(map: &Map) {
     let Some(id) = map.get("_id") else { return };
     let Ok(key) = key::id_key(id) else { return };
@@ -60,13 +60,13 @@ fn as_row(map: &Map) {
     let document = Document::from_row(&table, &key, row).unwrap_or_else(|e| panic!("{e}: {map:?}"));
     for (name, value) in map.iter().filter_map(|(name, value)| Some((name.as_str()?, value))) {
         let found = document.get(name).unwrap_or_else(|e| panic!("{e}: {name} of {map:?}"));
-        // Of two fields with the same name the first counts.
+        // If two fields have the same name, the first one counts.
         let first = map.get(name).unwrap_or(value);
         assert!(found.is_some_and(|found| found.to_value().is_ok_and(|found| found == *first)), "{name} of {map:?}");
     }
 }
 
-/// JSON text: a parsed value is printed such that it is parsed as the same value.
+/// JSON text: a parsed value is printed so that it is parsed as the same value.
 pub fn json(data: &[u8]) {
     let Ok(value) = json::parse(data) else { return };
     round_trips(&value);
@@ -89,7 +89,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Speculative encoding of JSON lines: rows, keys and errors are those of the full parser.
+/// Speculative encoding of JSON lines must give the same rows, keys and errors as the full parser.
 pub fn json_lines(data: &[u8]) {
     let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, max_shapes: 64 };
     let (table, plain) = (Arc::new(ShapeTable::new(options)), ShapeTable::new(options));
@@ -98,7 +98,7 @@ pub fn json_lines(data: &[u8]) {
         let (mut row, mut id) = (Vec::new(), Vec::new());
         let fast = encoder.encode_json_line(line, &mut row, &mut id);
         let mut slow = json::parse(line);
-        // The `_id` comes first, wherever it was in the line.
+        // The speculative encoder puts the `_id` first, wherever it is in the line.
         if let Ok(Value::Map(map)) = &mut slow
             && let Some(id) = map.remove("_id")
         {
@@ -128,7 +128,7 @@ pub fn json_lines(data: &[u8]) {
     }
 }
 
-/// BSON: accepted bytes are encoded identically.
+/// BSON: accepted bytes are encoded as the same bytes.
 pub fn bson(data: &[u8]) {
     let Ok((map, used)) = bson_form::take_document(data) else { return };
     let mut bytes = Vec::new();
@@ -155,7 +155,7 @@ pub fn encoding(data: &[u8]) {
     }
 }
 
-/// Two keys compare like their values.
+/// The keys of two values compare like the values.
 pub fn keys(data: &[u8]) {
     let mut rest = data;
     let Ok(first) = key::decode(&mut rest) else { return };

@@ -1,4 +1,4 @@
-//! Expressions, formats of dates, collations and schemas: whatever they are, they are refused, or they end, with results
+//! Expressions, formats of dates, collations and schemas. Each input is refused, or its evaluation ends, with results
 //! that agree with each other.
 
 use super::questions::documents;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// An expression as JSON text, computed from rows and from maps of documents of every kind.
+/// An expression as JSON text, evaluated on documents of every kind, as rows and as maps.
 pub fn expressions(data: &[u8]) {
     let Ok(expression) = json::parse(data) else { return };
     let options = Options { partitions: Some(1), background: false, ..Options::default() };
@@ -32,7 +32,8 @@ pub fn expressions(data: &[u8]) {
     let stages = [Map::from([("$replaceWith", "$$ROOT")]), Map::from([("$project", projection)])];
     let stages = Value::Array(stages.into_iter().map(Value::Map).collect());
     let of_maps = list(collection.aggregate(&stages).max_time(LIMIT).run().and_then(|found| found.collect()));
-    // The projections of `find` have operators of their own, and times and numbers are random.
+    // Results may differ with operators that mean something else in the projections of `find`, and with times and
+    // random numbers.
     let differs = ["$slice", "$elemMatch", "$rand", "NOW", "$meta"];
     if let (Ok(rows), Ok(maps)) = (of_rows, of_maps)
         && !differs.iter().any(|word| data.windows(word.len()).any(|window| window == word.as_bytes()))
@@ -41,7 +42,7 @@ pub fn expressions(data: &[u8]) {
     }
 }
 
-/// A format and a text that may be a date, with a zero between them, and perhaps a time zone.
+/// A date format and a text that may be a date, separated by a zero byte, and optionally a time zone.
 pub fn dates(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut parts = text.split('\0');
@@ -55,7 +56,7 @@ pub fn dates(data: &[u8]) {
         parsed.evaluate(&mut Scope::of_map(&Map::new())).ok()?
     };
     let Some(parsed @ Value::DateTime(_)) = evaluated("$dateFromString", Value::from(date), format) else { return };
-    // What is printed in full is the same date again.
+    // A date that is printed in full must be parsed as the same date.
     let full = "%Y-%m-%dT%H:%M:%S.%LZ";
     let options = Map::from([("date", parsed.clone()), ("format", Value::from(full))]);
     let printed = Expression::parse(&Value::Map(Map::from([("$dateToString", Value::Map(options))])));
@@ -69,7 +70,7 @@ pub fn dates(data: &[u8]) {
     let _printed = evaluated("$dateToString", Value::DateTime(1_700_000_000_000), format);
 }
 
-/// The options of a collation in the first line, then texts that are compared.
+/// The options of a collation in the first line, followed by texts that are compared.
 pub fn collations(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut lines = text.lines();
@@ -86,7 +87,7 @@ pub fn collations(data: &[u8]) {
     }
 }
 
-/// A JSON schema, as a filter and as a validator of documents of every kind.
+/// A JSON schema, used as a filter and as a validator on documents of every kind.
 pub fn schemas(data: &[u8]) {
     let Ok(schema @ Value::Map(_)) = json::parse(data) else { return };
     let rules = Map::from([("$jsonSchema", schema)]);

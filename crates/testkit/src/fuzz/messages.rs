@@ -7,8 +7,9 @@ use alluvium_document::{Map, bson};
 use alluvium_wire::compression::{Compressor, compress, decompress};
 use alluvium_wire::{HEADER_BYTES, Header, MAX_MESSAGE_BYTES, OpCode, Request};
 
-/// The first byte selects the operation; the others follow the header. What is accepted comes back compressed and
-/// expanded, and a document becomes the row that its fields become.
+/// A message of the wire protocol. The first byte of the input selects the operation, and the rest follows the header.
+/// An accepted message must be unchanged after it is compressed and decompressed, and the row of a document must be the
+/// row of its fields.
 pub fn messages(data: &[u8]) {
     let Some((&kind, payload)) = data.split_first() else { return };
     let op_code = [OpCode::Msg, OpCode::Query, OpCode::Compressed, OpCode::Reply][usize::from(kind % 4)];
@@ -43,7 +44,8 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// The row of the bytes is the row of the fields; bytes that the decoder refuses have no row.
+/// The row made from the bytes must equal the row made from the fields. Bytes that the decoder refuses must have no
+/// row.
 fn rows_agree(document: &[u8]) {
     let tables = [(); 2].map(|()| ShapeTable::new(ShapeOptions::DEFAULT));
     let (mut row, mut shapes) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Pipelines over documents of every kind: whatever the stages are, they end, with documents or an error, and give the
-//! same in memory and in files.
+//! Pipelines over documents of every kind. With any stages, a pipeline ends, with documents or an error, and the
+//! results are the same in memory and in files.
 
 use super::questions::documents;
 use alluvium::{Database, Map, Value};
@@ -9,15 +9,15 @@ use alluvium_store::{Options, Tuning};
 use std::path::Path;
 use std::time::Duration;
 
-/// The most documents that are read of one pipeline.
+/// The maximum number of documents that are read from one pipeline.
 const READ_MAX: usize = 10_000;
 
-/// A pipeline as JSON text, over documents of every kind, in memory and with stages in files.
+/// A pipeline as JSON text, run on documents of every kind, once in memory and once with stages in files.
 pub fn pipelines(data: &[u8]) {
     let Ok(stages @ Value::Array(_)) = json::parse(data) else { return };
     let in_memory = run(&stages, None);
     let in_files = run(&stages, Some(1));
-    // Not all stages continue in files, and a sample is random.
+    // Not all stages support files, and samples are random.
     if let (Ok(memory), Ok(files)) = (in_memory, in_files)
         && !["$sample", "$rand", "$limit", "$first", "$last", "$push", "Array"].iter().any(|word| mentions(data, word))
     {

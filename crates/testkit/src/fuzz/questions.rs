@@ -42,7 +42,7 @@ fn map_in(data: &[u8]) -> Option<Map> {
     }
 }
 
-/// An update has the same result on a map, on a draft and as a delta.
+/// An update must have the same result on a map, on a draft, and as a delta.
 pub fn updates(data: &[u8]) {
     let Some(Ok(update)) = map_in(data).map(|map| Update::parse(&map)) else { return };
     let delta = update.to_delta(&CONTEXT);
@@ -68,7 +68,7 @@ pub fn updates(data: &[u8]) {
     }
 }
 
-/// A delta from bytes.
+/// A delta is decoded from the bytes.
 pub fn deltas(data: &[u8]) {
     let Ok(update) = Update::from_delta(data) else { return };
     let again = update.to_delta(&CONTEXT).unwrap_or_else(|e| panic!("{e}: {update:?}"));
@@ -84,13 +84,13 @@ pub fn deltas(data: &[u8]) {
     }
 }
 
-/// A filter, evaluated on values and on rows; a projection and a sort, from the same text.
+/// A filter, evaluated on values and on rows. A projection and a sort are parsed from the same text.
 pub fn filters(data: &[u8]) {
     let Some(map) = map_in(data) else { return };
     if let Ok(filter) = Filter::parse(&map) {
         let again = Filter::parse(&filter.to_map()).unwrap_or_else(|e| panic!("{e}: {:?}", filter.to_map()));
         for map in documents() {
-            // A pattern may take too many steps, each time.
+            // The pattern of a filter may take too many steps, in either evaluation.
             let by_map = filter.matches_map(&map);
             let by_row = filter.matches(&document(&map));
             assert_eq!(by_map.clone().map_err(MatchError::from), by_row, "{filter:?} of {map:?}");
@@ -112,7 +112,7 @@ pub fn filters(data: &[u8]) {
     }
 }
 
-/// A definition of an index, as two texts separated by a newline: keys and options.
+/// A definition of an index, as two texts separated by a newline: the keys and the options.
 pub fn indexes(data: &[u8]) {
     let mut parts = data.splitn(2, |byte| *byte == b'\n');
     let (Some(keys), options) = (parts.next().and_then(map_in), parts.next().and_then(map_in).unwrap_or_default())

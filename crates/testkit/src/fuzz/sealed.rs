@@ -1,5 +1,5 @@
-//! Hostile content with valid checksums: everything that a checksum does not prove must be checked
-//! on reading.
+//! Hostile content with valid checksums: a valid checksum does not prove that the content is valid, so every reader
+//! must check it.
 
 use super::storage::{options, read_all, small};
 use crate::worlds::{PATH, World};
@@ -12,7 +12,7 @@ use alluvium_wal::{Record, Wal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The number of the sorted files in these targets.
+/// The number of the sorted file in these targets.
 const NUMBER: u64 = 7;
 /// The size of the checksum of a stored block.
 const CHECKSUM: usize = 4;
@@ -24,7 +24,7 @@ struct Sorted {
     blocks: Vec<(usize, usize)>,
 }
 
-/// Entries of all kinds, with keys of documents or of an index.
+/// Entries of all kinds, with keys of documents, or with keys of an index.
 fn entries(small: bool) -> Vec<(Vec<u8>, u64, Kind, Vec<u8>)> {
     let entry = |n: u64| {
         let kind = if n.is_multiple_of(7) { Kind::Delete } else { Kind::Put };
@@ -58,8 +58,8 @@ fn sorted_file(which: usize) -> Sorted {
     Sorted { bytes, meta, blocks }
 }
 
-/// Bytes written into a block of a sorted file, which is sealed again. The first bytes select the
-/// file, the block and the offset.
+/// A block of a sorted file is overwritten with the input, and sealed again. The first bytes select the file, the block
+/// and the offset.
 pub fn blocks(data: &[u8]) {
     static FILES: OnceLock<Vec<Sorted>> = OnceLock::new();
     let Some((&[file, block, low, high], content)) = data.split_first_chunk::<4>() else { return };
@@ -85,7 +85,7 @@ pub fn blocks(data: &[u8]) {
     read_file(&reader);
 }
 
-/// All operations of a reader, whatever their results.
+/// Calls all operations of a reader, and ignores their results.
 fn read_file(reader: &Arc<Reader>) {
     let _checked = (reader.verify(), reader.properties(), reader.aux());
     let mut value = Vec::new();
@@ -98,7 +98,8 @@ fn read_file(reader: &Arc<Reader>) {
         }
     }
     let mut iter = reader.iter(false);
-    // Entries out of order could form a cycle; no more than this number ever existed.
+    // Entries out of order could form a cycle, so the number of steps is limited by the number of entries that ever
+    // existed.
     let mut steps = 0;
     let mut at = iter.seek_first();
     while at.is_ok() && iter.valid() && steps < 100_000 {
@@ -127,7 +128,7 @@ fn log_options(world: &World) -> alluvium_wal::Options {
     alluvium_wal::Options { segment_bytes: 1 << 20, must_exist: true, ..alluvium_wal::Options::new(walked.database_id) }
 }
 
-/// A record at the end of the log.
+/// A record is appended to the log.
 pub fn records(data: &[u8]) {
     let Some((&numbers, payload)) = data.split_first() else { return };
     let world = small();
@@ -135,7 +136,7 @@ pub fn records(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// Appends a record to the log, with this number of sequence numbers after its first.
+/// Appends a record to the log; `numbers` is the number of sequence numbers after its first one.
 pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     let log = Path::new(PATH).join("wal");
     let (wal, found) = Wal::recover(&world.env, &log, log_options(world), &mut |_| Ok(())).expect("a whole log");
@@ -144,7 +145,7 @@ pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     wal.sync_to(end).expect("a sync");
 }
 
-/// A manifest with one edit.
+/// A manifest with one edit, which is decoded from the input.
 pub fn manifests(data: &[u8]) {
     let Ok(edit) = VersionEdit::decode(data) else { return };
     let world = small();
@@ -155,7 +156,7 @@ pub fn manifests(data: &[u8]) {
     read_all(&world, &options());
 }
 
-/// The seeds of these targets, from the small database.
+/// The seeds of these targets, made from the small database.
 pub(super) fn seeds(target: &str) -> Vec<Vec<u8>> {
     let world = small();
     match target {

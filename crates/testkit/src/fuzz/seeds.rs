@@ -1,4 +1,4 @@
-//! Initial inputs.
+//! The initial inputs of the targets.
 
 use alluvium_document::json;
 use alluvium_document::shape::{Field, FieldKind, Shape};
@@ -43,7 +43,7 @@ const INDEXES: &[&str] = &[
 
 const PATHS: &[&str] = &["a", "a.b", "a.0.b", "", ".", "a..b", "$a", "a.$[].b"];
 
-/// Inputs of loads: the first byte selects the format.
+/// Inputs of loads. The first byte selects the format.
 const LOADS: &[(u8, &str)] = &[
     (0, "{\"_id\":1,\"a\":\"x\"}\n\n{\"_id\":2,\"a\":[1]}\n"),
     (
@@ -115,7 +115,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// A shape of two fields, and a row of two values.
+/// A shape with two fields, and a row with two values.
 fn rows() -> Vec<Vec<u8>> {
     let fields = ["_id", "a", "b"].map(|name| Field { name: name.into(), kind: FieldKind::Stored }).to_vec();
     let Ok(shape) = Shape::new(1, fields) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Files to load, and files of a database.
+//! Targets for files to load, and for files of a database.
 
 use crate::worlds::{PATH, World, contents_of};
 use alluvium::export::{self, Encoder};
@@ -26,8 +26,8 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// The options for a CSV file, from two bytes: its delimiter, whether the field names are given,
-/// and their types.
+/// The options for a CSV file, derived from two bytes: the delimiter, whether the names of the fields are given, and
+/// their types.
 fn csv([first, second]: [u8; 2]) -> Csv {
     let kinds = ["auto", "string", "int", "long", "double", "decimal", "bool", "date", "objectId", "json"];
     let kind = |n: u8| kinds[usize::from(n) % kinds.len()].parse().expect("a type");
@@ -78,15 +78,15 @@ fn load(collection: &Collection, format: Format, on_bad: OnBad, bytes: &[u8]) ->
         .run()
 }
 
-/// All documents of a collection, in their order.
+/// All documents of a collection, in order.
 fn all(collection: &Collection) -> Vec<Map> {
     let scan = collection.scan().run().expect("a scan");
     let decoded = scan.map(|document| document.expect("what was loaded can be read").to_map());
     decoded.map(|map| map.expect("what was loaded can be decoded")).collect()
 }
 
-/// A file to load; its first byte selects the format. The loaded documents can be read, and
-/// exporting and loading them again gives the same.
+/// A file to load. Its first byte selects the format. The loaded documents must be readable, and must be the same after
+/// they are exported and loaded again.
 pub fn loads(data: &[u8]) {
     let Some((format, content)) = format_of(data) else { return };
     let db = Database::builder().env(Env::in_memory(1)).options(options()).open("db").expect("an empty disk");
@@ -120,7 +120,7 @@ pub fn loads(data: &[u8]) {
                 false
             })
         {}
-        // Values that a format cannot represent are refused by name.
+        // If a format cannot represent a value, the error names it.
         if encoded.is_err() {
             continue;
         }
@@ -139,8 +139,8 @@ pub fn loads(data: &[u8]) {
     }
 }
 
-/// Documents that are exported as rows and loaded again, with the common types of their fields, are
-/// unchanged, except for what rows cannot represent: null, and integers of 64 bits that fit 32 bits.
+/// Exports documents as rows, and loads them again with the common types of their fields. The documents must be
+/// unchanged, except for values that rows cannot represent: null, and 64-bit integers that fit 32 bits.
 fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     let columns = columns(found);
     if columns.first().is_none_or(|(name, _)| name != "_id") {
@@ -163,8 +163,8 @@ fn rows(db: &Database, collection: &Collection, found: &[Map]) {
     assert_eq!(all(&again), found.iter().map(kept).collect::<Vec<_>>(), "rows");
 }
 
-/// The fields, `_id` first, whose values have one type in all documents that have them, and whose
-/// names can be in a header row. Empty if the `_id`s have several types.
+/// The fields whose values have the same type in all documents with the field, and whose names can be in a header row;
+/// `_id` comes first. Empty if the `_id`s have several types.
 fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
     let names: BTreeSet<&str> =
         found.iter().flat_map(|map| &map.entries).filter_map(|(name, _)| name.as_str()).collect();
@@ -187,7 +187,7 @@ fn columns(found: &[Map]) -> Vec<(String, FieldType)> {
     [id].into_iter().chain(others).collect()
 }
 
-/// The type of a column with such values.
+/// The type of a column that contains such values.
 fn kind_of(value: &Value) -> Option<FieldType> {
     Some(match value {
         Value::String(_) => FieldType::String,
@@ -201,7 +201,7 @@ fn kind_of(value: &Value) -> Option<FieldType> {
     })
 }
 
-/// The value after a round trip through a row.
+/// The value after it was written to a row and read again.
 fn in_a_row(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -210,7 +210,7 @@ fn in_a_row(value: &Value) -> Option<Value> {
     }
 }
 
-/// An edit of a version, as manifests hold it.
+/// An edit of a version, in the encoding of manifests.
 pub fn edits(data: &[u8]) {
     let Ok(edit) = VersionEdit::decode(data) else { return };
     let _sound = edit.check();
@@ -242,7 +242,7 @@ fn make_small() -> World {
     world.killed()
 }
 
-/// Overwrites bytes of a file of the database at an offset, and reads everything that is readable.
+/// Overwrites a part of a file of the database, and reads all parts that are readable.
 fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     let (Some(place), Some(bytes)) = (data.first_chunk::<4>(), data.get(4..)) else { return };
     let world = small();
@@ -259,8 +259,8 @@ fn over(data: &[u8], is_it: impl Fn(&Path) -> bool) {
     read_all(&world, &Options { accept_log_damage: data[0] & 1 == 1, ..options() });
 }
 
-/// Repairs the database, which must not change it; opens it, and if that succeeds, reads everything
-/// that is readable.
+/// Repairs the database, which must not change it. Then opens it, and if that succeeds, reads all parts that are
+/// readable.
 pub(super) fn read_all(world: &World, options: &Options) {
     saves(world);
     let Ok(db) = world.open(options) else { return };
@@ -271,18 +271,18 @@ pub(super) fn read_all(world: &World, options: &Options) {
     let _closed = db.close();
 }
 
-/// Repairs the database into another directory, or is refused: the source must not change.
+/// Repairs the database into another directory. The repair may fail, but the source must not change.
 fn saves(world: &World) {
     let (from, to) = (Path::new(PATH), Path::new("saved"));
     let before = contents_of(&*world.mem, from);
     let _saved = repair::repair(from, to).env(world.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*world.mem, from);
-    // The lock file may have been created.
+    // The repair may have created the lock file.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
     assert!(after == before, "a repair has changed the database");
 }
 
-/// Reads every document, whatever its `_id`: content with valid checksums may be arbitrary.
+/// Reads every document, with any `_id`: content with valid checksums may be arbitrary.
 fn read_documents(db: &alluvium::Database) -> alluvium::Result<()> {
     for info in db.collections() {
         let collection = db.collection(&info.full_name());
@@ -295,12 +295,12 @@ fn read_documents(db: &alluvium::Database) -> alluvium::Result<()> {
     Ok(())
 }
 
-/// Bytes written into the log, where checksums are ignored.
+/// A segment of the log is overwritten with the input; checksums are ignored.
 pub fn segments(data: &[u8]) {
     over(data, |path| path.extension().is_some_and(|extension| extension == "log"));
 }
 
-/// Bytes written into a sorted file.
+/// A sorted file is overwritten with the input.
 pub fn sorted_files(data: &[u8]) {
     over(data, |path| path.extension().is_some_and(|extension| extension == "sst"));
 }

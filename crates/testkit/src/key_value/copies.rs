@@ -1,6 +1,6 @@
-//! Copies of the store between operations: checkpoints, including incremental ones, databases
-//! restored from them, and repaired ones. Each has the content of the store at the time of its
-//! creation, even if the power is cut during that: a copy gets its name only when it is complete.
+//! Copies of the store between operations: checkpoints, including incremental ones, databases restored from them, and
+//! repaired databases. Each copy has the content of the store at the time when it was created. A copy gets its name
+//! only when it is complete, even if the power is cut during its creation.
 
 use super::{Beside, Cut, KvRunner, State, open_at, options, read};
 use crate::worlds::{PATH, remove_dir};
@@ -48,7 +48,7 @@ impl KvRunner {
         let state = self.state.clone();
         self.begin(&dir, &state, true);
         self.store().checkpoint(&dir, &options).expect("checkpoint");
-        // Its note was synced, and so were all earlier writes.
+        // The note of the checkpoint was synced, and so were all earlier writes.
         self.durable();
         self.ended();
         if self.kept() > MOST {
@@ -58,7 +58,7 @@ impl KvRunner {
         }
     }
 
-    /// Restores a checkpoint beside the store, and checks that it has the content of that time.
+    /// Restores a checkpoint next to the store, and checks that it has the content from the time of the checkpoint.
     fn look_at_checkpoint(&mut self) {
         let kept = self.any_kept();
         self.note(format!("look at {}", kept.dir.display()));
@@ -77,8 +77,8 @@ impl KvRunner {
         remove_dir(&self.world.env, to);
     }
 
-    /// Checks the copies beside a store after a power cut: a finished one is complete; an
-    /// unfinished one is complete or absent.
+    /// Checks the copies next to a store after a power cut: a finished copy is complete; an unfinished copy is complete
+    /// or absent.
     pub(super) fn check_beside(&mut self, cut: &Cut) {
         for beside in &cut.beside {
             let env = &cut.disk.env;

@@ -1,6 +1,6 @@
-//! The disk fails at a change of a sequence of the key/value store with deletes of ranges. Each
-//! batch is present or absent, as the store reports, for current readers, at older snapshots, and
-//! after opening again.
+//! The disk fails at one change of a sequence of operations on the key/value store, with deletes of ranges. Each batch
+//! exists or does not exist, as the store reported, for current readers, at older snapshots, and after the store is
+//! opened again.
 
 use super::{Cuts, KvRunner, State, options, read};
 use crate::faults::errors::Effect;
@@ -21,7 +21,7 @@ const STEPS: u32 = 40;
 /// The maximum number of snapshots kept.
 const SNAPSHOTS: usize = 3;
 
-/// The kind of work of a step.
+/// The kind of work that a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doing {
     /// A batch is written.
@@ -30,33 +30,33 @@ pub enum Doing {
     Flush,
     /// Files are merged.
     Merge,
-    /// `sync`.
+    /// `sync` is called.
     Sync,
-    /// The store is closed or dropped, and opened.
+    /// The store is closed or dropped, and opened again.
     Reopen,
 }
 
-/// A change: kind of work, kind of file, operation.
+/// A kind of change: the kind of work, the kind of file, and the operation.
 pub type Point = (Doing, FileKind, OpKind);
 
-/// The faults and their results.
+/// Counts of faults and their results.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Faults by place and effect.
+    /// The number of faults by kind of change and effect.
     pub faults: BTreeMap<(Point, Effect), u64>,
-    /// The errors of the store.
+    /// The number of errors of each kind that the store reported.
     pub reported: BTreeMap<&'static str, u64>,
-    /// Power cuts before the change after a fault.
+    /// The number of power cuts before the change after a fault.
     pub cuts: u64,
 }
 
-/// A store on a failing disk, and the knowledge of its client. The runner's state is the
+/// A store on a failing disk, with the states that its client considers possible. The state of the runner is the
 /// acknowledged state.
 struct Client {
     runner: KvRunner,
-    /// The state after the batch with unknown outcome, if there is one.
+    /// The state after the batch whose outcome is unknown, if there is one.
     unknown: Option<State>,
-    /// Whether the open store shows that batch. This must not change.
+    /// Whether reads of the open store show that batch, once this is known. It must not change.
     shows_unknown: Option<bool>,
     /// The states that a power cut may leave.
     since_durable: Vec<State>,
@@ -83,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Records an error, which must be one that a failing disk explains.
+    /// Records an error, which must be one that a failing disk can cause.
     fn note(&mut self, error: &Error) {
         let word = match error {
             Error::Storage(alluvium_env::Error::Io { .. }) => "an error",
@@ -102,7 +102,7 @@ impl Client {
         }
     }
 
-    /// Executes the step with this number. True if it succeeded.
+    /// Executes the step with this number. Returns true if it succeeded.
     fn step(&mut self, number: u32) -> bool {
         self.runner.rng = sequence::rng_of(self.runner.seed, number);
         self.under_way = None;
@@ -126,7 +126,7 @@ impl Client {
     fn write(&mut self) -> bool {
         *self.doing.lock() = Doing::Write;
         let (batch, next) = self.runner.batch();
-        // The success of an empty batch would have no meaning.
+        // The success of an empty batch would not show that the disk works.
         if batch.is_empty() {
             return true;
         }
@@ -157,8 +157,8 @@ impl Client {
         }
     }
 
-    /// Executes an operation that does not change the content, and makes it durable unless it is a
-    /// single merge.
+    /// Executes an operation that does not change the content. If it succeeds, the content is durable, unless the
+    /// operation is a single merge.
     fn attempt(&mut self, doing: Doing, act: impl FnOnce(&Store) -> alluvium_store::Result<()>) -> bool {
         *self.doing.lock() = doing;
         let done = act(self.runner.store());
@@ -197,7 +197,7 @@ impl Client {
         self.open()
     }
 
-    /// Opens the store. Its content is then durable, and batches are accepted again.
+    /// Opens the store. The content found is then durable, and the store accepts batches again.
     fn open(&mut self) -> bool {
         *self.doing.lock() = Doing::Reopen;
         let runner = &mut self.runner;
@@ -238,13 +238,13 @@ impl Client {
         (0..self.runner.snapshots.len()).for_each(|at| self.runner.check_snapshot(at));
     }
 
-    /// The disk works again: an open store must be correct and accept batches; a poisoned one must
-    /// accept them after it is opened again.
+    /// Continues on a working disk: an open store must be correct and accept batches. A poisoned store must accept them
+    /// after it is opened again.
     fn goes_on(&mut self) {
         self.runner.world.faults.clear();
         assert!(self.runner.store.is_some() || self.open(), "it does not open on a good disk");
         self.look("on a good disk");
-        // Some batches are empty.
+        // Writes several batches, because some of them are empty.
         let poisoned = self.poisoned;
         self.under_way = None;
         let taken = (0..3).all(|_| self.write());
@@ -260,8 +260,8 @@ impl Client {
         self.look("after going on");
     }
 
-    /// Opens the disk after the end of the process or a power cut: it must have an allowed content,
-    /// durably, and keep it when files are merged.
+    /// Opens the disk after the process has ended or the power was cut. The content must be an allowed one, must be
+    /// durable, and must not change when files are merged.
     fn recover(mut self) {
         let runner = &mut self.runner;
         let (disk, allowed): (World, Vec<State>) = match runner.rng.bool() {
@@ -291,7 +291,7 @@ impl Client {
     }
 }
 
-/// The changes of a sequence on a working disk.
+/// The changes to a working disk that a sequence makes.
 fn points(seed: u64) -> Vec<Point> {
     let mut client = Client::new(seed);
     let points: Arc<Mutex<Vec<Point>>> = Arc::default();
@@ -308,8 +308,8 @@ fn points(seed: u64) -> Vec<Point> {
     points.lock().clone()
 }
 
-/// Fails changes of one sequence: one of each kind in each way; or, if a number of seconds was
-/// requested, all of them in a random order until the time is over.
+/// Fails changes of one sequence: one change of each kind in each way. If a number of seconds was requested, fails all
+/// changes in a random order until the time is over.
 ///
 /// # Panics
 /// If a promise is broken.
@@ -342,7 +342,7 @@ pub fn sweep(seed: u64, met: &mut Tally) {
     }
 }
 
-/// Runs a sequence with one fault, which happens once or at every later operation.
+/// Runs a sequence with one fault, which happens once, or at every later operation as well.
 fn strike(seed: u64, at: u64, point: Point, effect: Effect, met: &mut Tally) {
     let mut rng = fastrand::Rng::with_seed(seed ^ at.rotate_left(32) ^ effect as u64);
     let mut client = Client::new(seed);

@@ -1,5 +1,4 @@
-//! Power cuts before changes to the disk. After each, the disk has one of the promised states, and
-//! accepts writes.
+//! Power cuts before changes to the disk. After each cut, the disk has one of the promised states, and accepts writes.
 
 use super::{Cut, KvRunner, Options, open, options, read};
 use crate::marks;
@@ -12,22 +11,22 @@ use std::sync::Arc;
 
 /// With [`Cuts::Some`], the power is cut before one in this many changes.
 const CUT_EVERY: u64 = 24;
-/// The number of parts of the changes of a sequence, see [`Cuts::Part`].
+/// The number of parts into which the changes of a sequence are divided; see [`Cuts::Part`].
 pub const PARTS: u64 = 8;
-/// With [`Cuts::Part`], one cut in this many is followed by a cut at every change of the recovery.
+/// With [`Cuts::Part`], one in this many cuts is followed by a cut at every change of the recovery.
 const CUT_RECOVERY_EVERY: u32 = 40;
-/// The styles of a cut.
+/// The styles of power cuts.
 const STYLES: [CrashStyle; 3] = [CrashStyle::Any, CrashStyle::AllLost, CrashStyle::AllKept];
 
 /// The changes to the disk before which the power is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cuts {
-    /// None.
+    /// Before no change.
     None,
-    /// Some, at random.
+    /// Before some random changes.
     Some,
-    /// Power cuts at the changes of one of [`PARTS`] parts, which together are all changes, with any durability. After
-    /// some cuts, the power is also cut at every change of the recovery.
+    /// Before the changes of one of [`PARTS`] parts, with any durability; all parts together contain every change.
+    /// After some cuts, the power is also cut at every change of the recovery.
     Part(u64),
 }
 
@@ -43,7 +42,7 @@ impl Cuts {
 }
 
 impl KvRunner {
-    /// Begins to cut the power before changes that the seed determines.
+    /// Installs a hook that cuts the power before changes that the seed determines.
     pub(super) fn begin_cuts(&self, seed: u64) {
         let cutting = self.cutting;
         if cutting == Cuts::None {
@@ -70,7 +69,7 @@ impl KvRunner {
         })));
     }
 
-    /// Opens the disks after power cuts.
+    /// Opens the disks of all power cuts, and checks them.
     pub(super) fn check_cuts(&mut self) {
         let cuts = std::mem::take(&mut *self.cuts.lock());
         for cut in cuts {
@@ -82,7 +81,7 @@ impl KvRunner {
         }
     }
 
-    /// Checks that one of the states is found, and remains when files are merged.
+    /// Checks that the disk has one of the allowed states, and keeps it when files are merged.
     fn check_cut(&mut self, cut: &Cut) {
         let options = options(&mut self.rng, self.partitions, false);
         let store = open(&cut.disk, &options);

@@ -1,4 +1,4 @@
-//! Random documents: a few recurring shapes, and unusual ones.
+//! Random documents with a few recurring shapes, and some with unusual ones.
 
 use super::Id;
 use alluvium::{Map, Value};
@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// The initial date of a manual clock ([`alluvium_env::ManualClock`]).
 const START_MS: i64 = 1_767_225_600_000;
 
-/// Creates documents. Each contains a serial number, so that no two are equal.
+/// Creates documents. Each document contains a serial number, so that no two are equal.
 #[derive(Debug, Default, Clone)]
 pub struct Documents {
     serial: i64,
@@ -24,7 +24,7 @@ pub fn map_of(json: &str) -> Map {
 }
 
 impl Documents {
-    /// Creates documents that differ from those of any other generator.
+    /// Creates a generator whose documents differ from the documents of any other generator.
     pub fn after() -> Self {
         Self { serial: 1_000_000 }
     }
@@ -55,7 +55,7 @@ impl Documents {
             }
             5 => map.push("deep", any(rng, 4)),
             6 => {
-                // Any subset of these names: many similar shapes.
+                // Any subset of these names may occur, which gives many similar shapes.
                 for name in ["a", "b", "c", "", "a.b", "ü"] {
                     if rng.bool() {
                         map.push(name, any(rng, 2));
@@ -63,7 +63,7 @@ impl Documents {
                 }
             }
             _ => {
-                // Sometimes longer than a sector, than a block, or than a segment of the log.
+                // The text is sometimes longer than a sector, a block, or a segment of the log.
                 let most = [8, 8, 60, 200, 400][rng.usize(0..5)];
                 map.push("long", "lorem ipsum ".repeat(rng.usize(0..most)));
             }
@@ -75,7 +75,7 @@ impl Documents {
     pub fn with_id(&mut self, id: &Id, rng: &mut fastrand::Rng) -> Map {
         let mut map = self.body(rng);
         if rng.u8(0..50) == 0 {
-            // More digits than BSON can represent.
+            // A number with more digits than BSON can represent.
             map.push("wide", Value::Decimal(Decimal::from_str(&"123456789".repeat(5)).unwrap()));
         }
         let at = if rng.u8(0..5) == 0 { rng.usize(0..=map.len()) } else { 0 };
@@ -93,19 +93,19 @@ impl Documents {
     }
 }
 
-/// The length of the longest text whose key in an index is whole (`docs/format/index.md`).
+/// The maximum length of a text whose key in an index is not cut (`docs/format/index.md`).
 pub(crate) const WHOLE_TEXT_BYTES: usize = 8192 - 3;
 
-/// One of a few texts around the maximum length of an index key: their keys have that length, are a little shorter or
-/// longer, or are longer and begin with the same bytes as other keys.
+/// One of a few texts around the maximum length of an index key. The keys of some have that length or are a little
+/// shorter or longer. Other keys are longer and begin with the same bytes.
 pub(crate) fn long(which: u32) -> Value {
     let (more, end) = [(0, ""), (0, "a"), (0, "b"), (8, ""), (8, "a"), (900, "a"), (900, "b")][which as usize % 7];
     let text = "k".repeat(WHOLE_TEXT_BYTES - 1 + more);
     Value::from(text + if (which / 7).is_multiple_of(2) { "k" } else { "" } + end)
 }
 
-/// One of few values, so that documents share them and return to them, including equal values of
-/// several types.
+/// One of a few values, including equal values of several types, so that documents share values and return to earlier
+/// ones.
 fn few(rng: &mut fastrand::Rng) -> Value {
     if rng.u8(0..16) == 0 {
         let (one, other) = (long(rng.u32(..)), long(rng.u32(..)));
@@ -125,7 +125,7 @@ fn text(rng: &mut fastrand::Rng) -> String {
     (0..rng.usize(0..6)).map(|_| WORDS[rng.usize(0..WORDS.len())]).collect::<Vec<_>>().join(" ")
 }
 
-/// A value of a rare type, NaN or an infinity.
+/// A value of a rare type, or NaN, or an infinity.
 fn odd(rng: &mut fastrand::Rng) -> Value {
     let code = "f()".to_owned();
     match rng.u32(0..12) {

@@ -1,5 +1,5 @@
-//! Filters, sorts and projections of the model: written for the database, and evaluated by the
-//! model itself ([`crate::model::values`]).
+//! Filters, sorts and projections of the model. They are printed for the database, and evaluated by the model's own
+//! code ([`crate::model::values`]).
 
 use super::Id;
 use super::values::{any_at, compare, is_nan, same_type, sorted_by};
@@ -60,31 +60,31 @@ impl Predicate {
 /// A filter.
 #[derive(Debug, Clone)]
 pub(crate) enum Filter {
-    /// All conditions hold for the path.
+    /// All these conditions are true for the path.
     Field(String, Vec<Predicate>),
-    /// All of these.
+    /// All of these filters match.
     And(Vec<Filter>),
-    /// One of these.
+    /// At least one of these filters matches.
     Or(Vec<Filter>),
 }
 
 impl Filter {
-    /// The document with this `_id`.
+    /// A filter for the document with this `_id`.
     pub fn id(value: Value) -> Self {
         Self::Field("_id".to_owned(), vec![Predicate::Equal(value)])
     }
 
-    /// Documents in which a field has a value.
+    /// A filter for documents in which a field has a value.
     pub fn equal(path: &str, value: impl Into<Value>) -> Self {
         Self::Field(path.to_owned(), vec![Predicate::Equal(value.into())])
     }
 
-    /// Documents in which a field is above a value.
+    /// A filter for documents in which a field is greater than a value.
     pub fn above(path: &str, value: impl Into<Value>) -> Self {
         Self::Field(path.to_owned(), vec![Predicate::Greater(value.into())])
     }
 
-    /// Documents that have a field.
+    /// A filter for documents that have a field.
     pub fn exists(path: &str) -> Self {
         Self::Field(path.to_owned(), vec![Predicate::Exists(true)])
     }
@@ -121,7 +121,7 @@ impl Filter {
     }
 }
 
-/// An order of documents: fields, and whether each is descending.
+/// A sort order of documents: the fields, and whether each is descending.
 #[derive(Debug, Clone)]
 pub(crate) struct SortOrder(pub Vec<(&'static str, bool)>);
 
@@ -151,11 +151,11 @@ impl SortOrder {
     }
 }
 
-/// The fields of documents that are returned.
+/// A projection: the fields of documents that are returned.
 #[derive(Debug, Clone)]
 pub(crate) struct Projection {
     names: Vec<&'static str>,
-    /// True for only these fields, false for all but these.
+    /// True if only these fields are returned, false if all fields except these are.
     includes: bool,
     id: bool,
 }
@@ -178,7 +178,7 @@ impl Projection {
         map
     }
 
-    /// Applies it to a document.
+    /// Applies the projection to a document.
     pub fn of(&self, map: &Map) -> Map {
         let stays = |name: &Value| match name.as_str() {
             Some("_id") => self.id,

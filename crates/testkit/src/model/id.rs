@@ -1,4 +1,4 @@
-//! The model's `_id`s, with an order of their own, independent of the database.
+//! The model's own `_id`s and their order, which are independent of the database.
 
 use alluvium::{Map, Value};
 use alluvium_document::decimal::Decimal;
@@ -11,15 +11,15 @@ use std::str::FromStr;
 pub enum Id {
     /// Null.
     Null,
-    /// A number in units of one half: 3 is 1.5.
+    /// A number in units of one half: 3 means 1.5.
     Number(i64),
-    /// A tenth: 1 is the exact decimal; 2 is the double, which is slightly greater.
+    /// One tenth: 1 is the exact decimal; 2 is the double, which is slightly greater.
     Tenth(u8),
-    /// A string; compared by bytes.
+    /// A string, compared by its bytes.
     Text(String),
     /// A map from names to numbers, strings or nulls.
     Map(Vec<(String, Id)>),
-    /// Bytes, ordered by their number, then by their subtype.
+    /// Bytes, ordered by their length, then by their subtype.
     Binary(usize, u8, Vec<u8>),
     /// An object id.
     Object([u8; 12]),
@@ -35,7 +35,7 @@ enum Place<'a> {
     Null,
     Number(i64, u8),
     Text(&'a str),
-    /// For each field its type, its name, its value.
+    /// For each field: the type of its value, its name, and its value.
     Map(Vec<(u8, &'a str, Place<'a>)>),
     Binary(usize, u8, &'a [u8]),
     Object(&'a [u8; 12]),
@@ -79,12 +79,12 @@ impl Id {
         }
     }
 
-    /// A whole number.
+    /// The `_id` of an integer.
     pub fn whole(n: i64) -> Self {
         Self::Number(2 * n)
     }
 
-    /// The whole number, if it is one.
+    /// The integer, if the `_id` is one.
     pub fn to_whole(&self) -> Option<i64> {
         match self {
             Self::Number(halves) if halves % 2 == 0 => Some(halves / 2),
@@ -125,12 +125,12 @@ impl Id {
         Self::Binary(bytes.len(), subtype, bytes)
     }
 
-    /// A value equal to it: numbers have any numeric type.
+    /// A value equal to this `_id`. Numbers get any numeric type.
     pub fn value(&self, rng: &mut fastrand::Rng) -> Value {
         match self {
             Self::Null => Value::Null,
             Self::Number(halves) if rng.u8(0..9) == 0 => {
-                // With more or fewer zeros it is the same number.
+                // More zeros after the point do not change the number.
                 let text = format!("{}{}", *halves as f64 / 2.0, if halves % 2 == 0 { ".00" } else { "0" });
                 Value::Decimal(Decimal::from_str(&text).expect("a number"))
             }
@@ -154,7 +154,7 @@ impl Id {
         }
     }
 
-    /// The model's `_id` of a value; `None` for values that the generator never creates.
+    /// The model's `_id` for a value; `None` for values that the generator never creates.
     pub fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
@@ -183,8 +183,8 @@ impl Id {
     }
 }
 
-/// Empty, short, with a NUL, of other scripts, with a common prefix, and longer than a prefix that
-/// blocks may share.
+/// Texts that are empty, short, with a NUL, in other scripts, with a common prefix, or longer than a prefix that blocks
+/// may share.
 const TEXTS: [&str; 16] = [
     "",
     "a",

@@ -1,6 +1,6 @@
-//! Index entries, derived independently from the text of the definitions and the values of
-//! documents, without the database's code for keys. An error in that code affects both sides of
-//! [`crate::model::indexes`], but is detected here.
+//! Index entries, derived independently from the text of the definitions and the values of documents, without the
+//! database's code for keys. [`crate::model::indexes`] uses that code on both sides, so it cannot detect an error in
+//! it; this module does.
 
 use super::Id;
 use super::filters::Filter;
@@ -11,7 +11,7 @@ use alluvium::{Collection, Map, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// An index, as its definition describes it.
+/// An index, parsed from its definition.
 struct ModelIndex {
     paths: Vec<String>,
     hashed: bool,
@@ -20,7 +20,7 @@ struct ModelIndex {
     partial: Option<Filter>,
 }
 
-/// A document cannot be indexed: it has two parallel arrays, or an array in a hashed part.
+/// The document cannot be indexed: it has two parallel arrays, or an array in a hashed part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unindexable;
 
@@ -88,14 +88,14 @@ impl ModelIndex {
     }
 }
 
-/// True if the key of a text is longer than 8 KiB: a type, the text with a byte more for each zero,
-/// and two bytes at the end.
+/// True if the key of a text is longer than 8 KiB. A key consists of a type, the text with one more byte for each zero
+/// byte, and two bytes at the end.
 fn is_long(value: &Value) -> bool {
     let text = value.as_str().unwrap_or_default();
     text.len() + text.bytes().filter(|byte| *byte == 0).count() > super::documents::WHOLE_TEXT_BYTES
 }
 
-/// A missing value is null in an entry.
+/// True if two entries have the same values. A missing value is null in an entry.
 fn same(a: &[Option<Value>], b: &[Option<Value>]) -> bool {
     let value = |part: &Option<Value>| part.clone().unwrap_or(Value::Null);
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| compare(&value(a), &value(b)).is_eq())
@@ -128,7 +128,7 @@ fn expand(map: &Map, path: &str) -> (Parts, bool) {
     }
 }
 
-/// The index with this name, if it is one of those that are drawn.
+/// The index with this name, if it has one of the definitions that are drawn.
 fn own(name: &str) -> Option<&'static ModelIndex> {
     static ALL: OnceLock<BTreeMap<String, ModelIndex>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -140,8 +140,8 @@ fn own(name: &str) -> Option<&'static ModelIndex> {
     all.get(name)
 }
 
-/// The result of [`crate::model::indexes::refused`], derived independently; `None` if one of the
-/// indexes is not supported here.
+/// The same result as [`crate::model::indexes::refused`], derived independently; `None` if one of the indexes is not
+/// supported here.
 pub(crate) fn refused(
     indexes: &BTreeMap<String, Index>,
     documents: &BTreeMap<Id, Arc<Map>>,
@@ -151,12 +151,12 @@ pub(crate) fn refused(
     Some(indexes.iter().any(|own| ids.iter().any(|id| own.refuses(documents, id))))
 }
 
-/// True if a document has entries in the index with this name, or that is not known here.
+/// True if a document has entries in the index with this name. Also true for an index that is not supported here.
 pub(crate) fn has_entries(name: &str, map: &Map) -> bool {
     own(name).is_none_or(|own| own.entries(map).is_ok_and(|entries| !entries.is_empty()))
 }
 
-/// Compares the entries of an index with those that the documents should have.
+/// Compares the entries of an index with the entries that its documents should have.
 pub(crate) fn check(
     collection: &Collection,
     at: &Snapshot,
@@ -172,7 +172,7 @@ pub(crate) fn check(
         let key = alluvium_document::key::id_key(map.get("_id").expect("an _id")).expect("a key");
         let found = shown.remove(&key).unwrap_or_default();
         let expected = own.entries(map).map_err(|_| format!("index {name}: {id:?} is there, and cannot be indexed"))?;
-        // An entry does not have the value of a long key.
+        // An entry does not contain the value of a key that was cut.
         let shown =
             |parts: &Parts| parts.iter().map(|part| part.clone().filter(|value| !is_long(value))).collect::<Parts>();
         let there = |parts: &Parts| own.hashed || found.iter().any(|other| same(&shown(parts), other));

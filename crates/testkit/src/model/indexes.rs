@@ -1,7 +1,7 @@
-//! Secondary indexes: the model's knowledge of them, and their invariants.
+//! The model of secondary indexes, and the checks of their invariants.
 //!
-//! The history of writes does not matter here. The entries of an index at a snapshot are compared
-//! with those that the documents at that snapshot yield, by the same pure function.
+//! The history of writes does not matter here. The entries of an index at a snapshot are compared with the entries of
+//! the documents at that snapshot, which the same pure function computes.
 
 use super::Id;
 use crate::read_entries::IndexEntries;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// The first byte of the description of an index's tree (`docs/format/store.md`).
 const INDEX: u8 = 4;
 
-/// Keys and options of the indexes that are created. Many documents have the fields, with several
-/// types, and some cannot be indexed.
+/// Keys and options of the indexes that are created. Many documents have these fields, with several types, and some
+/// documents cannot be indexed.
 pub const DEFINITIONS: [(&str, &str); 18] = [
     (r#"{"k":1}"#, "{}"),
     (r#"{"k":-1,"set":1}"#, "{}"),
@@ -42,19 +42,19 @@ pub const DEFINITIONS: [(&str, &str); 18] = [
 pub struct Index {
     /// The definition of the index.
     pub definition: Arc<Definition>,
-    /// A serial number, unique in a runner even for indexes with the same name.
+    /// A serial number, which is unique in a runner even among indexes with the same name.
     pub serial: u64,
-    /// True if it was built.
+    /// True if the index is built.
     pub ready: bool,
 }
 
-/// An entry of a document in an index: key, key of the `_id`, and the values of the parts.
+/// An entry of a document in an index: the key, the key of the `_id`, and the values of the parts.
 pub type Entry = (Vec<u8>, Vec<u8>, Vec<Option<Value>>);
 
 /// The definition for a pair of [`DEFINITIONS`].
 ///
 /// # Panics
-/// If it cannot be parsed.
+/// If the definition cannot be parsed.
 pub fn definition(keys: &str, options: &str) -> Definition {
     Definition::parse(&crate::model::map_of(keys), &crate::model::map_of(options)).expect("a definition")
 }
@@ -62,7 +62,7 @@ pub fn definition(keys: &str, options: &str) -> Definition {
 /// All entries that documents yield, in order.
 ///
 /// # Panics
-/// If a document cannot be indexed, which should then not exist.
+/// If a document cannot be indexed; such a document should not exist.
 pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a Map>) -> Vec<Entry> {
     let mut found = Vec::new();
     for document in documents {
@@ -77,8 +77,8 @@ pub fn yielded<'a>(definition: &Definition, documents: impl Iterator<Item = &'a 
     found
 }
 
-/// The reasons why the documents with these ids cannot be in a collection with these indexes: they
-/// cannot be indexed, or another document has one of their unique keys. Empty if they can.
+/// The reasons why a collection with these indexes cannot contain the documents with these ids: a document cannot be
+/// indexed, or another document has one of its unique keys. Empty if there is no reason.
 pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<Map>>, ids: &[Id]) -> Vec<ErrorKind> {
     let written: BTreeSet<&Id> = ids.iter().collect();
     let invalid = |index: &Index| {
@@ -89,7 +89,7 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
         let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
         for document in written.iter().filter_map(|id| documents.get(*id)) {
             let Ok(keys) = index.definition.keys(document) else { continue };
-            // A document may have the same key twice.
+            // A document may yield the same key twice.
             let own: BTreeSet<Vec<u8>> = keys.keys.into_iter().map(|key| key.bytes).collect();
             if index.definition.is_unique() && own.into_iter().any(|key| !taken.insert(key)) {
                 return true;
@@ -105,8 +105,8 @@ pub fn refused(indexes: &BTreeMap<String, Index>, documents: &BTreeMap<Id, Arc<M
     why
 }
 
-/// The marks in the description of an index's tree: bit n is set if part n leads through an array in
-/// some document, bit 32 + n if its key is cut.
+/// The marks in the description of an index's tree: bit n is set if part n leads through an array in some document, and
+/// bit 32 + n if a key of part n is cut.
 ///
 /// # Panics
 /// If there is no such index, or its description cannot be decoded.
@@ -132,7 +132,7 @@ fn documents_tree(db: &Database, name: &str) -> u32 {
     let mut named = Vec::new();
     varint::put_bytes(&mut named, logical.as_bytes());
     varint::put_bytes(&mut named, collection.as_bytes());
-    // Without and with options (`docs/format/store.md`).
+    // The description of a collection without options, or with options (`docs/format/store.md`).
     let is_meant = |description: &[u8]| {
         description.split_first().is_some_and(|(kind, rest)| [1, 5].contains(kind) && rest.starts_with(&named))
     };
@@ -140,7 +140,7 @@ fn documents_tree(db: &Database, name: &str) -> u32 {
     tree.unwrap_or_else(|| panic!("no tree of {name}")).0.0
 }
 
-/// Checks the four invariants of an index at a snapshot, as far as they are visible from outside.
+/// Checks the four invariants of an index at a snapshot, as far as reads can show them.
 ///
 /// # Errors
 /// A description of the violation.
@@ -158,7 +158,7 @@ pub fn check_at<'a>(
     if let Some(missing) = missing {
         return Err(format!("index {name}: the entry {missing:?} is missing"));
     }
-    // Proved by sequence numbers, and by documents.
+    // Entries that are proved by sequence numbers, and entries that are proved by documents.
     for fetch in [false, true] {
         let shown = collection.index_shown(snapshot, name, fetch).map_err(fail)?;
         if shown != expected {

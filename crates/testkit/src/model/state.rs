@@ -26,15 +26,14 @@ impl Contents {
     }
 }
 
-/// The expected content of a database, by the collections' full names. Cheap to clone.
+/// The expected content of a database: the collections by their full names. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     /// The collections.
     pub collections: BTreeMap<String, Contents>,
 }
 
-/// Equal if collections of the same names have the same documents and the same indexes, ready or
-/// not.
+/// Two states are equal if collections with the same names have the same documents and the same indexes, ready or not.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.collections.len() == other.collections.len()
@@ -56,7 +55,7 @@ impl State {
         self.documents(name)?.get(id)
     }
 
-    /// The state without indexes that are being built, as in a dump.
+    /// Returns the state without the indexes that are being built, as in a dump.
     pub fn without_unready(mut self) -> Self {
         for contents in self.collections.values_mut() {
             contents.indexes.retain(|_, index| index.ready);
@@ -64,7 +63,7 @@ impl State {
         self
     }
 
-    /// Creates a collection; returns false if it exists.
+    /// Creates a collection. Returns false if it already exists.
     pub fn create(&mut self, name: &str) -> bool {
         if self.collections.contains_key(name) {
             return false;
@@ -73,7 +72,7 @@ impl State {
         true
     }
 
-    /// Puts a document, with its `_id` first; its collection must exist.
+    /// Puts a document, and moves its `_id` to the front. The collection must exist.
     pub fn put(&mut self, name: &str, id: Id, mut map: Map) {
         if let Some(at) = map.entries.iter().position(|(name, _)| name.as_str() == Some("_id")) {
             map.entries[..=at].rotate_right(1);
@@ -82,7 +81,7 @@ impl State {
         Arc::make_mut(&mut contents.documents).insert(id, Arc::new(map));
     }
 
-    /// Deletes a document; true if it existed.
+    /// Deletes a document. Returns true if it existed.
     pub fn delete(&mut self, name: &str, id: &Id) -> bool {
         match self.collections.get_mut(name) {
             Some(contents) if contents.documents.contains_key(id) => {
@@ -92,12 +91,12 @@ impl State {
         }
     }
 
-    /// True if a collection cannot have the documents that it has: see [`State::refusals`].
+    /// True if a collection must not contain the documents with these ids; see [`State::refusals`].
     pub fn refuses(&self, name: &str, ids: &[Id]) -> bool {
         !self.refusals(name, ids).is_empty()
     }
 
-    /// The reasons why a collection cannot have the documents that it has: see
+    /// The reasons why a collection must not contain the documents with these ids; see
     /// [`crate::model::indexes::refused`].
     pub fn refusals(&self, name: &str, ids: &[Id]) -> Vec<ErrorKind> {
         let Some(Contents { documents, indexes }) = self.collections.get(name) else { return Vec::new() };
@@ -177,10 +176,10 @@ pub fn brief(map: &Map) -> String {
     text.chars().take(100).collect()
 }
 
-/// Reads the whole content of a database. Checks that `_id`s are ascending, and that counts agree.
+/// Reads the whole content of a database. Checks that `_id`s are ascending, and that counts are right.
 ///
 /// # Panics
-/// If they do not.
+/// If one of these checks fails.
 pub fn read_state(db: &Database) -> alluvium::Result<State> {
     let mut state = State::default();
     for info in db.collections() {
@@ -202,7 +201,7 @@ pub fn read_state(db: &Database) -> alluvium::Result<State> {
         for index in collection.indexes()?.into_iter().filter(|index| index.name != "_id_") {
             let definition = match alluvium_query::index::Definition::from_map(&index.definition) {
                 Ok(definition) => Arc::new(definition),
-                // The definition of an index that is not built is kept as it is.
+                // An index that is not built may have a definition that cannot be parsed.
                 Err(_) if !index.is_built => continue,
                 Err(error) => panic!("{name}, {}: {error}", index.name),
             };

@@ -1,4 +1,4 @@
-//! The states that a power cut may leave: those after each batch, and which of them were promised.
+//! The states that a power cut may leave: the state after each batch, and which states are promised to be durable.
 
 use super::State;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 pub enum Phase {
     /// A database is being created.
     Create,
-    /// It is being opened.
+    /// The database is being opened.
     Open,
-    /// It is being closed.
+    /// The database is being closed.
     Close,
     /// Documents are written.
     Write,
@@ -18,13 +18,13 @@ pub enum Phase {
     Schema,
     /// An index is created or dropped.
     Index,
-    /// `sync`.
+    /// `sync` is called.
     Sync,
     /// Memtables are written to files.
     Flush,
     /// Files are merged.
     Compaction,
-    /// Files are merged after a collection was dropped, whose keys and files are removed.
+    /// Files are merged after a collection was dropped; its keys and files are removed.
     Purge,
     /// Lines are loaded.
     Load,
@@ -32,19 +32,19 @@ pub enum Phase {
     Checkpoint,
 }
 
-/// The states of a database, each one batch after the previous one.
+/// The states of a database, each of them one batch after the previous one.
 #[derive(Debug)]
 pub struct Timeline {
-    /// The states with their digests; the last ones may not be complete yet.
+    /// The states, each with its digest. The last states may be those of batches that are still being written.
     states: Vec<(Arc<State>, u64)>,
-    /// The index of the state that is promised to survive: it or a later one does.
+    /// The index of the last state that is promised to survive: this state or a later one must be found.
     durable: usize,
     /// The current phase.
     pub phase: Phase,
 }
 
 impl Timeline {
-    /// A database that does not exist.
+    /// The timeline of a database that does not exist.
     pub fn new() -> Self {
         let nothing = State::default();
         let digest = nothing.digest();
@@ -59,7 +59,7 @@ impl Timeline {
         self.states.push((Arc::new(state.clone()), state.digest()));
     }
 
-    /// Marks everything so far as promised to be durable.
+    /// Marks the last state as promised to be durable.
     pub fn durable(&mut self) {
         self.durable = self.states.len() - 1;
         // Earlier states are no longer needed.
@@ -67,7 +67,7 @@ impl Timeline {
         self.durable = 0;
     }
 
-    /// The states that a power cut may leave now, the oldest first.
+    /// The states that a power cut at this time may leave, the oldest first.
     pub fn allowed(&self) -> Allowed {
         Allowed { states: self.states[self.durable..].to_vec() }
     }
@@ -79,26 +79,26 @@ impl Default for Timeline {
     }
 }
 
-/// States that may be found, the oldest first. Never empty.
+/// The states that are allowed after a power cut, the oldest first. Never empty.
 #[derive(Debug, Clone)]
 pub struct Allowed {
     states: Vec<(Arc<State>, u64)>,
 }
 
 impl Allowed {
-    /// Only this state.
+    /// Allows only this state.
     pub fn only(state: State) -> Self {
         let digest = state.digest();
         Self { states: vec![(Arc::new(state), digest)] }
     }
 
-    /// The index of a state that was found.
+    /// The index of the found state; `None` if it is not allowed.
     pub fn find(&self, found: &State) -> Option<usize> {
         let digest = found.digest();
         self.states.iter().rposition(|(state, d)| *d == digest && **state == *found)
     }
 
-    /// The states at index `first` and after it.
+    /// The states from index `first` on.
     pub fn from(&self, first: usize) -> Self {
         Self { states: self.states[first..].to_vec() }
     }
@@ -108,13 +108,13 @@ impl Allowed {
         self.states.len()
     }
 
-    /// Always false.
+    /// Always false, because at least one state is allowed.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// Describes how a state that is not allowed differs from the first one, which was promised,
-    /// and from the last.
+    /// Describes how a state that is not allowed differs from the first allowed state, which was promised, and from the
+    /// last one.
     pub fn explain(&self, found: &State) -> String {
         let first = &self.states[0].0;
         let last = &self.states[self.states.len() - 1].0;

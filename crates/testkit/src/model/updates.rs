@@ -8,7 +8,7 @@ use alluvium_document::value::Double;
 /// An update by operators.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
-    /// The fields that it changes, which usually only updates write.
+    /// The fields that the update changes. Usually only updates write these fields.
     fields: &'static [&'static str],
     /// The form that the database parses.
     pub update: String,
@@ -22,13 +22,13 @@ impl Change {
         (self.change)(map, self.k);
     }
 
-    /// True if an index of the collection depends on a changed field.
+    /// True if an index of the collection depends on a field that the update changes.
     pub fn is_read_by_index(&self, state: &State, name: &str) -> bool {
         self.fields.iter().any(|field| state.is_read_by_index(name, field))
     }
 }
 
-/// The paths of each update: first of those that apply to any document, then of the others.
+/// The paths that each update changes. The updates that apply to any document come first.
 const FIELDS: [&[&str]; 20] = [
     &["set"],
     &["inc"],
@@ -100,7 +100,7 @@ fn numbered(which: usize, k: i32) -> Change {
             });
         }),
         8 => (format!(r#"{{"$set":{{"set":{k}}},"$inc":{{"inc":{k}}}}}"#), |map, k| {
-            // New fields are added in the order of their names, not of the operators.
+            // New fields are added in the order of their names, not in the order of the operators.
             add(map, k);
             map.insert("set", k);
         }),
@@ -126,9 +126,9 @@ fn numbered(which: usize, k: i32) -> Change {
             }
         }),
         17 => (zero_update(k), zero),
-        // The field is usually a string, if it exists: then the update has no effect.
+        // The field is a string in most documents that have it, and then the update has no effect.
         18 => (format!(r#"{{"$push":{{"body":{k}}}}}"#), |map, k| list(map, "body", |list| list.push(Value::from(k)))),
-        // No effect below a value that is not a map.
+        // The update has no effect below a value that is not a map.
         _ => (format!(r#"{{"$set":{{"deep.x":{k}}}}}"#), |map, k| {
             within(map, "deep", true, |deep| drop(deep.insert("x", k)))
         }),
@@ -136,12 +136,12 @@ fn numbered(which: usize, k: i32) -> Change {
     Change { fields: FIELDS[which], update, k, change }
 }
 
-/// The number, or a long text for some numbers.
+/// The number itself, or for some numbers a long text.
 fn value_of(k: i32) -> Value {
     if k % 16 == 2 { long(k.unsigned_abs() / 16) } else { Value::from(k) }
 }
 
-/// Updates of a field in a map, which may not exist.
+/// An update of a field within a map; the map may be missing.
 fn below(which: usize, k: i32) -> (String, Apply) {
     match which {
         9 => (format!(r#"{{"$set":{{"by.name":{k}}}}}"#), |map, k| {
@@ -159,8 +159,8 @@ fn below(which: usize, k: i32) -> (String, Apply) {
     }
 }
 
-/// Changes the map in a field; if the field is missing and `makes` is set, creates it. Other values
-/// are unchanged.
+/// Changes the map in a field. If the field is missing, creates the map if `makes` is set. Other values are not
+/// changed.
 fn within(map: &mut Map, name: &str, makes: bool, change: impl FnOnce(&mut Map)) {
     match map.get_mut(name) {
         Some(Value::Map(inner)) => change(inner),
@@ -178,8 +178,8 @@ fn add(map: &mut Map, k: i32) {
     calculate(map, "inc", k, k, i64::wrapping_add);
 }
 
-/// Computes with an integer, and sets a missing field to `missing`. A 32-bit integer keeps its
-/// width if the result fits.
+/// Changes an integer by a calculation, or sets a missing field to `missing`. A 32-bit integer keeps its width if the
+/// result fits.
 fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -> i64) {
     match map.get_mut(name) {
         Some(Value::Int64(n)) => *n = of(*n, i64::from(k)),
@@ -192,7 +192,7 @@ fn calculate(map: &mut Map, name: &str, missing: i32, k: i32, of: fn(i64, i64) -
     }
 }
 
-/// An update of a field that is always a zero: by each of the zeros, or a factor of each sign.
+/// An update of a field that is always zero: adds a zero of either sign, or multiplies by a factor of either sign.
 fn zero_update(k: i32) -> String {
     let (operator, operand) = zero_operand(k);
     format!(r#"{{"{operator}":{{"zero":{{"$numberDouble":"{operand:?}"}}}}}}"#)
@@ -207,8 +207,8 @@ fn zero_operand(k: i32) -> (&'static str, f64) {
     }
 }
 
-/// The first zero keeps its sign, because every result equals it. It is the summand, or has the
-/// sign of the factor.
+/// Sets the field to a zero if it is missing. The zero is the summand, or has the sign of the factor. Later updates do
+/// not change it, because every result equals it.
 fn zero(map: &mut Map, k: i32) {
     if map.get("zero").is_none() {
         let (operator, operand) = zero_operand(k);
@@ -217,7 +217,7 @@ fn zero(map: &mut Map, k: i32) {
     }
 }
 
-/// Changes the array in a field, or creates it if the field is missing. Other values are unchanged.
+/// Changes the array in a field. If the field is missing, creates the array. Other values are not changed.
 fn list(map: &mut Map, name: &str, change: impl FnOnce(&mut Vec<Value>)) {
     match map.get_mut(name) {
         Some(Value::Array(list)) => change(list),

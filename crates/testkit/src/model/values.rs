@@ -1,5 +1,5 @@
-//! The model's own order of values and its own handling of paths, implemented from MongoDB's rules
-//! and not from the database's code, so that it detects errors in that code.
+//! The model's own order of values and its own handling of paths. Both are implemented from MongoDB's rules and share
+//! no code with the database, so that errors in the database's code are detected.
 
 use alluvium::{Map, Value};
 use alluvium_document::value::Double;
@@ -33,8 +33,8 @@ pub(crate) fn same_type(a: &Value, b: &Value) -> bool {
     rank(a) == rank(b)
 }
 
-/// Compares two values. Correct for values of the generators, but not for two decimals that are
-/// equal as doubles.
+/// Compares two values. The result is correct for all values of the generators, but not for two different decimals that
+/// are equal as doubles.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
         (Value::String(a) | Value::Symbol(a), Value::String(b) | Value::Symbol(b)) => a.as_bytes().cmp(b.as_bytes()),
@@ -91,8 +91,8 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Compares a decimal with the nearest double by all their digits: 0.1 is slightly less than the
-/// double of that name.
+/// Compares all digits of a decimal and of the double nearest to it: the decimal 0.1 is slightly less than the double
+/// 0.1.
 fn compare_fractions(decimal: &Value, double: &Value, negative: bool) -> Ordering {
     let (Value::Decimal(decimal), Value::Double(Double(double))) = (decimal, double) else { return Ordering::Equal };
     let fraction = |text: &str| format!("{:0<80}", text.split_once('.').map_or("", |(_, digits)| digits));
@@ -109,9 +109,8 @@ pub(crate) fn is_nan(value: &Value) -> bool {
     }
 }
 
-/// True if `test` accepts a value that a condition on this path examines: the value at the path,
-/// the elements of an array there, or `None` if there is no value. Names lead into maps, and into
-/// maps in arrays.
+/// True if `test` accepts a value that a condition on this path examines: the value at the path, the elements of an
+/// array at the path, or `None` if there is no value. Names in the path lead into maps, and into maps in arrays.
 pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> bool) -> bool {
     let (name, rest) = split(path);
     match (map.get(name), rest) {
@@ -128,8 +127,7 @@ pub(crate) fn any_at(map: &Map, path: &str, test: &dyn Fn(Option<&Value>) -> boo
     }
 }
 
-/// The values that `distinct` returns for a document: those at the path, and the elements of
-/// arrays.
+/// The values that `distinct` returns for a document: the values at the path, and the elements of arrays at the path.
 pub(crate) fn distinct_at<'a>(map: &'a Map, path: &str, found: &mut Vec<&'a Value>) {
     let (name, rest) = split(path);
     match (map.get(name), rest) {
@@ -143,8 +141,7 @@ pub(crate) fn distinct_at<'a>(map: &'a Map, path: &str, found: &mut Vec<&'a Valu
     }
 }
 
-/// The sort value of a document for a field: of an array the least element, or the greatest in
-/// descending order.
+/// The value by which a document is sorted: for an array its least element, or in descending order its greatest.
 pub(crate) fn sorted_by(map: &Map, name: &str, descending: bool) -> Value {
     match map.get(name) {
         Some(Value::Array(elements)) => {

@@ -1,5 +1,5 @@
-//! Writers that demand more than the disk can deliver, in simulated time: measures their throughput
-//! in each second, and the memory.
+//! Writers that demand more than the disk can deliver, in simulated time. Their throughput in each second and the
+//! memory of the database are measured.
 
 use crate::replay::seed;
 use alluvium::{Database, Durability};
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The load on a database.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// Partitions of the database.
+    /// The number of partitions of the database.
     pub partitions: u32,
     /// The number of writing threads.
     pub writers: usize,
@@ -34,25 +34,25 @@ pub struct Load {
 /// The results.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
-    /// Bytes acknowledged in each second.
+    /// The number of bytes acknowledged in each second.
     pub seconds: Vec<u64>,
-    /// Bytes acknowledged for each writer.
+    /// The number of bytes acknowledged for each writer.
     pub writers: Vec<u64>,
     /// The longest duration of a write.
     pub longest: Duration,
-    /// The maximum memory that the database reported, and its budget.
+    /// The maximum memory that the database reported, and the memory budget.
     pub memory: (usize, usize),
 }
 
-/// The number of first seconds to ignore, in which empty buffers fill up.
+/// The number of seconds at the beginning that are ignored, in which empty buffers fill up.
 const WARM_UP: usize = 4;
 
 impl Served {
-    /// Panics unless the worst second had over half the median, every writer had over half of its
-    /// share, and memory stayed within 15% of the budget.
+    /// Checks that the throughput in the worst second was over half the median, that every writer had over half of its
+    /// share, and that memory stayed at most 15% above the budget.
     ///
     /// # Panics
-    /// Otherwise.
+    /// If one of these conditions is not met.
     pub fn check(&self) {
         let mut steady: Vec<u64> = self.seconds[WARM_UP.min(self.seconds.len())..].to_vec();
         steady.sort_unstable();
@@ -161,7 +161,7 @@ fn write(shared: &Shared, load: Load, writer: usize, seed: u64) {
             *second += bytes as u64;
         }
         drop(served);
-        // A late writer does not try to catch up.
+        // A writer that is late does not try to catch up.
         next = began.max(next) + Duration::from_secs_f64(bytes as f64 / rate);
     }
 }

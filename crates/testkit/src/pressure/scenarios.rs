@@ -1,4 +1,4 @@
-//! The scenarios that run in their own process.
+//! The scenarios, each of which runs in its own process.
 
 use super::{Figures, Meter, measured, reads, status};
 use alluvium::load::{Input, OnBad};
@@ -10,15 +10,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Text that compresses like prose: recurring words, and occasionally a random number.
+/// Text that compresses like prose: words recur, and there is an occasional random number.
 pub struct Text {
     rng: fastrand::Rng,
-    /// One of several spellings of the words.
+    /// Selects one of several spellings of the words.
     spelling: u64,
 }
 
 impl Text {
-    /// The text of a seed, in one of several spellings.
+    /// The text for a seed, in one of several spellings.
     pub fn new(seed: u64, spelling: u64) -> Self {
         Self { rng: fastrand::Rng::with_seed(seed), spelling }
     }
@@ -73,14 +73,14 @@ fn open(path: &Path, options: &Options, figures: &mut Figures) -> Database {
     Database::builder().options(options.clone()).open(path).expect("it opens")
 }
 
-/// Writes documents with numbers in a range, from two threads, until `bytes` are written.
+/// Writes documents with consecutive numbers, from two threads, until `bytes` are written.
 fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, ids: &AtomicU64) {
     std::thread::scope(|scope| {
         for thread in 0..2 {
             scope.spawn(move || {
                 while written.load(Ordering::SeqCst) < bytes {
                     let first = ids.fetch_add(50, Ordering::SeqCst);
-                    // The vocabulary changes halfway.
+                    // The spelling of the words changes halfway.
                     let mut text = Text::new(first + thread, written.load(Ordering::SeqCst) * 2 / bytes);
                     let documents: Vec<String> = (first..first + 50).map(|id| text.document(id, each)).collect();
                     let sum: usize = documents.iter().map(String::len).sum();
@@ -92,8 +92,7 @@ fn fill(collection: &Collection, bytes: u64, each: usize, written: &AtomicU64, i
     });
 }
 
-/// `amount` MB of documents of 1 kB with a budget of 32 MB: written, read, scanned, sorted,
-/// changed.
+/// `amount` MB of documents of 1 kB with a budget of 32 MB; they are written, read, scanned, sorted and changed.
 fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options { memory_bytes: 32 << 20, durability: Durability::Periodic, ..Options::default() };
     let db = open(path, &options, figures);
@@ -130,9 +129,8 @@ fn more_text(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) 
     db.close().expect("it closes");
 }
 
-/// Cases that pressure alone does not produce: one document that is rewritten repeatedly while the
-/// log waits for the others, a chain of deltas on a value in a file, and index entries that are
-/// mostly stale.
+/// Cases that pressure alone does not cause: one document that is rewritten again and again while the log waits for the
+/// others, a chain of deltas on a value in a file, and index entries that are mostly stale.
 fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     let mut text = Text::new(9, 0);
     for _ in 0..20_000 {
@@ -154,7 +152,7 @@ fn odd_paths(db: &Database, documents: &Collection, count: u64) {
     }
 }
 
-/// Merges everything, and stops in the middle.
+/// Merges everything, and stops the merge in the middle.
 fn stop_a_merge(db: &Database) {
     db.wait_for_compaction().expect("room");
     let stop = AtomicBool::new(false);
@@ -167,7 +165,7 @@ fn stop_a_merge(db: &Database) {
     });
 }
 
-/// Documents of almost 16 MB among `amount` small ones, with a budget of 128 MB. Their text is
+/// Documents of almost 16 MB among `amount` small ones, with a budget of 128 MB. The text of the large documents is
 /// created before the database.
 fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64) {
     let options = Options { memory_bytes: 128 << 20, durability: Durability::Periodic, ..Options::default() };
@@ -205,10 +203,10 @@ fn large_documents(path: &Path, meter: &Meter, figures: &mut Figures, small: u64
     db.close().expect("it closes");
 }
 
-/// The bytes of a document of [`large_sorts`].
+/// The size in bytes of a document of [`large_sorts`].
 pub const LARGE_SORTED_BYTES: u64 = 14 << 20;
 
-/// `large` documents of 14 MB, and ten times as many of 1 MB, sorted with a budget of 8 MB.
+/// `large` documents of 14 MB, and ten times as many documents of 1 MB, sorted with a budget of 8 MB.
 fn large_sorts(path: &Path, meter: &Meter, figures: &mut Figures, large: u64) {
     let options = |memory_bytes| Options { memory_bytes, durability: Durability::Bulk, ..Options::default() };
     let documents = 11 * large;
@@ -224,7 +222,7 @@ fn large_sorts(path: &Path, meter: &Meter, figures: &mut Figures, large: u64) {
     drop(db);
 
     let db = open(path, &options(8 << 20), figures);
-    // The peak from here on.
+    // The peak is measured from this point on.
     std::fs::write("/proc/self/clear_refs", "5").expect("the kernel resets the peak");
     figures.before = status("VmRSS");
     meter.during(&db, || {
@@ -237,12 +235,11 @@ fn large_sorts(path: &Path, meter: &Meter, figures: &mut Figures, large: u64) {
     db.close().expect("it closes");
 }
 
-/// The bytes of the longest line of [`long_lines`].
+/// The size in bytes of the longest line of [`long_lines`].
 pub const LONG_LINE_BYTES: u64 = 12 << 20;
 
-/// `lines` lines of up to 12 MB, loaded into a collection with an index on their longest value, and
-/// then sorted by it by two threads at once; all with a budget of 64 MB. At the end a line of 150 MB
-/// is refused.
+/// `lines` lines of up to 12 MB are loaded into a collection with an index on their longest value, and then sorted by
+/// this value in two threads at once. The budget is 64 MB. At the end, a line of 150 MB is refused.
 fn long_lines(path: &Path, meter: &Meter, figures: &mut Figures, lines: u64) {
     let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
     let input = path.with_extension("json");
@@ -290,11 +287,11 @@ fn long_lines(path: &Path, meter: &Meter, figures: &mut Figures, lines: u64) {
     std::fs::remove_file(&input).expect("it was there");
 }
 
-/// The index of the byte in which the long values differ.
+/// The index of the byte by which the long values differ.
 const DIFFERENT_BYTE: usize = 1 << 20;
 
-/// Writes lines with long values that have a long common beginning and differ in one byte after it.
-/// One value in three has the maximum length. The last line is longer than allowed.
+/// Writes lines with long values. The values have a long common prefix, and differ in one byte after it. One in three
+/// values has the maximum length. The last line is longer than allowed.
 fn write_lines(path: &Path, lines: u64) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
     let mut line = |n: u64, rest: u64| -> std::io::Result<()> {
@@ -311,7 +308,7 @@ fn write_lines(path: &Path, lines: u64) -> std::io::Result<()> {
     out.flush()
 }
 
-/// `amount` collections of ten documents each; the database is reopened, and each is read.
+/// `amount` collections of ten documents each. The database is reopened, and each collection is read.
 fn many_collections(path: &Path, meter: &Meter, figures: &mut Figures, count: u64) {
     let options = Options { memory_bytes: 64 << 20, durability: Durability::Bulk, ..Options::default() };
     let db = open(path, &options, figures);
@@ -351,8 +348,8 @@ fn many_shapes(db: &Database) {
     }
 }
 
-/// `amount` MB of documents in the smallest possible files, all of which are read repeatedly, with
-/// a snapshot that pins many of them.
+/// `amount` MB of documents in files of the smallest possible size. All files are read repeatedly, while a snapshot
+/// pins many of them.
 fn many_files(path: &Path, meter: &Meter, figures: &mut Figures, megabytes: u64) {
     let options = Options {
         memory_bytes: 32 << 20,

@@ -1,12 +1,11 @@
-//! Seeds: every random test is determined by one number, which it prints when it fails, and which
-//! repeats it.
+//! Seeds: one number determines every random test. A test that fails prints its seed, and the seed repeats the failure.
 //!
-//! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` repeats one failed sequence.
-//! `ALLUVIUM_SEQUENCES=10000` runs this number of sequences instead of the usual number,
-//! `ALLUVIUM_SECONDS=60` as many as fit the time, and `ALLUVIUM_FIRST=100` starts with that seed.
-//! Counts are appended to the file named in `ALLUVIUM_TALLY`, for `tests/soak/run` to add up.
+//! `ALLUVIUM_SEED=7 cargo test -p alluvium-testkit --test NAME` repeats one failed sequence. `ALLUVIUM_SEQUENCES=10000`
+//! runs this number of sequences instead of the usual number. `ALLUVIUM_SECONDS=60` runs as many sequences as fit this
+//! time. `ALLUVIUM_FIRST=100` starts with this seed. Counts are appended to the file named in `ALLUVIUM_TALLY`, and
+//! `tests/soak/run` adds them up.
 
-// The environment selects what to repeat, and results for the soak go to a real file.
+// Environment variables select the runs to repeat, and results for the soak are written to a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::marks;
@@ -28,32 +27,32 @@ pub fn sequences(usual: u64) -> u64 {
     number("ALLUVIUM_SEQUENCES").unwrap_or(usual)
 }
 
-/// The time for running sequences, instead of a number of them.
+/// The time for running sequences, if one was requested instead of a number of sequences.
 fn seconds() -> Option<Duration> {
     requested_seconds().map(Duration::from_secs)
 }
 
-/// The requested seconds, instead of the usual number of sequences.
+/// The time in seconds that was requested instead of the usual number of sequences.
 pub fn requested_seconds() -> Option<u64> {
     number("ALLUVIUM_SECONDS")
 }
 
-/// If set to 1, tests that have a size for the soak use it. Their failures print the variable.
+/// If this variable is 1, tests that have a larger size for the soak use that size. Failures of such runs print the
+/// variable.
 pub const LARGE: &str = "ALLUVIUM_LARGE";
 
-/// True if tests should use their size for the soak: there is time, or a seed of such a run is
-/// repeated.
+/// True if tests should use their size for the soak: a time was requested, or a seed of such a run is repeated.
 pub fn is_large() -> bool {
     seconds().is_some() || number(LARGE) == Some(1)
 }
 
-/// True if the usual number of sequences runs, so that rare events must occur; never under
-/// `ALLUVIUM_MUTANTS`, where only broken promises count.
+/// True if the usual number of sequences is run, so that rare events must occur. Always false under `ALLUVIUM_MUTANTS`,
+/// where only broken promises count.
 pub fn is_usual(usual: u64) -> bool {
     number("ALLUVIUM_MUTANTS").is_none() && replayed().is_none() && seconds().is_none() && sequences(usual) >= usual
 }
 
-/// The start time for [`has_time`].
+/// The current time, for [`has_time`].
 pub fn now() -> Instant {
     Instant::now()
 }
@@ -63,7 +62,7 @@ pub fn has_time(started: Instant) -> bool {
     seconds().is_some_and(|limit| started.elapsed() < limit)
 }
 
-/// True while more sequences are to run; `usual` is the default number.
+/// True if another sequence is to be run; `usual` is the default number of sequences.
 pub fn continues(started: Instant, done: u64, usual: u64) -> bool {
     match seconds() {
         Some(limit) => started.elapsed() < limit,
@@ -94,15 +93,16 @@ pub fn tally_rare() {
     }
 }
 
-/// The row for a rare path in the soak's table.
+/// The name of the row for a rare path in the soak's table.
 pub fn rare_row(description: &str) -> String {
     format!("rare: {description}")
 }
 
-/// Panics unless this process took each of these paths. For tests that run `usual` sequences, all of which take them.
+/// Checks that this process took each of these paths. For tests that run `usual` sequences, which are enough to take
+/// all of them.
 ///
 /// # Panics
-/// If one was not taken.
+/// If a path was not taken.
 pub fn must_have_met(usual: u64, paths: &[&Mark]) {
     if is_usual(usual) {
         let never: Vec<&str> = paths.iter().filter(|mark| mark.hits() == 0).map(|mark| mark.description()).collect();
@@ -123,15 +123,15 @@ pub fn replayed() -> Option<u64> {
 /// Runs `body` for `usual` seeds, beginning with `first`, or for the seed in `ALLUVIUM_SEED`.
 ///
 /// # Panics
-/// If `body` does, after printing the seed and the command that repeats it.
+/// If `body` panics, after printing the seed and the command that repeats it.
 pub fn each(test: &str, first: u64, usual: u64, body: impl Fn(u64)) {
     run(test, "", first, usual, &body);
 }
 
-/// As [`each`], for one part of a test that an environment variable selects; a failure prints it.
+/// Like [`each`], for one part of a test, which an environment variable selects. A failure prints the variable.
 ///
 /// # Panics
-/// If `body` does, after printing the seed and the command that repeats it.
+/// If `body` panics, after printing the seed and the command that repeats it.
 pub fn each_of(test: &str, variable: &str, part: &str, usual: u64, body: impl Fn(u64)) {
     run(test, &format!("{variable}={part} "), 0, usual, &body);
 }

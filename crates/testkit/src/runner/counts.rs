@@ -1,5 +1,4 @@
-//! Counts of operations that had an effect: an operation that is never drawn, or never has an
-//! effect, tests nothing.
+//! Counts operations that had an effect: an operation that is never drawn, or never has an effect, tests nothing.
 
 use crate::replay::seed;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,7 +76,7 @@ const OPERATIONS: [&str; 67] = [
 
 static COUNTS: [AtomicU64; OPERATIONS.len()] = [const { AtomicU64::new(0) }; OPERATIONS.len()];
 
-/// Counts an operation if it had an effect: it changed a document, or found one.
+/// Counts an operation if it had an effect: `any` is true if it changed or found a document.
 pub(super) fn add(operation: &str, any: bool) {
     let at = OPERATIONS.iter().position(|name| *name == operation);
     let at = at.unwrap_or_else(|| panic!("{operation} is not among the operations that are counted"));
@@ -89,11 +88,10 @@ pub fn counted() -> impl Iterator<Item = (&'static str, u64)> {
     OPERATIONS.iter().copied().zip(COUNTS.iter().map(|count| count.load(Ordering::Relaxed)))
 }
 
-/// Panics unless each operation had an effect at least `least` times. For a test that runs `usual`
-/// sequences.
+/// Checks that each operation had an effect at least `least` times. For a test that runs `usual` sequences.
 ///
 /// # Panics
-/// If one had not.
+/// If an operation had an effect less often.
 pub fn must_have_done(usual: u64, least: u64) {
     if seed::is_usual(usual) {
         println!("what was done: {:?}", counted().collect::<Vec<_>>());

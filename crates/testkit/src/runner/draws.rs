@@ -12,10 +12,10 @@ use alluvium_document::value::Double;
 const PATHS: [&str; 14] =
     ["k", "k", "k", "set", "inc", "n", "u", "score", "tags", "list", "by.name", "deep.x", "when", "missing"];
 
-/// Fields to sort documents by; at most one of them may be an array.
+/// Fields by which documents are sorted. At most one of them may be an array.
 const SORTED: [&str; 6] = ["k", "set", "inc", "n", "score", "u"];
 
-/// A filter, usually one that some documents match.
+/// A filter that usually matches some documents.
 pub(crate) fn any_filter(session: &mut Session, name: &str) -> Filter {
     match session.rng.u8(0..12) {
         0 => Filter::And(Vec::new()),
@@ -54,7 +54,7 @@ pub(crate) fn any_field_filter(session: &mut Session, name: &str) -> Filter {
     Filter::Field(path.to_owned(), tests)
 }
 
-/// A value that a document has at the path, or a small one.
+/// A value that some document has at the path, or a small number.
 fn any_operand(session: &mut Session, name: &str, path: &str) -> Value {
     let documents = session.state.documents(name).filter(|documents| !documents.is_empty());
     if let Some(documents) = documents
@@ -92,13 +92,13 @@ pub(crate) fn any_sort_order(session: &mut Session) -> SortOrder {
     SortOrder(order)
 }
 
-/// Sometimes a projection.
+/// A projection, or usually none.
 pub(crate) fn any_projection(session: &mut Session) -> Option<Projection> {
     (session.rng.u8(0..3) == 0).then(|| Projection::random(&mut session.rng))
 }
 
-/// The name of an index as a hint, or the natural order; and the name of the index if it is sparse or
-/// partial, so that only its documents are found.
+/// An index as a hint, or the natural order. If the index is sparse or partial, its name is returned, too, because only
+/// the documents in the index are found.
 pub(crate) fn any_hint(session: &mut Session, name: &str, now: bool) -> Option<(alluvium::Hint, Option<String>)> {
     if session.rng.u8(0..3) > 0 {
         return None;
@@ -128,7 +128,7 @@ pub(crate) fn any_blind_change(session: &mut Session) -> Change {
     any_blind_update(&mut session.rng, k)
 }
 
-/// Usually one of few numbers, so that documents return to earlier contents.
+/// Usually one of a few numbers, so that documents return to earlier contents.
 fn any_number(session: &mut Session) -> i32 {
     if session.rng.bool() { session.rng.i32(0..3) } else { session.rng.i32(0..1000) }
 }

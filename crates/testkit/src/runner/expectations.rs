@@ -2,7 +2,7 @@
 
 use alluvium::ErrorKind;
 
-/// Expects success, or that the name does not exist or is a duplicate.
+/// Expects success, or else an error that the name does not exist or is already taken.
 pub(crate) fn expect_there(result: alluvium::Result<()>, expected: bool) {
     match result {
         Ok(()) => assert!(expected, "it is not there, or taken, and nothing was said"),
@@ -10,8 +10,8 @@ pub(crate) fn expect_there(result: alluvium::Result<()>, expected: bool) {
     }
 }
 
-/// True if the write was refused by an index as expected: for one of these reasons, if there are
-/// any.
+/// Checks a write against the expected reasons for a refusal by an index. Without reasons it must succeed; otherwise it
+/// must fail for one of them. Returns true if it was refused.
 pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, why: &[ErrorKind]) -> bool {
     match result {
         Ok(_) => assert!(why.is_empty(), "what an index refuses was written: {why:?}"),
@@ -20,7 +20,7 @@ pub(crate) fn expect_refused<T: std::fmt::Debug>(result: alluvium::Result<T>, wh
     !why.is_empty()
 }
 
-/// `taken` if the `_id` exists; `refused` if an index refuses a document.
+/// Checks an insert: `taken` is true if the `_id` exists, and `refused` if an index refuses a document.
 pub(crate) fn expect_duplicate(result: alluvium::Result<()>, taken: bool, refused: bool) {
     match result {
         Ok(()) => assert!(!taken && !refused, "an _id or a key that is taken was not refused"),

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A snapshot with the state that it must always show.
+/// A snapshot, and the state that it must always show.
 pub(crate) struct KeptSnapshot {
     pub snapshot: Snapshot,
     pub state: State,
@@ -28,20 +28,20 @@ pub(crate) struct KeptCheckpoint {
     pub generation: u32,
 }
 
-/// A version that was read, and its document.
+/// A document that was read, and the version that was returned with it.
 pub(crate) struct ReadVersion {
     pub name: String,
     pub id: Id,
     pub version: Version,
-    /// The same allocation as long as the document was not written.
+    /// The state contains the same allocation as long as the document was not written.
     pub was: Arc<Map>,
 }
 
-/// The documents that a cursor has still to return.
+/// The documents that a cursor has not returned yet.
 pub(crate) enum Remaining {
-    /// In this order.
+    /// Documents that must be returned in this order.
     Ordered(VecDeque<Arc<Map>>),
-    /// In any order.
+    /// Documents that may be returned in any order.
     Any(Vec<Arc<Map>>),
 }
 
@@ -60,8 +60,7 @@ impl Remaining {
         }
     }
 
-    /// Removes the document that the cursor must return: the next one, or the one that `is_it`
-    /// accepts.
+    /// Removes a document that the cursor has returned: the next one, or one that `is_it` accepts.
     pub fn take(&mut self, is_it: impl Fn(&Map) -> bool) -> Option<Arc<Map>> {
         match self {
             Self::Ordered(left) if left.front().is_some_and(|map| is_it(map)) => left.pop_front(),
@@ -74,7 +73,7 @@ impl Remaining {
     }
 }
 
-/// A cursor, and the documents that it has to return.
+/// A cursor, and the documents that it must still return.
 pub(crate) struct OpenCursor {
     pub cursor: Cursor,
     pub left: Remaining,

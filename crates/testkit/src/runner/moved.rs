@@ -1,30 +1,30 @@
-//! A directory that was moved while its database was open, and another database at its place.
+//! A directory that was moved while its database was open, and another database at the old path.
 
 use crate::worlds::{PATH, World, remove_dir};
 use alluvium::{Database, Durability};
 use alluvium_store::Options;
 use std::path::Path;
 
-/// The name that the directory of the database is moved to.
+/// The path to which the directory of the database is moved.
 pub(crate) const ASIDE: &str = "aside";
-/// The collection of the database at its place.
+/// The collection of the database at the old path.
 const NAME: &str = "main.other";
 
-/// The directory of the open database has another name.
+/// The state while the directory of the open database is at another path.
 pub(crate) struct Moved {
     pub other: Option<Other>,
 }
 
 impl Moved {
-    /// The process that has both open was killed.
+    /// Called after the process that had both databases open was killed.
     pub fn killed(&mut self) {
         if let Some(other) = &mut self.other {
             other.db = None;
         }
     }
 
-    /// Gives the directory its name again, whether the database is open or not; a database that has
-    /// the name is checked and removed.
+    /// Moves the directory back to its old path; the database may be open or not. A database at that path is checked
+    /// and removed first.
     pub fn put_back(self, world: &World) {
         if let Some(other) = self.other {
             other.check_and_remove(world);
@@ -33,16 +33,16 @@ impl Moved {
     }
 }
 
-/// Another database, at the path of the moved one.
+/// Another database, at the path from which the directory was moved.
 pub(crate) struct Other {
-    /// `None` once it was closed or killed.
+    /// `None` after the database was closed or killed.
     db: Option<Database>,
     options: Options,
     documents: u32,
 }
 
 impl Other {
-    /// Creates one in the place of the moved database.
+    /// Creates a database at the path from which the directory was moved.
     pub fn create(world: &World, options: Options, documents: u32) -> Self {
         let mut other = Self { db: None, options, documents: 0 };
         other.open(world);
@@ -71,7 +71,7 @@ impl Other {
         }
     }
 
-    /// It has its documents, and every file of it is whole. Removes it.
+    /// Checks that the database has its documents and no damage, and removes it.
     pub fn check_and_remove(mut self, world: &World) {
         self.close();
         self.open(world);

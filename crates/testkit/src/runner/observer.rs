@@ -1,5 +1,5 @@
-//! Reads a database in the middle of a flush or a compaction: between two of its changes to the
-//! disk, all content is unchanged, and snapshots taken then remain valid.
+//! Reads a database in the middle of a flush or a compaction. Between any two changes to the disk, the content must be
+//! the same, and snapshots that are taken at that time must remain valid.
 
 use crate::model::{State, read_state};
 use alluvium::{Database, Snapshot};
@@ -13,11 +13,12 @@ struct Open {
     state: State,
     rng: fastrand::Rng,
     taken: Vec<Snapshot>,
-    /// Must not unwind through the hook: the store is in the middle of an operation there.
+    /// The first wrong result. A panic must not unwind through the hook, because the store is in the middle of an
+    /// operation.
     broken: Option<String>,
 }
 
-/// Reads the database from a hook, while an operation runs that changes no document.
+/// Reads the database in a hook, while an operation runs that changes no document.
 #[derive(Clone, Default)]
 pub(crate) struct Observer {
     open: Arc<Mutex<Option<Open>>>,
@@ -34,7 +35,7 @@ impl Observer {
     /// Stops observing, and returns the snapshots that were taken.
     ///
     /// # Panics
-    /// If a read had a wrong result.
+    /// If a read returned a wrong result.
     pub fn close(&self) -> Vec<Snapshot> {
         let Some(open) = self.open.lock().take() else { return Vec::new() };
         if let Some(broken) = open.broken {
@@ -43,7 +44,7 @@ impl Observer {
         open.taken
     }
 
-    /// The hook that reads, at some of the changes.
+    /// The hook, which reads before some of the changes.
     pub fn hook(&self) -> Hook {
         let observer = self.clone();
         Arc::new(move |op: &Op<'_>| {

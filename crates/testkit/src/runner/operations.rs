@@ -1,7 +1,6 @@
-//! Random operations: each is drawn, applied to the database and to the model, and the results are
-//! compared.
+//! Random operations: each is drawn, and applied to the database and to the model. Then the results are compared.
 //!
-//! An operation is a function of a [`Session`]. The modules:
+//! An operation is a function of a [`Session`]. The modules are:
 //!
 //! | module | operations |
 //! |---|---|
@@ -88,7 +87,7 @@ fn read(session: &mut Session) {
     }
 }
 
-/// Operations that change no document.
+/// Executes an operation that changes no document.
 fn upkeep(session: &mut Session) {
     match session.rng.u8(0..32) {
         24..=29 => displacements::move_directory(session),
@@ -104,7 +103,7 @@ fn upkeep(session: &mut Session) {
     }
 }
 
-/// The operations of upkeep that write to the disk.
+/// Executes an operation that changes no document, but writes to the disk.
 fn writing_upkeep(session: &mut Session) {
     match session.rng.u8(0..4) {
         0 => maintenance::settle(session),

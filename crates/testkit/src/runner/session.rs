@@ -1,4 +1,4 @@
-//! The context of every operation: a database, its model, and the randomness for both.
+//! The context of every operation: a database, its model, and the random numbers for both.
 
 use super::counts;
 use super::kept::{Checkpoints, KeptSnapshot, OpenCursor, ReadVersion};
@@ -22,22 +22,22 @@ pub(super) const NAMES: [&str; 6] = ["main.a", "main.b", "other.c", "other.a", "
 /// The set of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
-    /// All of them.
+    /// All operations.
     All,
-    /// Only those that write, for power cuts.
+    /// Only operations that write, for power cuts.
     Writes,
 }
 
-/// Creates a hook for a world: the first one, and each one after a kill.
+/// Creates the hook for a world: for the first world, and for each world after a kill.
 pub type MakeHook = Box<dyn Fn(&World, &Arc<Mutex<Timeline>>) -> Hook>;
 
-/// A database, its model, and the randomness for both.
+/// A database, its model, and the random numbers for both.
 pub(crate) struct Session {
-    /// The world of the database.
+    /// The world in which the database runs.
     pub(super) world: World,
     /// The database; `None` only while it is being reopened.
     pub(super) db: Option<Database>,
-    /// The expected state.
+    /// The expected state of the database.
     pub(super) state: State,
     /// The states that a power cut may leave.
     pub(super) timeline: Arc<Mutex<Timeline>>,
@@ -53,14 +53,14 @@ pub(crate) struct Session {
     pub(super) documents: Documents,
     pub(super) snapshots: Vec<KeptSnapshot>,
     pub(super) checkpoints: Checkpoints,
-    /// Set while the directory of the database has another name.
+    /// Set while the directory of the database is at another path.
     pub(super) moved: Option<Moved>,
-    /// Open cursors.
+    /// The open cursors.
     pub(super) cursors: Vec<OpenCursor>,
-    /// Versions of documents that were read.
+    /// The versions of documents that were read.
     pub(super) versions: Vec<ReadVersion>,
     pub(super) dirty: bool,
-    /// True if a collection or an index was dropped since files were merged.
+    /// True if a collection or an index was dropped since the last merge of files.
     pub(super) dropped: bool,
     /// The serial number of the last index.
     pub(super) serial: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A new database in a new world: see [`super::Runner::with_hook`].
+    /// A new database in a new world; see [`super::Runner::with_hook`].
     pub(super) fn new(
         seed: u64,
         mix: Mix,
@@ -124,12 +124,12 @@ impl Session {
         self.db.as_ref().expect("the database is open")
     }
 
-    /// The path of the directory of the database now.
+    /// The current path of the directory of the database.
     pub(super) fn home(&self) -> &'static Path {
         Path::new(if self.moved.is_some() { ASIDE } else { PATH })
     }
 
-    /// Moves the directory back, if it was moved.
+    /// Moves the directory back to its path, if it was moved.
     pub(super) fn put_back(&mut self) {
         if let Some(moved) = self.moved.take() {
             moved.put_back(&self.world);
@@ -148,7 +148,7 @@ impl Session {
         }
         self.options.direct_io = self.rng.u8(0..4) == 0;
         if self.mix == Mix::All && !self.background {
-            // Kept snapshots may be ended then.
+            // With these options, the database may end kept snapshots.
             self.options.snapshot_max_age =
                 [Duration::from_secs(3600), Duration::from_millis(300)][self.rng.usize(0..2)];
             self.options.snapshot_max_debt_bytes = [None, Some(4 << 10)][self.rng.usize(0..2)];
@@ -164,14 +164,14 @@ impl Session {
         let db = self.world.open(&self.options).unwrap_or_else(|e| panic!("the database does not open: {e}"));
         self.db = Some(db);
         self.timeline.lock().phase = Phase::Write;
-        // Opening makes the content found durable.
+        // The content that is found by opening is durable.
         self.timeline.lock().durable();
         let found = read_state(self.db()).unwrap_or_else(|e| panic!("after opening: {e}"));
         assert!(found == self.state, "expected and found differ after opening:\n{}", self.state.difference(&found));
     }
 
     pub(super) fn any_name(&mut self) -> String {
-        // Usually one that exists.
+        // Usually the name of an existing collection.
         let names: Vec<&String> = self.state.collections.keys().collect();
         if !names.is_empty() && self.rng.u8(0..8) > 0 {
             return names[self.rng.usize(0..names.len())].clone();
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// A handle, and whether its writes are durable when acknowledged.
+    /// A collection with a random durability, and whether its writes are durable when they are acknowledged.
     pub(super) fn handle(&mut self, name: &str) -> (Collection, bool) {
         let collection = self.db().collection(name);
         match self.rng.u8(0..10) {
@@ -200,7 +200,7 @@ impl Session {
         }
     }
 
-    /// The states before a write that result from creating its collections.
+    /// The states that result from creating these collections, which happens before a write to them.
     pub(super) fn created(&self, names: &[&str]) -> Vec<State> {
         let mut steps = Vec::new();
         let mut state = self.state.clone();
@@ -216,7 +216,7 @@ impl Session {
         steps.last().unwrap_or(&self.state).clone()
     }
 
-    /// Runs `act`, which takes the database through `steps`, one batch each.
+    /// Runs `act`, which leads the database through the states in `steps`. Each state is one batch.
     pub(super) fn write<T>(
         &mut self,
         phase: Phase,
@@ -261,7 +261,7 @@ impl Session {
         self.log.push_back(what);
     }
 
-    /// Counts an operation if it changed or found something.
+    /// Counts an operation if `any` is true: it changed or found something.
     pub(super) fn effect(&self, operation: &str, any: bool) {
         counts::add(operation, any);
     }

@@ -1,10 +1,10 @@
-//! Files of a world: their kinds, their contents, and removal of directories.
+//! Files of a world: their kinds and contents, and the removal of directories.
 
 use alluvium_env::{Env, Fs, OpenMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Kinds of files, for distinguishing operations.
+/// Kinds of files, which distinguish operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// A log segment.
@@ -22,7 +22,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind of a file of a database, by its name.
+    /// The kind of a file of a database, according to its name.
     pub fn of(path: &Path) -> Self {
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         match name.as_str() {
@@ -39,7 +39,7 @@ impl FileKind {
 /// All files below a directory, by path.
 ///
 /// # Panics
-/// If they cannot be read.
+/// If the files cannot be read.
 pub fn files_in(fs: &dyn Fs, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs.list(dir).expect("it lists") {
@@ -56,10 +56,10 @@ pub fn files_in(fs: &dyn Fs, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// As [`files_in`], as a map; empty if the directory does not exist.
+/// Like [`files_in`], but returns a map, which is empty if the directory does not exist.
 ///
 /// # Panics
-/// If they cannot be read.
+/// If the files cannot be read.
 pub fn contents_of(fs: &dyn Fs, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     match fs.exists(dir).expect("it can be looked for") {
         true => files_in(fs, dir).into_iter().collect(),
@@ -70,7 +70,7 @@ pub fn contents_of(fs: &dyn Fs, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Removes a directory and its content.
 pub(crate) fn remove_dir(env: &Env, dir: &Path) {
     remove_all(env, dir);
-    // A power cut must not restore parts of it in the next directory with that name.
+    // Without this sync, a power cut could restore parts of the directory in the next one with the same name.
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     env.fs.sync_dir(parent.unwrap_or(Path::new("."))).expect("sync");
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file system that refuses every change at or below a directory, as one that is mounted for
-/// reading only, and counts the attempts. Other paths are those of the file system below.
+/// A file system that refuses every change in a directory, as if it were mounted for reading only, and counts the
+/// attempts. Other paths can be changed as in the file system below.
 #[derive(Clone)]
 pub struct UnwritableFs {
     inner: Arc<dyn Fs>,
@@ -16,7 +16,7 @@ pub struct UnwritableFs {
 }
 
 impl UnwritableFs {
-    /// Over `inner`.
+    /// Wraps the file system `inner`.
     pub fn new(inner: Arc<dyn Fs>, dir: &Path) -> Self {
         Self { inner, dir: dir.to_owned(), attempts: Arc::default() }
     }
@@ -137,7 +137,7 @@ impl Fs for UnwritableFs {
         self.inner.try_lock(path)
     }
 
-    /// A full disk.
+    /// The directory is reported as being on a full disk.
     fn available_bytes(&self, path: &Path) -> Result<u64> {
         if path.starts_with(&self.dir) { Ok(0) } else { self.inner.available_bytes(path) }
     }

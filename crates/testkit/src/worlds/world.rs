@@ -1,4 +1,4 @@
-//! The world of a database: files in memory, a manual clock.
+//! The world of a database: files in memory, and a manual clock.
 
 use alluvium::{Compression, Database, Durability};
 use alluvium_env::fault::FaultFs;
@@ -39,7 +39,7 @@ impl World {
         Self { mem, faults, clock, env, seed }
     }
 
-    /// The machine after the process was killed.
+    /// The machine after a kill of the process.
     pub fn killed(&self) -> Self {
         Self::over(self.mem.kill_clone(), self.seed.wrapping_add(1))
     }
@@ -52,14 +52,14 @@ impl World {
     /// Opens the database.
     ///
     /// # Errors
-    /// As for [`alluvium::Builder::open`].
+    /// The same as for [`alluvium::Builder::open`].
     pub fn open(&self, options: &Options) -> alluvium::Result<Database> {
         Database::builder().env(self.env.clone()).options(options.clone()).open(PATH)
     }
 }
 
-/// Small random options, without background threads. The number of partitions is given, since it
-/// cannot change after the creation of a database.
+/// Small random options, without background threads. The number of partitions is given, because it cannot change after
+/// the creation of a database.
 pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Durability) -> Options {
     Options {
         partitions: if rng.bool() { Some(partitions) } else { None },
@@ -73,11 +73,11 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
             Compression::Zstd { level: 1 },
             Compression::Zstd { level: 3 },
         ][rng.usize(0..4)],
-        // Groups begin at 8 KiB: one group per segment, a few, and many.
+        // Groups begin at 8 KiB, so a segment has one group, a few, or many.
         segment_bytes: [Some(4 << 10), Some(9 << 10), Some(12 << 10), Some(64 << 10)][rng.usize(0..4)],
         file_bytes: [None, Some(1 << 10), Some(4 << 10), Some(64 << 10)][rng.usize(0..4)],
         filter_bits_per_key: [0, 4, 10][rng.usize(0..3)],
-        // None, one that is small enough to be reached, and the usual one.
+        // No reserve, a reserve that is small enough to be reached, or the default.
         disk_reserve_bytes: [Some(0), Some(0), Some(100 << 10), None][rng.usize(0..4)],
         background: false,
         tuning: random_tuning(rng),
@@ -85,8 +85,8 @@ pub fn random_options(rng: &mut fastrand::Rng, partitions: u32, durability: Dura
     }
 }
 
-/// Sizes so small that a sequence of a few hundred operations covers what happens in a large
-/// database; some of them, or none.
+/// Random sizes that are so small that a sequence of a few hundred operations covers the cases of a large database.
+/// Sometimes only some of them are small, or none.
 fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
     if rng.u8(0..4) == 0 {
         return Tuning::default();

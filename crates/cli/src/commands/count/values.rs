@@ -67,18 +67,18 @@ pub(in crate::commands) struct Counts<'a> {
 /// The printed counts.
 pub(in crate::commands) struct Printed<'a> {
     pub is_empty: bool,
-    /// The paths for which there is no value but null.
+    /// The paths that have no value except null.
     pub only_null: Vec<&'a str>,
 }
 
 impl<'a> Counts<'a> {
-    /// Prints values with their counts, and then a note about the others if there is a limit.
+    /// Prints values with their counts. If there is a limit, also prints a note about the other values.
     pub(in crate::commands) fn print(
         &self,
         mut counted: impl Iterator<Item = Outcome<Counted>>,
     ) -> Outcome<Printed<'a>> {
         let paths = self.paths;
-        // A field may have the name, too.
+        // A field may itself be called `count`.
         let count = if paths.contains(&"count") { "documents" } else { "count" };
         let columns: Vec<Heading> = paths.iter().copied().chain([count]).map(Heading::from).collect();
         let mut printed = Printed { is_empty: true, only_null: paths.to_vec() };

@@ -1,6 +1,6 @@
-//! A sample of a collection: some documents after each of many places, which are spread evenly
-//! between the smallest and the largest `_id`. Where more documents follow a place than were read,
-//! the rest of the sample is taken from there, in the same way.
+//! A sample of a collection: some documents after each of many places, which are spread evenly between the smallest and
+//! the largest `_id`. If a place is followed by more documents than were read, the rest of the sample is taken from the
+//! range after that place, in the same way.
 
 use crate::exit::{Failure, Outcome};
 use crate::settings::database::Readable;
@@ -12,18 +12,18 @@ use std::cmp::Ordering;
 
 /// The number of places in a pass over the collection.
 const PLACES: u64 = 200;
-/// The places in a range that a pass divides again.
+/// The minimum number of places into which a later pass divides a range.
 const PLACES_LEAST: u64 = 4;
 /// The maximum number of passes. Each pass divides the dense parts of the collection further.
 const MOST_PASSES: usize = 8;
 
-/// The documents that a sample has.
+/// The documents that a sample contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     All,
-    /// Documents from everywhere.
+    /// Documents spread over the whole collection.
     Spread,
-    /// The first ones: there is nothing evenly between `_id`s of these types.
+    /// The first documents, because `_id`s of these types cannot be spaced evenly.
     First,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn all(collection: &Readable, stop: &Stop, visit: &mut dyn FnMut(&Map
     Ok(Extent::All)
 }
 
-/// Visits some documents, `documents` at most, and none twice.
+/// Visits at most `documents` documents, none of them twice.
 pub(super) fn some(collection: &Readable, documents: u64, stop: &Stop, visit: &mut dyn FnMut(&Map)) -> Outcome<Extent> {
     let mut sample = Sample { collection, stop, visit };
     let (mut left, mut extent) = (documents, Extent::First);
@@ -44,7 +44,7 @@ pub(super) fn some(collection: &Readable, documents: u64, stop: &Stop, visit: &m
     for _ in 0..MOST_PASSES {
         let mut dense = Vec::new();
         let places = (PLACES / ranges.len().max(1) as u64).max(PLACES_LEAST);
-        // What one range does not have is taken in the next pass, and not from the ranges behind it.
+        // If a range has fewer documents than its share, the next pass makes up for it, instead of the ranges after it.
         let share = left.div_ceil(ranges.len().max(1) as u64);
         for range in ranges {
             let taken = sample.take(&range, share.min(left), places, &mut dense)?;
@@ -61,7 +61,7 @@ pub(super) fn some(collection: &Readable, documents: u64, stop: &Stop, visit: &m
     Ok(extent)
 }
 
-/// `_id`s after one, and before another.
+/// The `_id`s after `after` and before `to`.
 #[derive(Debug, Clone, Default)]
 struct Range {
     after: Option<Value>,
@@ -93,7 +93,7 @@ impl Sample<'_> {
         scan
     }
 
-    /// Visits some documents of a range. Parts of it with more of them are added to `dense`.
+    /// Visits some documents of a range. Parts of the range that have more documents are added to `dense`.
     fn take(&mut self, range: &Range, documents: u64, places: u64, dense: &mut Vec<Range>) -> Outcome<Taken> {
         let mut taken = Taken::default();
         let mut first = self.scan(range).limit(2).run()?;
@@ -145,7 +145,7 @@ fn map_of(document: &Document) -> Outcome<Map> {
     })
 }
 
-/// Different values, evenly spread from `first` to `last`, in order. Only `first` if the types do not allow that.
+/// Different values, evenly spread from `first` to `last`, in order; only `first` if the types cannot be spaced evenly.
 fn between(first: &Value, last: &Value, places: u64) -> Vec<Value> {
     let places = u128::from(places);
     let steps = |low: u128, high: u128| (0..places).map(move |at| low + high.saturating_sub(low) * at / places);
@@ -170,7 +170,7 @@ fn between(first: &Value, last: &Value, places: u64) -> Vec<Value> {
         },
         _ => Vec::new(),
     };
-    // The numbers of a text or a fraction are not all of it.
+    // Converting a text or a fraction to a number loses a part of it, so some results may not be above `first`.
     found.retain(|value| compare(value, first) == Ordering::Greater);
     found.insert(0, first.clone());
     found.dedup();
@@ -182,7 +182,7 @@ fn whole(number: &Value) -> Option<i64> {
     number.as_i64().or_else(|| Value::from(number.as_f64()?.floor()).as_i64())
 }
 
-/// A range of texts as numbers: some characters after the common beginning are digits.
+/// A range of texts as numbers: some characters after the common prefix are taken as digits.
 struct Texts<'t> {
     common: &'t str,
     base: u128,
@@ -195,7 +195,7 @@ impl<'t> Texts<'t> {
     fn of(first: &'t str, last: &str) -> Self {
         let same = first.chars().zip(last.chars()).take_while(|(a, b)| a == b);
         let common = &first[..same.map(|(c, _)| c.len_utf8()).sum()];
-        // Between letters of one alphabet there are no others.
+        // All characters between ASCII characters are ASCII, too, so a smaller base is enough, and more digits fit.
         let (base, digits) = if first.is_ascii() && last.is_ascii() { (0x80, 12) } else { (0x11_0000, 4) };
         let number = |text: &str| {
             let chars = text[common.len()..].chars().map(|c| u128::from(u32::from(c))).chain(std::iter::repeat(0));
@@ -206,7 +206,7 @@ impl<'t> Texts<'t> {
 
     fn text(&self, number: u128) -> String {
         let digit = |at: u32| number / self.base.pow(self.digits - 1 - at) % self.base;
-        // Numbers that are not characters are below those that follow.
+        // A number that is no character is a surrogate; the character before the surrogates replaces it.
         let char_of = |digit: u128| char::from_u32(digit as u32).unwrap_or('\u{d7ff}');
         let rest: String = (0..self.digits).map(|at| char_of(digit(at))).collect();
         self.common.to_owned() + rest.trim_end_matches('\0')

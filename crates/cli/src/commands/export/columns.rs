@@ -27,7 +27,7 @@ struct Field {
 impl Fields {
     fn add(&mut self, map: &Map, columns: &mut usize) {
         for (name, value) in map.iter() {
-            // A name that is not a valid path cannot be a column.
+            // A name that is not a valid path cannot become a column.
             let Some(name) = name.as_str().filter(|name| is_path(name)) else { continue };
             if !self.by_name.contains_key(name) {
                 self.names.push(name.to_owned());
@@ -57,8 +57,8 @@ fn is_path(name: &str) -> bool {
     !name.contains('.') && !name.starts_with('$') && name.parse::<FieldPath>().is_ok()
 }
 
-/// True for a map whose fields can be columns. Names that are numbers would select elements of
-/// arrays.
+/// True for a map whose fields can be columns. A map with a name that is a number cannot, because in a path such a name
+/// would select an element of an array.
 fn is_tree(map: &Map) -> bool {
     let name = |name: &str| is_path(name) && !name.bytes().all(|byte| byte.is_ascii_digit());
     !map.is_empty() && map.iter().all(|(key, _)| key.as_str().is_some_and(name))

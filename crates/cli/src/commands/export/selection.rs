@@ -56,7 +56,7 @@ impl SelectionArgs {
     /// Parses the arguments.
     ///
     /// # Errors
-    /// They contradict each other, or are not JSON.
+    /// The arguments contradict each other, or are not JSON.
     pub(super) fn resolve(&self) -> Outcome<Selection<'_>> {
         let options = [
             ("--where", &self.filter),
@@ -107,7 +107,7 @@ impl SelectionArgs {
 }
 
 impl Selection<'_> {
-    /// True if documents are written in part.
+    /// True if only parts of the documents are written.
     pub(super) fn has_projection(&self) -> bool {
         matches!(self.kind, Kind::Query { projection: Some(_), .. })
     }

@@ -139,7 +139,7 @@ impl Args {
     }
 }
 
-/// Waits for the build, and shows its progress.
+/// Waits until the index is built, and shows the progress.
 fn finish(build: IndexBuild, collection: &Collection, partial: Option<Value>, meter: &Meter) -> Outcome<Made> {
     let (is_new, progress, name) = (build.is_new(), build.progress(), build.name().to_owned());
     let waited = !is_new && collection.indexes()?.iter().any(|index| index.name == name && !index.ready);

@@ -45,7 +45,7 @@ impl Args {
             let mut names = self.indexes.iter().map(|index| name_of(collection, index)).collect::<Outcome<Vec<_>>>()?;
             let mut seen = HashSet::new();
             names.retain(|name| seen.insert(name.clone()));
-            // The index on _id comes first: it cannot be dropped, and its error has the reason.
+            // The index on _id comes first: it cannot be dropped, and its error states the reason.
             names.sort_by_key(|name| name != "_id_");
             names.iter().try_for_each(|name| collection.drop_index(name))?;
             Ok(names.len() as u64)

@@ -107,7 +107,7 @@ fn print_rows(database: &Database, names: &[String], format: FormatName) -> Outc
     rows::print_figures(all.into_iter().map(Ok), &columns, false, format)
 }
 
-/// The figures of an index. The one on `_id` has no statistics: its entries are the documents.
+/// The figures of an index. The index on `_id` has no statistics, because its entries are the documents.
 fn row(collection: &str, info: &IndexInfo, stats: Option<&IndexStats>, count: DocumentCount, for_people: bool) -> Map {
     let mut row = Map::new();
     row.push("collection", collection);
@@ -180,7 +180,7 @@ pub(crate) fn to_json(collection: &str, index: &IndexStats) -> serde_json::Value
     })
 }
 
-/// The keys, and the options that are set: `{"mail":1} unique sparse`.
+/// The keys of an index, and the options that are set: `{"mail":1} unique sparse`.
 pub(crate) fn definition_of(definition: &Map) -> String {
     let shown = |value: &Value| json::to_string(value, Format::RELAXED).unwrap_or_default();
     let mut said = definition.get("key").map(shown).unwrap_or_default();

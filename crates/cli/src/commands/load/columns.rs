@@ -1,12 +1,13 @@
-//! Notes about the columns of a loaded CSV file: names that were made up, and types that a sample decided against some
-//! values.
+//! Notes about the columns of a loaded CSV file: generated names, and types that were chosen by a sample and that some
+//! values do not have.
 
 use crate::text;
 use alluvium::load::{ColumnKind, ColumnReport};
 
-/// The most columns that notes about names list.
+/// The maximum number of columns that a note about names lists.
 const LISTED: usize = 8;
-/// The share of numbers, or of booleans, from which a column of texts is one of mixed types, in percent.
+/// The minimum share in percent of numbers, or of booleans, in a column of texts that is reported as one of mixed
+/// types.
 const MIXED_PERCENT: u64 = 50;
 
 /// The notes.
@@ -42,7 +43,7 @@ fn mixed(column: &ColumnReport) -> Option<String> {
     match column.kind {
         ColumnKind::Text if most > 0 && most * 100 >= column.sampled * MIXED_PERCENT => {
             let others = column.sampled - most;
-            // At least one, since there are some.
+            // At least one percent, because `others` is not zero.
             let percent = (others * 100 / column.sampled.max(1)).max(1);
             let of = if others * 100 < column.sampled { "less than 1%".to_owned() } else { format!("{percent}%") };
             let example = column.text.as_deref().map(shown);

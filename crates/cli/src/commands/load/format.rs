@@ -77,7 +77,7 @@ fn parse_type(text: &str) -> Result<(String, FieldType), String> {
 }
 
 impl FormatArgs {
-    /// JSON lines, whatever the file's name.
+    /// JSON lines, regardless of the file's name.
     pub(super) fn json_lines() -> Self {
         Self { format: Some(FormatName::JsonLines), ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl FormatArgs {
             || self.delimiter.is_some()
     }
 
-    /// True if the format follows from the content of an input without a name.
+    /// True if the format of an input without a name is determined by its content.
     pub(super) fn is_by_content(&self) -> bool {
         !self.is_given()
     }

@@ -25,7 +25,7 @@ pub struct Source {
     format: Format,
     /// The format follows from the first line, which is read when the input is opened.
     is_by_content: bool,
-    /// The metadata file of a BSON dump, and its path.
+    /// The path and the content of the metadata file of a BSON dump.
     metadata: Option<(PathBuf, Metadata)>,
 }
 
@@ -49,9 +49,9 @@ type Generate = Box<dyn Fn() -> Input>;
 /// The progress of reading a source, in bytes on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Consumed {
-    /// The bytes of documents that were loaded.
+    /// The bytes of the documents that were loaded.
     AsLoaded,
-    /// The bytes counted here.
+    /// The bytes in this counter.
     Counted(Arc<AtomicU64>),
     /// The total is unknown.
     Unknown,
@@ -93,7 +93,7 @@ impl Source {
     /// A file of JSON lines.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// The file cannot be read.
     pub fn json_lines(env: &Env, path: &Path) -> Outcome<Self> {
         Self::find(env, path, &FormatArgs::json_lines())
     }
@@ -104,12 +104,12 @@ impl Source {
         Self { name: name.to_owned(), kind, format: Format::JsonLines, is_by_content: false, metadata: None }
     }
 
-    /// The format of its documents.
+    /// The format of the documents.
     pub(crate) fn format(&self) -> &Format {
         &self.format
     }
 
-    /// The metadata file of a BSON dump, and its path.
+    /// The path and the content of the metadata file of a BSON dump.
     pub(crate) fn metadata(&self) -> Option<&(PathBuf, Metadata)> {
         self.metadata.as_ref()
     }
@@ -119,12 +119,12 @@ impl Source {
         &self.name
     }
 
-    /// Standard input.
+    /// True for standard input.
     pub(crate) fn is_stdin(&self) -> bool {
         matches!(self.kind, Kind::Stdin)
     }
 
-    /// True if an interrupted load of it can continue.
+    /// True if an interrupted load of this input can continue.
     pub(crate) fn is_resumable(&self) -> bool {
         matches!(self.kind, Kind::File { .. })
     }
@@ -142,17 +142,17 @@ impl Source {
         }
     }
 
-    /// True if it is a file whose name has an ending of JSON.
+    /// True for a file whose name has an ending of JSON.
     pub(crate) fn is_json_file(&self) -> bool {
         matches!(self.kind, Kind::File { .. }) && endings::of_name(&self.name) == Ending::Json
     }
 
-    /// True if it is a file that is not compressed.
+    /// True for a file that is not compressed.
     pub(crate) fn is_plain_file(&self) -> bool {
         matches!(&self.kind, Kind::File { packing: Packing::Plain, .. })
     }
 
-    /// True if its bytes are compressed.
+    /// True for a compressed file.
     pub(crate) fn is_packed(&self) -> bool {
         matches!(&self.kind, Kind::File { packing, .. } if *packing != Packing::Plain)
     }
@@ -204,7 +204,7 @@ impl Source {
     }
 }
 
-/// Refuses addresses of the web.
+/// Refuses web addresses.
 fn refuse_address(name: &str) -> Outcome {
     let lower = name.to_ascii_lowercase();
     if ["http://", "https://", "ftp://", "s3://", "gs://"].iter().any(|scheme| lower.starts_with(scheme)) {
@@ -216,8 +216,7 @@ fn refuse_address(name: &str) -> Outcome {
     Ok(())
 }
 
-/// A file or stream as bytes, decompressed if its first bytes are those of a compressed format; `-`
-/// is standard input.
+/// The bytes of a file or stream, decompressed if the first bytes mark a compressed format; `-` is standard input.
 pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + Send>> {
     let opened = match path == Path::new("-") {
         true => unpacked(Stdin::new(stop)),
@@ -226,7 +225,7 @@ pub(crate) fn open_unpacked(path: &Path, stop: &Stop) -> Outcome<Box<dyn Read + 
     opened.map_err(|error| Failure::io("read", path, &error))
 }
 
-/// A stream, decompressed if its first bytes are those of a compressed format.
+/// The bytes of a stream, decompressed if the first bytes mark a compressed format.
 fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::with_capacity(Packing::HEAD_BYTES);
     stream.by_ref().take(Packing::HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -234,14 +233,14 @@ fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read +
     packing.reader(io::Cursor::new(head).chain(stream))
 }
 
-/// True if the first line ends as that of an object on several lines; otherwise it may be a bad line.
+/// True if the first line ends like the first line of an object on several lines; otherwise it may be a bad line.
 fn continues(head: &[u8]) -> bool {
     let line = head.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default();
     matches!(line.trim_ascii_end().last(), Some(b'{' | b'[' | b',' | b':'))
 }
 
-/// Reads up to the end of the first line that is not empty, and what was read with it; not more, since a program may write
-/// the next line much later.
+/// Reads at least up to the end of the first line that is not empty. Returns all bytes that were read. Reads no
+/// further, because a program may write the next line much later.
 fn first_line(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut piece = vec![0; 8 << 10];
@@ -280,7 +279,7 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// Standard input; a signal ends a wait for input. A thread other than the command's may read it.
+/// Standard input; a signal ends a wait for input. The thread that reads it may be another one than the command's.
 struct Stdin {
     input: StandardInput,
     stop: Stop,
@@ -305,7 +304,7 @@ impl Read for Stdin {
                 Err(error) => return Err(error.into()),
             }
         }
-        // Bypasses the buffer of the standard library, whose content `poll` does not see.
+        // Bypasses the buffer of the standard library, because `poll` does not see the content of that buffer.
         Ok(rustix::io::read(&self.input, buffer)?)
     }
 }

@@ -7,7 +7,7 @@ use std::io::Read;
 
 /// A larger object is not examined.
 const MOST_BYTES: u64 = 64 << 20;
-/// An object with fewer fields that are documents is rather one document.
+/// An object with fewer fields that are maps is taken to be one document.
 const FEW: usize = 3;
 
 /// The note about the file `name` with this content, if it seems to hold more than one document.
@@ -33,7 +33,7 @@ pub(super) fn note(name: &str, content: impl Read) -> Option<String> {
     Some(format!("{} is one JSON object, and was loaded as one document: {}", text::plain(name), options.join("; ")))
 }
 
-/// The longest array of documents that is a field, or a field of a field, and the number of its elements.
+/// The longest array of documents among the fields of a map and the fields of its fields, with the number of elements.
 fn longest_array(map: &Map) -> Option<(String, u64)> {
     let mut longest: Option<(String, u64)> = None;
     let mut consider = |path: String, value: &Value| {

@@ -1,4 +1,4 @@
-//! The file of rejected lines, to which the name of their input is added.
+//! The file of rejected lines; each line gets the name of its input.
 
 use crate::exit::{Failure, Outcome};
 use crate::files;
@@ -10,21 +10,21 @@ use std::sync::Arc;
 /// The file of rejects.
 #[derive(Clone)]
 pub(crate) struct Rejects {
-    /// Unbuffered: a rejected line is written before the load's mark passes it, so that a load
-    /// which is killed and run again misses none.
+    /// Unbuffered: a rejected line is written before the load's mark moves beyond the line. A load that is killed and
+    /// run again therefore misses no rejected line.
     file: Arc<Mutex<Box<dyn Write + Send>>>,
     path: PathBuf,
     failure: Arc<Mutex<Option<Failure>>>,
 }
 
 impl Rejects {
-    /// Opens the file for appending: a load that continues keeps the earlier rejects.
+    /// Opens the file for appending: a load that continues keeps the rejects of earlier runs.
     pub(crate) fn open(path: &Path) -> Outcome<Self> {
         let file: Box<dyn Write + Send> = Box::new(files::append(path)?);
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.to_owned(), failure: Arc::default() })
     }
 
-    /// The error of writing a line, if there was one: the load's own error does not name the file.
+    /// The error of writing a line, if one occurred; unlike the load's own error, it names the file.
     pub(crate) fn failure(&self) -> Option<Failure> {
         self.failure.lock().take()
     }

@@ -17,7 +17,7 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
         let (before, finished) = loaded_before(database, settings, source, env, stop)?;
         match (finished, source.is_packed()) {
             (true, _) => {}
-            // The position in the compressed file is unknown.
+            // The position in the compressed file is unknown, so the whole file counts.
             (false, true) => packed = packed.saturating_add(bytes),
             (false, false) => plain = plain.saturating_add(bytes.saturating_sub(before)),
         }
@@ -30,7 +30,7 @@ pub(super) fn check(database: &Database, settings: &Settings, env: &Env, stop: &
     }
 }
 
-/// As [`check`], before a database is created.
+/// Like [`check`], before a database is created.
 pub(super) fn check_new(settings: &Settings, path: &Path) -> Outcome {
     let (mut plain, mut packed) = (0_u64, 0_u64);
     for source in &settings.sources {

@@ -146,7 +146,7 @@ pub(crate) struct Settings {
     pub rejects: Option<Rejects>,
     pub progress_json: Option<PathBuf>,
     pub progress_interval: Duration,
-    /// Print the figures of each second with the others, in JSON.
+    /// Include the figures of each second in the JSON.
     pub samples: bool,
     pub settle: bool,
     pub space_check: bool,

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// time.
 const FEW: u64 = 1000;
 
-/// The most inputs that are listed because they were loaded before.
+/// The maximum number of inputs that are listed as loaded before.
 const ALREADY_LISTED: usize = 4;
 
 /// Statistics of the whole command.
@@ -36,9 +36,9 @@ pub(super) struct Summary {
     /// Inputs that were loaded before, with the numbers of their documents.
     already: Vec<(String, u64)>,
     inputs: usize,
-    /// The columns of CSV: name, type, values that are not of the type.
+    /// The columns of CSV: the name, the type, and the number of values that do not have this type.
     columns: Vec<serde_json::Value>,
-    /// Metadata of BSON dumps: the file, the options, the names of the indexes.
+    /// Metadata of BSON dumps: the file, the options, and the names of the indexes.
     metadata: Vec<serde_json::Value>,
     /// The content of the inputs, for messages.
     holds: Option<&'static str>,
@@ -46,7 +46,7 @@ pub(super) struct Summary {
     pub samples: Option<Vec<Sample>>,
     pub stopped: bool,
     pub settled: bool,
-    /// From the first step to the closed database.
+    /// The time from the first step until the database is closed.
     pub took: Duration,
     pub settling: Duration,
     pub stats: Stats,
@@ -140,7 +140,7 @@ impl Summary {
         ratio(self.disk_bytes as f64 - self.disk_bytes_before as f64, self.json_bytes as f64)
     }
 
-    /// Bytes written, by the engine's counters: log, flushes and compactions.
+    /// The bytes written to the log and by flushes and compactions, according to the engine's counters.
     fn written_bytes(&self) -> u64 {
         self.stats.log_bytes_written + self.stats.flushed_bytes + self.stats.compacted_bytes
     }
@@ -201,7 +201,7 @@ impl Summary {
 
     fn describe(&self) -> String {
         let mut text = String::new();
-        // One more is listed instead of a line about it.
+        // If just one input is left over, it is listed, because a line about it would be as long.
         let all = self.already.len() <= ALREADY_LISTED + 1;
         let (listed, more) = self.already.split_at(if all { self.already.len() } else { ALREADY_LISTED });
         for (name, documents) in listed {
@@ -242,14 +242,13 @@ impl Summary {
                 text += &format!("left out {}\n", text::counted(n, what));
             }
         }
-        // For less input the ratio is meaningless, since most of the growth is the log's first
-        // block.
+        // For less input the ratio is meaningless, because most of the growth is the first block of the log.
         let part = self.disk_ratio().filter(|_| self.json_bytes > 10 << 20);
         if let Some(part) = part {
             let (disk, input) = (text::bytes(self.disk_bytes), text::bytes(self.json_bytes));
             let holds = self.holds.unwrap_or("input");
             text += &format!("the database has {disk} on disk");
-            // Compactions may have shrunk the earlier content.
+            // Compactions may have shrunk the earlier content, so the difference can be negative.
             text += &match part >= 0.0 {
                 true => format!("; grown by {:.1}% of the {input} of {holds}\n", part * 100.0),
                 false => format!(", less than before, after {input} of {holds}\n"),

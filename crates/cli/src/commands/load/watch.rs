@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The interval between updates of the bar.
+/// The time between two updates of the bar.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A thread that shows the progress of a load.
@@ -48,7 +48,7 @@ struct Shared {
     changed: Condvar,
     clock: Arc<dyn Clock>,
     started: Duration,
-    /// The interval between two lines of JSON, and between two samples.
+    /// The time between two lines of JSON, and between two samples.
     line_interval: Duration,
     /// The samples so far, if they are kept.
     samples: Option<Mutex<Vec<Sample>>>,
@@ -114,7 +114,7 @@ impl Watch {
         let started = alluvium_env::thread::try_spawn("progress", move || watched.run(&database, bar.as_ref(), lines));
         match started {
             Ok(thread) => Ok(Self { shared, thread: Some(thread) }),
-            // A script may wait for the lines; a bar is not needed.
+            // Without a thread, a script might wait for the lines in vain, so this is an error. A bar is optional.
             Err(error) if has_lines => Err(Failure::Other(format!("cannot start a thread for the progress: {error}"))),
             Err(_) => Ok(Self { shared, thread: None }),
         }
@@ -141,7 +141,7 @@ impl Watch {
         self.shared.state.lock().settling = true;
     }
 
-    /// Writes a last line, and ends the thread; returns the samples.
+    /// Writes a last line, ends the thread, and returns the samples.
     pub(super) fn end(mut self) -> Outcome<Vec<Sample>> {
         self.shared.state.lock().ended = true;
         self.shared.changed.notify_all();
@@ -264,7 +264,7 @@ impl Lines {
             "memory_bytes": stats.memtable_bytes + stats.cache_bytes + stats.pinned_bytes,
             "resident_bytes": process::resident_bytes(),
         });
-        // One write per line, so that other processes which read the file see complete lines.
+        // Each line is written at once, so that other processes which read the file see complete lines.
         let text = format!("{line}\n");
         self.file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", &self.path, &error))
     }

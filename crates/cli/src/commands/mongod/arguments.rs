@@ -1,4 +1,5 @@
-//! Arguments of `mongod` before they are parsed: those of a configuration file are added, and those without effect removed.
+//! Processes the arguments of `mongod` before they are parsed: adds those from a configuration file, and removes those
+//! without effect.
 
 use super::NAME;
 use super::settings;
@@ -6,7 +7,7 @@ use crate::exit::{Failure, Outcome};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Arguments that launchers pass and that have no effect, and whether a value follows.
+/// Arguments that launchers pass and that have no effect, each with whether a value follows it.
 const WITHOUT_EFFECT: [(&str, bool); 34] = [
     ("--clusterAuthMode", true),
     ("--cpu", false),
@@ -44,7 +45,7 @@ const WITHOUT_EFFECT: [(&str, bool); 34] = [
     ("--wiredTigerStatisticsLogDelaySecs", true),
 ];
 
-/// The arguments of a program that was called by the name `mongod`, as those of this command.
+/// If the program was called by the name `mongod`, converts its arguments to those of this command.
 pub(crate) fn by_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_mongod = arguments.first().is_some_and(|program| Path::new(program).file_name() == Some(NAME.as_ref()));
     if is_mongod {
@@ -53,8 +54,8 @@ pub(crate) fn by_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The arguments to be parsed; arguments of other commands are returned unchanged. `read` reads a configuration file,
-/// whose settings come first, so that arguments have precedence.
+/// The arguments to be parsed; arguments of other commands are returned unchanged. `read` reads a configuration file.
+/// Its settings are put before the other arguments, so that these override them.
 pub(crate) fn expand(arguments: Vec<OsString>, read: impl Fn(&Path) -> Outcome<String>) -> Outcome<Vec<OsString>> {
     if arguments.get(1).is_none_or(|name| name != NAME) {
         return Ok(arguments);

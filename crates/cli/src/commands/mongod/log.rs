@@ -51,7 +51,7 @@ impl Log {
         Ok(Self { env: env.clone(), file: Some(Mutex::new(File { file, end })) })
     }
 
-    /// Writes a line: `id` is the number that MongoDB gives the message.
+    /// Writes a line; `id` is MongoDB's number of the message.
     pub(super) fn line(&self, component: Component, id: i32, context: &str, message: &str, attr: Map) -> Outcome {
         self.write("I", component, id, context, message, attr)
     }
@@ -91,7 +91,7 @@ impl Log {
     }
 }
 
-/// The name of a log file that another one replaces.
+/// The new name of a log file that is replaced by another one.
 fn older(path: &Path, unix_millis: i64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{unix_millis}"));

@@ -1,4 +1,4 @@
-//! Configuration files of MongoDB, in YAML or JSON: the arguments that their settings are.
+//! Configuration files of MongoDB, in YAML or JSON: converts the settings to arguments.
 
 use crate::exit::{Failure, Outcome};
 use crate::text;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 /// The argument that a setting becomes.
 enum Meaning {
-    /// This argument, with the value.
+    /// This argument, with the value of the setting.
     Value(&'static str),
-    /// This argument, if the value is true.
+    /// This argument, if the value of the setting is true.
     IfTrue(&'static str),
-    /// This argument, if the value is false.
+    /// This argument, if the value of the setting is false.
     IfFalse(&'static str),
     /// One of these values, each with its arguments.
     OneOf(&'static [(&'static str, &'static [&'static str])]),
-    /// Nothing.
+    /// No argument.
     Nothing,
 }
 
@@ -68,7 +68,7 @@ const SETTINGS: [(&str, Meaning); 44] = [
     ("systemLog.verbosity", Nothing),
 ];
 
-/// The settings that are passed on by their names.
+/// The prefix of settings that are passed on under their own names.
 const PARAMETERS: &str = "setParameter.";
 
 /// The arguments for a configuration file with this content.

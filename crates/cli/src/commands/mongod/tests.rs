@@ -25,7 +25,7 @@ fn arguments_without_effect_are_removed_with_their_values() {
     let line =
         "alluvium mongod --nojournal --port 1 --syncdelay 0 --wiredTigerJournalCompressor=snappy --quiet --replSet a";
     assert_eq!(expanded(line, ""), words("alluvium mongod --port 1 --replSet a"));
-    // Those of other commands stay.
+    // The arguments of other commands do not change.
     assert_eq!(expanded("alluvium get --quiet", ""), words("alluvium get --quiet"));
     assert_eq!(expanded("alluvium serve my.db --config a.toml", ""), words("alluvium serve my.db --config a.toml"));
 }

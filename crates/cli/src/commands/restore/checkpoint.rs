@@ -13,7 +13,7 @@ use alluvium_env::Env;
 impl Args {
     /// Checks the checkpoint, makes a database from it, and prints its content.
     pub(super) fn checkpoint(&self, env: &Env) -> Outcome {
-        // `readers` is not refused: it may be set in the environment or a file, for dumps.
+        // `readers` is allowed: it may be set for dumps, in the environment or a file.
         if self.on_duplicate.is_some() || self.partitions.is_some() {
             let what =
                 format!("--on-duplicate and --partitions are for dumps, and {} is a checkpoint", text::path(&self.dir));

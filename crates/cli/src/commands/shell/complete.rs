@@ -12,9 +12,9 @@ use rustyline::hint::{Hinter, HistoryHinter};
 use rustyline::validate::Validator;
 use std::borrow::Cow;
 
-/// Words that only the shell has.
+/// The shell's own words, which are no commands of the program.
 const OWN: &[&str] = &["exit", "help", "use"];
-/// The ids of arguments that are collections, fields and indexes.
+/// The ids of arguments whose values are collections, fields and indexes.
 const COLLECTIONS: &[&str] = &["name", "collection"];
 const FIELDS: &[&str] = &["fields", "field", "id_field", "by"];
 const INDEXES: &[&str] = &["indexes", "hint"];
@@ -23,7 +23,7 @@ const INDEXES: &[&str] = &["indexes", "hint"];
 #[derive(rustyline::Helper)]
 pub(super) struct Helper {
     definition: clap::Command,
-    /// `None` if another process serves it: then no names of it are completed.
+    /// `None` if another process serves the database: its names are then not completed.
     database: Option<Database>,
     collection: Option<String>,
     files: FilenameCompleter,
@@ -39,7 +39,7 @@ impl Helper {
         Self { definition, database, collection, files, history, before: String::new() }
     }
 
-    /// True if it completes commands for this collection in use.
+    /// True if the helper completes commands for this collection in use.
     pub(super) fn is_for(&self, collection: Option<&str>) -> bool {
         self.collection.as_deref() == collection
     }
@@ -49,7 +49,7 @@ impl Helper {
         before.clone_into(&mut self.before);
     }
 
-    /// The byte at which the text begins that a completion at `pos` would replace.
+    /// The offset of the text that a completion at `pos` would replace.
     pub(super) fn replaces_from(&self, line: &str, pos: usize) -> usize {
         let history = rustyline::history::MemHistory::new();
         let context = Context::new(&history);
@@ -57,7 +57,7 @@ impl Helper {
         self.complete(line, pos, &context).map_or(pos, |(from, _)| from)
     }
 
-    /// The candidates for the text that begins at a byte; `None` if it may be the name of a file.
+    /// The candidates for the text that begins at the returned offset; `None` if the text may be the name of a file.
     fn candidates(&self, line: &str) -> Option<(usize, Vec<String>)> {
         // Completion also works inside an open bracket or quote.
         let (before, begins) = match words::split(line) {
@@ -79,7 +79,7 @@ impl Helper {
             let operators = operators_of(command.map(clap::Command::get_name)).map(str::to_owned);
             let mut names = self.fields(&typed);
             if command.is_some_and(|command| command.get_name() == "aggregate") {
-                // Expressions have fields as "$name".
+                // Expressions refer to fields as "$name".
                 names.extend(names.clone().iter().map(|name| format!("${name}")));
             }
             return Some((begins + from, names.into_iter().chain(operators).collect()));
@@ -151,7 +151,7 @@ impl Helper {
         self.definition.get_subcommands().map(|sub| sub.get_name().to_owned()).collect()
     }
 
-    /// The full names of the collections, and the short names of those in `main`.
+    /// The full names of all collections, and the short names of the collections in `main`.
     fn collections(&self) -> Vec<String> {
         let there = self.database.as_ref().map(Database::collections).unwrap_or_default();
         let short = |info: &alluvium::CollectionInfo| match info.database == alluvium::DEFAULT_LOGICAL {
@@ -169,7 +169,7 @@ impl Helper {
     /// The fields of the collection that the line refers to.
     fn fields(&self, typed: &Typed<'_>) -> Vec<String> {
         let name = self.about(typed);
-        // A collection that does not exist has none.
+        // A collection that does not exist has no fields.
         let collection = name.and_then(|name| Some(self.database.as_ref()?.collection(name)));
         collection.map(|collection| notes::names(&collection)).unwrap_or_default()
     }
@@ -201,7 +201,7 @@ struct Typed<'a> {
     collection: Option<String>,
     /// The option at the end of the line whose value is missing.
     wants: Option<&'a clap::Arg>,
-    /// True after `--`.
+    /// True after the argument `--`.
     options_ended: bool,
 }
 
@@ -234,7 +234,7 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// The option of a command with this name: `--limit`, `-n`.
+/// The option of a command that is written like this: `--limit`, `-n`.
 fn option_of<'a>(command: &'a clap::Command, word: &str) -> Option<&'a clap::Arg> {
     let mut arguments = command.get_arguments();
     match word.strip_prefix("--") {
@@ -254,7 +254,7 @@ impl Completer for Helper {
         let Some((from, candidates)) = found else { return self.files.complete_path(typed, pos) };
         let typed = line.get(from..).unwrap_or_default();
         let within_json = matches!(words::split(line.get(..from).unwrap_or_default()), Split::Open(..));
-        // A name may be quoted, and must be if it has blanks.
+        // A name may be quoted; a name with blanks must be.
         let quote = typed.chars().next().filter(|first| "'\"".contains(*first));
         let partial = quote.map_or(typed, |quote| &typed[quote.len_utf8()..]);
         let mut fitting: Vec<String> = candidates.into_iter().filter(|name| name.starts_with(partial)).collect();
@@ -298,7 +298,7 @@ impl Highlighter for Helper {
 impl Hinter for Helper {
     type Hint = Suggestion;
 
-    /// The rest of an earlier line; after a command alone, its arguments.
+    /// The hint is the rest of an earlier line, or the arguments of a command that was typed without any.
     fn hint(&self, line: &str, pos: usize, context: &Context<'_>) -> Option<Suggestion> {
         if pos < line.len() {
             return None;
@@ -317,7 +317,7 @@ impl Hinter for Helper {
     }
 }
 
-/// Every line is accepted: the shell prompts for missing parts.
+/// Every line is accepted, because the shell itself prompts for the missing parts of a command.
 impl Validator for Helper {}
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The commands of the shell: those of the command line, without arguments that the shell already
-//! knows.
+//! The commands of the shell: the commands of the command line, without the arguments that the shell already knows.
 
 use crate::commands::Command;
 use crate::context::Context;
@@ -15,7 +14,7 @@ const NOT_HERE: &[&str] = &["build", "shell"];
 /// The ids of the arguments for the database and the collection.
 const DATABASE: Positional = Positional { id: "path", value: "DB" };
 const COLLECTION: Positional = Positional { id: "name", value: "COLLECTION" };
-/// The argument that is read from standard input if it is missing.
+/// The argument that is read from standard input if it is not given.
 const FROM_STDIN: Positional = Positional { id: "json", value: "JSON" };
 /// Options for opening a database.
 const OF_OPENING: &[&str] = &["memory", "disk_reserve", "partitions", "wait", "read_only"];
@@ -44,7 +43,7 @@ pub(super) fn definition(context: Context<'_>, database: &Path, collection: Opti
         let here = !NOT_HERE.contains(&command.get_name());
         here.then(|| adapt(command.clone(), database, collection)).flatten()
     });
-    // Without a name, so that the names of commands have no prefix.
+    // The name is empty, so that the names of commands have no prefix.
     clap::Command::new("")
         .no_binary_name(true)
         .disable_help_subcommand(true)
@@ -86,10 +85,10 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
         command = command.mut_arg(id, |arg| arg.hide(true).default_value(None));
     }
     if has(&command, FROM_STDIN) {
-        // The shell itself reads standard input.
+        // Standard input is read by the shell itself.
         command = command.mut_arg(FROM_STDIN.id, |arg| arg.required(true).help("The document as JSON"));
     }
-    // A usage of several lines is written by hand.
+    // clap's usage has several lines only if it was written by hand.
     let usage = command.render_usage().to_string();
     if let (Some(usage), true) = (usage.strip_prefix("Usage: "), usage.contains('\n')) {
         let usage = usage.replace("alluvium ", "").replace("<DB> ", "");
@@ -99,8 +98,8 @@ fn adapt(mut command: clap::Command, database: &Path, collection: Option<&str>) 
     Some(command.after_help(examples(&help, in_use.is_some())))
 }
 
-/// Examples as typed in the shell: without program and database, and without the collection if one
-/// is in use. The shell has no pipes.
+/// Converts examples to lines of the shell: without the program and the database, and without the collection if one is
+/// in use. Examples with pipes are left out.
 fn examples(help: &str, in_use: bool) -> String {
     let piped = |line: &str| line.contains("alluvium ") && [" < ", " | ", " > "].iter().any(|pipe| line.contains(pipe));
     let lines: Vec<&str> = help.split('\n').filter(|line| !piped(line)).collect();
@@ -127,19 +126,19 @@ fn has(command: &clap::Command, wanted: Positional) -> bool {
     command.get_arguments().any(|arg| named(&arg))
 }
 
-/// Parses a command. A request for help prints it, and returns no command. The definition keeps
-/// what the parser prepares for each subcommand, so that the next line finds it.
+/// Parses a command. A request for help prints the help, and returns no command. The definition keeps the prepared
+/// state of each subcommand, so that later lines need not prepare it again.
 pub(super) fn parse(definition: &mut clap::Command, words: &[String]) -> Outcome<Option<Command>> {
     Ok(parse_for(definition, words)?.map(|(command, _)| command))
 }
 
-/// As [`parse`], with the target of the command.
+/// Like [`parse`], and also returns the target of the command.
 pub(super) fn parse_for(definition: &mut clap::Command, words: &[String]) -> Outcome<Option<(Command, Target)>> {
     let parsed = definition.try_get_matches_from_mut(words);
     let matches = match parsed {
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => {
-            // A closed pipe is noticed at the next line.
+            // A closed pipe is detected at the next line.
             let _closed = error.print();
             return Ok(None);
         }

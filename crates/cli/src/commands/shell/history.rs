@@ -25,7 +25,7 @@ pub(super) fn load(editor: &mut Editor<Helper, FileHistory>) {
     let _none_yet = editor.load_history(&path);
 }
 
-/// Adds a command, and saves it at once, because a shell may be killed.
+/// Adds a command, and saves the history at once, because a shell may be killed.
 pub(super) fn add(editor: &mut Editor<Helper, FileHistory>, line: &str) {
     let added = editor.add_history_entry(line).unwrap_or(false);
     if let (true, Some(path)) = (added, path())

@@ -39,7 +39,7 @@ fn quiet(fs: &Arc<MemFs>) -> Database {
     Database::builder().env(env).options(options).open("my.db").expect("a database")
 }
 
-/// All collections, indexes, documents and sets of values.
+/// All collections, indexes, documents and sets of values, as text.
 fn content(database: &Database) -> String {
     let mut shown = format!("{:?}\n", crate::commands::multivalue::sets(database.store()));
     for info in database.collections() {

@@ -62,7 +62,7 @@ pub(super) fn commands(text: &str) -> Vec<&str> {
     commands
 }
 
-/// The length of JSON, if its brackets are closed. Other errors are left to the parser.
+/// The length of the JSON at the start of a text, if its brackets are closed. The parser detects other errors.
 fn json(text: &str) -> Option<usize> {
     let (mut depth, mut string, mut escaped) = (0_usize, None, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -82,7 +82,7 @@ fn json(text: &str) -> Option<usize> {
     None
 }
 
-/// A word without its quotes, and its length with them.
+/// The content of a quoted word, and the length of the word with its quotes.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut word = String::new();
     let mut chars = text.char_indices();
@@ -93,7 +93,7 @@ fn quoted(text: &str) -> Option<(String, usize)> {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), c) if c == open => quote = None,
             (None | Some('"'), '\\') => match chars.next()? {
-                // In double quotes `\` escapes only quotes and itself.
+                // In double quotes, `\` escapes only quotes and `\` itself.
                 (_, next) if quote.is_some() && !"\"\\".contains(next) => word.extend(['\\', next]),
                 (_, '\n') => {}
                 (_, next) => word.push(next),

@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::text::{self, columns};
 use alluvium::{Collection, IndexStats, TreeStats};
 
-/// The number of fields that are named without `--verbose`.
+/// The number of fields whose names are listed without `--verbose`.
 const MOST_FIELDS: usize = 40;
 
 /// Prints the statistics.
@@ -66,7 +66,7 @@ fn describe(stats: &TreeStats, count: DocumentCount, fields: &[String], with_eng
     columns(&rows)
 }
 
-/// The names of fields, at most this many.
+/// The names of fields, at most `most` of them.
 fn names_of(fields: &[String], most: usize) -> String {
     match fields.len() {
         0 => "none known".to_owned(),

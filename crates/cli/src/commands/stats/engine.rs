@@ -1,9 +1,9 @@
-//! The figures of the storage engine, for people who look after it.
+//! The figures of the storage engine, for operators.
 
 use crate::text::{self, columns};
 use alluvium::{Database, PartitionStats, Stats};
 
-/// The snapshots that are held, and what they keep.
+/// The snapshots that are held, and the data that they pin.
 pub(super) fn snapshots(stats: &Stats) -> String {
     let oldest =
         stats.oldest_snapshot_age.map_or_else(String::new, |age| format!(", the oldest {}", text::duration(age)));
@@ -97,7 +97,7 @@ pub(super) fn describe(database: &Database, stats: &Stats) -> String {
     columns(&rows) + &partitions(&stats.partitions)
 }
 
-/// The number of partitions that are listed; --json lists all.
+/// The maximum number of partitions that are listed; --json lists all.
 const MOST_PARTITIONS: usize = 16;
 
 /// A line for each partition.

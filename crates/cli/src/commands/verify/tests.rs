@@ -12,8 +12,7 @@ fn verify(path: &Path) -> Args {
     Line::parse_from([Path::new("verify"), path]).args
 }
 
-/// A failure of the check itself is not a database that does not open, and must not be reported as
-/// "no damage".
+/// If the check itself fails, the database could still be opened. The failure must not be reported as "no damage".
 #[test]
 fn what_fails_after_opening_is_told_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
@@ -29,7 +28,7 @@ fn what_fails_after_opening_is_told_as_it_is() {
     assert!(verify(&path).opened(&env, |_| Ok(Found::default())).is_ok());
 }
 
-/// Checking a large database may take longer than the usual maximum age of snapshots.
+/// The check of a large database may take longer than the default maximum age of snapshots.
 #[test]
 fn the_check_is_not_ended_by_the_age_of_its_snapshot() {
     let dir = tempfile::tempdir().unwrap();

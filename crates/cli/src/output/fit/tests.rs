@@ -16,7 +16,7 @@ fn columns_that_fit_are_not_cut() {
 fn the_widest_are_cut_first_and_equally() {
     assert_eq!(widths(&[(100, false), (5, false), (100, false)], 49), [20, 5, 20]);
     assert_eq!(widths(&[(100, false), (12, false), (100, false)], 56), [20, 12, 20]);
-    // A cell that cannot be shared goes to the first.
+    // If one cell is left over, the first column gets it.
     assert_eq!(widths(&[(100, false), (100, false)], 43), [21, 20]);
 }
 
@@ -57,12 +57,12 @@ fn texts_are_cut_at_the_borders_of_what_is_seen_as_a_character() {
     assert_eq!(cut("abc", 3), "abc");
     assert_eq!(cut("abcd", 3), "ab…");
     assert_eq!(cut("äöü", 3), "äöü");
-    // Two cells each.
+    // Each character is two cells wide.
     assert_eq!(cut("日本語", 6), "日本語");
     assert_eq!(cut("日本語", 5), "日本…");
     assert_eq!(cut("日本語", 4), "日…");
     assert_eq!(cut("日本語", 1), "…");
-    // A letter with its accent, a family of one picture.
+    // A letter with a combining accent, and a family that is one emoji.
     assert_eq!(cut("e\u{301}xyz", 2), "e\u{301}…");
     let family = "👨\u{200d}👩\u{200d}👧";
     assert_eq!(cut(&format!("{family}abc"), 3), format!("{family}…"));

@@ -8,7 +8,7 @@ fn map(text: &str) -> Map {
     }
 }
 
-/// The rows as a grid writes them.
+/// The text that a grid writes for the rows.
 fn written(mut grid: Grid, rows: &[&str]) -> String {
     let mut out = Vec::new();
     for row in rows {
@@ -74,7 +74,7 @@ fn csv_has_the_texts_as_they_are() {
     let rows = [r#"{"a": "x,y\n\"z\"", "n": null}"#, r#"{"b": {"c": "\u001b[1m"}, "a": "|"}"#];
     assert_eq!(written(grid(Style::Separated(b','), None), &rows), "a,n,b.c\n\"x,y\n\"\"z\"\"\",,\n|,,\u{1b}[1m\n");
     assert_eq!(written(grid(Style::Separated(b'\t'), None), &rows[1..]), "b.c\ta\n\u{1b}[1m\t|\n");
-    // A row must not look like an empty line.
+    // A row with a single empty value must not look like an empty line.
     assert_eq!(written(grid(Style::Separated(b','), None), &[r#"{"a": null}"#]), "a\n\"\"\n");
 }
 

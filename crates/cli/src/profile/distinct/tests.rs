@@ -1,6 +1,6 @@
 use super::*;
 
-/// A hash of a number, as good as those of values.
+/// A hash of a number, of the same quality as the hashes of values.
 fn hash(n: u64) -> u64 {
     alluvium_document::key::hash(&alluvium::Value::from(n))
 }
@@ -33,11 +33,11 @@ fn many_values_are_estimated_within_a_few_percent() {
 #[test]
 fn a_sample_is_extrapolated_by_what_occurs_once() {
     let about = |values| Some(Estimate { values, certainty: Certainty::About });
-    // All differ: so do all of the collection.
+    // All values of the sample differ, so the same is assumed for the whole collection.
     assert_eq!(of(0..1000).estimate(20.0), about(20_000));
-    // All occur often: there are no others.
+    // All values occur often, so there are no others.
     assert_eq!(of((0..1000).map(|n| n % 10)).estimate(20.0), about(10));
-    // 10,000 values in 1,000,000 documents, of which every hundredth is in the sample.
+    // A sample of every hundredth of 1,000,000 documents with 10,000 values.
     let mut rng = fastrand::Rng::with_seed(7);
     let sample = of(std::iter::repeat_with(|| rng.u64(0..10_000)).take(10_000));
     let estimate = sample.estimate(100.0).expect("values").values;

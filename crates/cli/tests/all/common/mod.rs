@@ -47,11 +47,11 @@ impl Place {
         std::fs::read_to_string(self.path(name)).expect("a text file")
     }
 
-    /// A command that runs in the directory.
+    /// A command that will run in the directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
-        // Independent of the user's settings.
+        // The command does not depend on the user's settings.
         command.env("XDG_CONFIG_HOME", self.dir.path()).env("XDG_STATE_HOME", self.dir.path());
         command.env_remove("ALLUVIUM_CONFIG").env_remove("ALLUVIUM_MEMORY").env_remove("ALLUVIUM_LOG");
         command.env_remove("ALLUVIUM_COLOR").env_remove("COLUMNS");
@@ -107,15 +107,15 @@ impl Place {
         self.read(name).lines().map(str::to_owned).collect()
     }
 
-    /// Starts a command whose outputs are kept for [`ended`].
+    /// Starts a command whose output is captured for [`ended`].
     pub fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("the binary")
     }
 
-    /// Waits until a progress file reports at least `least` documents; returns the number. Zero if
-    /// the child ended before.
+    /// Waits until a progress file reports at least `least` documents, and returns the number; zero if the child ends
+    /// before.
     pub fn wait_for_documents(&self, name: &str, least: u64, child: &mut Child) -> u64 {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
@@ -132,7 +132,7 @@ impl Place {
     }
 }
 
-/// The documents in the last complete line of a progress file.
+/// The number of documents in the last complete line of a progress file.
 pub fn last_progress(path: &Path) -> u64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -140,7 +140,7 @@ pub fn last_progress(path: &Path) -> u64 {
     serde_json::from_str::<Value>(line).map_or(0, |line| line["documents"].as_u64().expect("a number"))
 }
 
-/// Waits for a command to end; kills one that does not within half a minute.
+/// Waits for a command to end; kills it if it does not end within half a minute.
 pub fn ended_soon(mut child: Child) -> Ended {
     let deadline = Instant::now() + Duration::from_secs(30);
     while child.try_wait().expect("a child").is_none() {
@@ -162,8 +162,7 @@ pub fn ended(child: Child) -> Ended {
     }
 }
 
-/// A generated comment as printed when its `id` became its `_id`: without escapes that JSON does
-/// not require.
+/// A generated comment as it is printed after its `id` became its `_id`, with only the escapes that JSON requires.
 pub fn with_id(line: &str) -> String {
     let value: Value = serde_json::from_str(line).expect("a document");
     let text = value.to_string();

@@ -1,4 +1,4 @@
-//! A script of the shell with writes of all kinds, and what each of its commands leaves.
+//! A script of the shell with writes of all kinds, and the documents after each of its commands.
 
 use super::common::Place;
 use alluvium::{Database, Value};
@@ -8,14 +8,14 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// The documents of the collection: the value of each `_id`.
+/// The documents of the collection: each `_id` with its value.
 pub type Documents = BTreeMap<String, i64>;
 
-/// Commands of the shell, and the documents that they leave.
+/// Commands of the shell, and the documents after each of them.
 pub struct Script {
     rng: fastrand::Rng,
     pub text: String,
-    /// Before the first command, and after each.
+    /// The documents before the first command, and after each command.
     states: Vec<Documents>,
     files: usize,
     indexed: bool,
@@ -23,7 +23,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Some commands; the files that they load are in `place`.
+    /// A script of random commands; the files that they load are written to `place`.
     pub fn new(seed: u64, place: &Place) -> Self {
         let (rng, states) = (fastrand::Rng::with_seed(seed), vec![Documents::new()]);
         let mut script = Self { rng, text: String::new(), states, files: 0, indexed: false, others: false };
@@ -32,12 +32,12 @@ impl Script {
         script
     }
 
-    /// How many commands it has.
+    /// The number of commands in the script.
     pub fn commands(&self) -> usize {
         self.states.len() - 1
     }
 
-    /// A command with its effect. What follows it prints one number, which acknowledges it.
+    /// Adds a command with its effect. A second command after it prints one number, which acknowledges the first.
     fn push(&mut self, command: &str, effect: impl FnOnce(&mut Documents)) {
         let mut after = self.states.last().expect("a state").clone();
         effect(&mut after);
@@ -98,14 +98,14 @@ impl Script {
     }
 }
 
-/// The number of acknowledged commands: the whole lines with a number in the output of the script.
+/// The number of acknowledged commands: the number of complete lines with a number in the output of the script.
 pub fn acknowledged(printed: &[u8]) -> usize {
     let whole = printed.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
     whole.filter(|line| !line.is_empty() && line.iter().all(u8::is_ascii_digit)).count()
 }
 
-/// Checks the database after a run that ended early: at least the commands of `at` were acknowledged, and at most these
-/// and the next one were executed.
+/// Checks the database after a run that ended early. `at` contains the smallest and the largest possible number of
+/// acknowledged commands; one more command may have been executed.
 pub fn check(env: Env, path: &Path, script: &Script, at: RangeInclusive<usize>) {
     if *at.start() == 0 && !env.fs.exists(&path.join("ALLUVIUM")).expect("a disk") {
         return;

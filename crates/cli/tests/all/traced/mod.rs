@@ -1,4 +1,4 @@
-//! The system calls of a program, recorded by `strace`, and carried out on a simulated disk.
+//! The system calls of a program, recorded by `strace` and repeated on a simulated disk.
 
 use super::common::Place;
 use alluvium_env::mem::MemFs;
@@ -8,12 +8,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The calls that change files, and those that only look as if: each that is recorded is carried out, or named.
+/// The calls that may change files. Every recorded call is either repeated, or listed as one without effect.
 const RECORDED: &str = "openat,open,creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,\
      fdatasync,sync_file_range,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,rmdir,\
      copy_file_range,sendfile,splice";
 
-/// A change, or what was printed.
+/// A change, or a text that was printed.
 pub enum Call {
     Create(PathBuf),
     Write(PathBuf, u64, Vec<u8>),
@@ -25,18 +25,18 @@ pub enum Call {
     Remove(PathBuf),
     RemoveDir(PathBuf),
     CreateDir(PathBuf),
-    /// On standard output.
+    /// A write to standard output.
     Print(Vec<u8>),
 }
 
-/// What `strace` wrote.
+/// The output of `strace`.
 pub struct Trace {
     text: String,
     root: PathBuf,
 }
 
 impl Trace {
-    /// Runs the program with an input. `None` if it cannot be traced here.
+    /// Runs the program with an input. `None` if programs cannot be traced on this machine.
     pub fn record(place: &Place, arguments: &[&str], input: &[u8]) -> Option<Self> {
         let program = place.command(arguments);
         let mut strace = Command::new("strace");
@@ -72,7 +72,8 @@ impl Trace {
         None
     }
 
-    /// The calls that had an effect, in a possible order: a sync covers the calls before its beginning.
+    /// The calls that had an effect, in a possible order. A sync is placed at its beginning, because it covers only the
+    /// calls before that.
     pub fn calls(&self) -> Vec<Call> {
         let mut calls: Vec<(usize, Call)> = Vec::new();
         let mut unfinished: HashMap<&str, (usize, String)> = HashMap::new();
@@ -139,25 +140,25 @@ impl Trace {
             "mkdirat" => Some(Call::CreateDir(self.name(arguments[0], arguments[1])?)),
             "mkdir" => Some(Call::CreateDir(self.inside(&self.root.join(as_string(arguments[0])))?)),
             "rmdir" => Some(Call::RemoveDir(self.inside(&self.root.join(as_string(arguments[0])))?)),
-            // To standard error, or to wake another thread.
+            // A write to standard error, or a write that wakes another thread.
             "write" if self.file(arguments[0]).is_none() => None,
             "sync_file_range" => None,
             _ => panic!("a call that is not known: {line}"),
         }
     }
 
-    /// A path, if it is one below the directory of the test.
+    /// Returns the path if it is below the directory of the test.
     fn inside(&self, path: &Path) -> Option<PathBuf> {
         let is_removed = path.to_string_lossy().ends_with(" (deleted)");
         (path.starts_with(&self.root) && !is_removed).then(|| path.to_owned())
     }
 
-    /// The file of a descriptor.
+    /// The path of a descriptor's file.
     fn file(&self, descriptor: &str) -> Option<PathBuf> {
         self.inside(&opened(descriptor))
     }
 
-    /// A name in an open directory.
+    /// The path of a name in an open directory.
     fn name(&self, directory: &str, name: &str) -> Option<PathBuf> {
         self.inside(&opened(directory).join(as_string(name)))
     }
@@ -170,7 +171,7 @@ fn opened(descriptor: &str) -> PathBuf {
     PathBuf::from(String::from_utf8(unescaped(path)).expect("UTF-8"))
 }
 
-/// A text in quotes.
+/// The bytes of a text in quotes.
 fn text(quoted: &str) -> Vec<u8> {
     unescaped(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).expect("a whole text"))
 }
@@ -179,7 +180,7 @@ fn as_string(quoted: &str) -> String {
     String::from_utf8(text(quoted)).expect("UTF-8")
 }
 
-/// Bytes as `\x` and two digits; others as they are.
+/// Decodes `\x` with two digits to a byte; other characters stay unchanged.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -199,14 +200,14 @@ fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Calls carried out on a simulated disk.
+/// Repeats calls on a simulated disk.
 pub struct Replay {
     disk: MemFs,
     printed: Vec<u8>,
 }
 
 impl Replay {
-    /// A disk that has the directory `root`, durably.
+    /// A disk that contains the directory `root` durably.
     pub fn new(root: &Path) -> Self {
         let disk = MemFs::new();
         let root = std::fs::canonicalize(root).expect("a directory");
@@ -219,7 +220,7 @@ impl Replay {
         &self.disk
     }
 
-    /// What was written to standard output.
+    /// The text that was written to standard output.
     pub fn printed(&self) -> &[u8] {
         &self.printed
     }

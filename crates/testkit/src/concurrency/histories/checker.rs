@@ -1,14 +1,12 @@
 //! Checks whether a history is linearizable.
 //!
-//! Walks the starts and returns of calls once, with every set of calls that may have taken effect
-//! so far and the documents after them (just-in-time linearization: Lowe, "Testing for
-//! linearizability", 2017). All documents are treated as one object, so that what several of them
-//! show at one time is checked, too.
+//! Processes the starts and returns of calls once, in order of time. It maintains every possible set of calls that have
+//! taken effect so far, with the documents after them (just-in-time linearization: Lowe, "Testing for linearizability",
+//! 2017). All documents are treated as one object, so that reads of several documents at one time are checked, too.
 //!
-//! Two optimisations: a call that is known to change nothing takes effect as soon as the documents
-//! match its result, because anything that could happen without it can also happen after it. And
-//! before a call returns, only those other calls take effect that share documents with it, directly
-//! or through further calls: the rest can take effect later.
+//! Two optimisations: a call that is known to change nothing takes effect as soon as the documents match its result,
+//! because anything that could happen without the call can also happen after it. And before a call returns, other calls
+//! take effect only if they share documents with it, directly or through further calls: the rest can take effect later.
 
 #[cfg(test)]
 mod tests;
@@ -17,26 +15,26 @@ use super::spec::{Act, Answer, Docs, apply};
 use hashbrown::HashSet;
 use std::collections::HashMap;
 
-/// A call with its start and end, by a clock that never returns the same number twice.
+/// A call with its start and end. The clock never returns the same number twice.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The operation.
     pub act: Act,
-    /// The start.
+    /// The time of the start.
     pub from: u64,
-    /// The end and the result; `None` if the outcome is unknown: the call took effect at any time
-    /// after the start, or never.
+    /// The time of the end, and the result. `None` if the outcome is unknown: the call took effect at any time after
+    /// the start, or never.
     pub returned: Option<(u64, Answer)>,
-    /// True if a power cut does not undo the call once it has returned.
+    /// True if a power cut cannot undo the call after it has returned.
     pub durable: bool,
     /// True for the read after a crash, which takes place after all durable calls.
     pub recovery: bool,
-    /// The client.
+    /// The number of the client.
     pub client: usize,
 }
 
-/// The calls that have begun and not returned have a bit each. A configuration is the set of those
-/// that took effect, and the documents after them.
+/// A possible state: the set of calls that have taken effect, with one bit for each call in progress, and the documents
+/// after these calls.
 type Config = (u64, Docs);
 
 struct Checker<'a> {
@@ -49,7 +47,7 @@ struct Checker<'a> {
 /// Checks a history that starts with known documents.
 ///
 /// # Errors
-/// The call whose result is impossible, and the documents that were possible.
+/// The call whose result is impossible, and the documents that would have been possible.
 pub fn check(first: &Docs, calls: &[Call]) -> Result<(), String> {
     let mut moments: Vec<(u64, usize, bool)> = Vec::with_capacity(calls.len() * 2);
     for (at, call) in calls.iter().enumerate() {
@@ -80,8 +78,7 @@ impl Checker<'_> {
         if place < 64 { Ok(place) } else { Err("more than 64 calls at once".to_owned()) }
     }
 
-    /// Processes the return of a call: it took effect before, possibly after other calls in
-    /// progress.
+    /// Processes the return of a call: the call must have taken effect by now, possibly after other calls in progress.
     fn end(&mut self, at: usize, place: usize) -> Result<(), String> {
         let bit = 1 << place;
         let mut ended = HashSet::new();
@@ -113,8 +110,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The calls that may have to take effect before one that returns: those that have not taken
-    /// effect, change something, and share documents with it or with other such calls; by bit.
+    /// The calls that may have to take effect before `at` returns, with their bits: calls that have not taken effect,
+    /// change something, and share documents with `at` or with other such calls.
     fn near(&self, at: usize, done: u64) -> Vec<(usize, usize)> {
         let mut documents = self.calls[at].act.documents();
         let waits =
@@ -134,7 +131,7 @@ impl Checker<'_> {
         near
     }
 
-    /// True if a call has changed nothing, whenever it took effect.
+    /// True if a call has changed nothing, no matter when it took effect.
     fn changes_nothing(&self, call: usize) -> bool {
         let call = &self.calls[call];
         match &call.returned {

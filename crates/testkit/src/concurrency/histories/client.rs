@@ -1,4 +1,4 @@
-//! A client of a history: random calls, recorded with start and end.
+//! A client of a history: makes random calls, and records them with start and end.
 
 use super::Shared;
 use super::checker::Call;
@@ -40,7 +40,7 @@ pub fn all(db: &Database, snapshot: &Snapshot, documents: usize) -> alluvium::Re
     (0..documents).map(|place| Ok(at[place % 2].get(id(place))?.as_ref().map(doc_of))).collect()
 }
 
-/// One of several threads that call.
+/// One of several threads that make calls.
 pub struct Client<'a> {
     pub shared: &'a Shared,
     pub db: &'a Database,
@@ -48,7 +48,7 @@ pub struct Client<'a> {
     pub rng: fastrand::Rng,
     pub number: usize,
     pub calls: Vec<Call>,
-    /// A snapshot, and the documents that it showed.
+    /// A snapshot, and the documents that it must show.
     kept: Option<(Snapshot, Docs)>,
 }
 
@@ -57,8 +57,8 @@ impl<'a> Client<'a> {
         Self { shared, db, seed, rng: fastrand::Rng::with_seed(seed), number, calls: Vec::new(), kept: None }
     }
 
-    /// Executes calls until this number is done, or the machine has crashed. A call is determined
-    /// by its number, so that calls can be left out.
+    /// Executes this number of calls, or fewer if the machine crashes. The number of a call determines the call, so
+    /// that calls can be left out.
     pub fn run(&mut self, calls: usize) {
         for number in
             (0..calls as u32).filter(|number| self.shared.only.as_ref().is_none_or(|only| only.contains(number)))
@@ -76,7 +76,7 @@ impl<'a> Client<'a> {
                 Call { act: act.clone(), from, returned: None, durable: false, recovery: false, client: self.number };
             self.calls.push(call);
             let (answer, when) = self.call(&act, durability);
-            // The call may report a more precise time: when the snapshot existed.
+            // The call may return a more precise time: the time when its snapshot existed.
             self.calls[place].durable = durable && act.wrote(&answer);
             self.calls[place].returned = Some((when.unwrap_or_else(|| self.shared.tick()), answer));
         }
@@ -121,7 +121,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A compare-and-set of the current document, which is read by a call of its own.
+    /// A compare-and-set of a document, whose current value is read by a separate call.
     fn swap(&mut self, at: usize) -> Act {
         let found = self.collection(at).get(id(at)).unwrap_or_else(|e| self.broken(&e));
         match found {
@@ -138,8 +138,7 @@ impl<'a> Client<'a> {
         panic!("client {}: {error}", self.number)
     }
 
-    /// Executes the call. Returns its result, and its end if that is known more precisely than by
-    /// the return.
+    /// Executes the call. Returns its result, and its end if a more precise time than the return is known.
     fn call(&mut self, act: &Act, durability: Option<Durability>) -> (Answer, Option<u64>) {
         let answer = match act {
             Act::All => return self.all(),

@@ -147,7 +147,7 @@ fn answer(value: &Value) -> Answer {
 /// Parses the output of [`print`].
 ///
 /// # Panics
-/// If the text is not such output.
+/// If the text is not an output of [`print`].
 pub fn read(text: &str) -> (Docs, Vec<Call>) {
     let mut lines = text.lines().map(crate::model::map_of);
     let first = docs(lines.next().and_then(|map| map.get("first").cloned()).as_ref().expect("a first line"));

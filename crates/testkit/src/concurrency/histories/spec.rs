@@ -6,16 +6,16 @@ pub type Doc = (i64, i64);
 /// All documents, by index.
 pub type Docs = Vec<Option<Doc>>;
 
-/// A write that does not read.
+/// A write that does not read the document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
     /// Puts a document with this `v`, and an `n` of 0.
     Put(i64),
-    /// Deletes it.
+    /// Deletes the document.
     Delete,
-    /// Adds to `n`, which no index reads; no effect on a missing document.
+    /// Adds to `n`, on which no index depends; no effect on a missing document.
     AddN(i64),
-    /// Adds to `v`, which an index may read; no effect on a missing document.
+    /// Adds to `v`, on which an index may depend; no effect on a missing document.
     AddV(i64),
 }
 
@@ -33,7 +33,7 @@ impl Write {
 /// One call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Writes without reading, atomically. The result is [`Answer::Done`].
+    /// Writes several documents atomically, without reading them. The result is [`Answer::Done`].
     Write(Vec<(usize, Write)>),
     /// Adds to `n`, and returns whether the document existed.
     Update(usize, i64),
@@ -47,7 +47,7 @@ pub enum Act {
     Swap(usize, Doc, i64),
     /// Reads a document.
     Get(usize),
-    /// Reads all documents at one time.
+    /// Reads all documents at the same time.
     All,
     /// Reads the even or the odd documents with `v` in a range (inclusive).
     Find(usize, i64, i64),
@@ -63,7 +63,7 @@ impl Act {
 }
 
 impl Act {
-    /// The documents that the call reads or changes: one bit for each of the 64 indexes.
+    /// The documents that the call reads or changes, as one bit for each of up to 64 documents.
     pub fn documents(&self) -> u64 {
         match self {
             Self::Write(writes) => writes.iter().fold(0, |all, (at, _)| all | 1 << at),
@@ -74,9 +74,9 @@ impl Act {
         }
     }
 
-    /// True if a call with this result has certainly written something. A delta on a field of an
-    /// index may become a checked update, which writes nothing if the document does not exist; so
-    /// do all other deltas of its batch on the same document.
+    /// True if a call with this result has certainly written something. A delta of a field that an index reads may
+    /// become a checked update, which writes nothing if the document does not exist. The same is then true for all
+    /// other deltas of its batch on this document.
     pub fn wrote(&self, answer: &Answer) -> bool {
         match (self, answer) {
             (Self::Write(writes), _) => {
@@ -98,9 +98,9 @@ impl Act {
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// Nothing but that it is done.
+    /// The call is done; it returns no value.
     Done,
-    /// True if there was a document to change.
+    /// True if a document was changed.
     Whether(bool),
     /// A document.
     One(Option<Doc>),

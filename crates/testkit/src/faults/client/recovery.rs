@@ -1,4 +1,4 @@
-//! Checks after the process has ended or the power was cut.
+//! Checks after the process has ended, or the power was cut.
 
 use super::FaultClient;
 use crate::model::{State, read_state};
@@ -9,8 +9,8 @@ use alluvium_env::mem::CrashStyle;
 use std::path::Path;
 
 impl FaultClient {
-    /// Ends the process or cuts the power, opens the database on a working disk, compares, and
-    /// continues to write.
+    /// Ends the process or cuts the power, opens the database on a working disk, compares its content, and continues to
+    /// write.
     pub fn recover(mut self) {
         self.world.faults.clear();
         self.world.faults.set_hook(None);
@@ -38,17 +38,17 @@ impl FaultClient {
         db.close().expect("it goes on");
     }
 
-    /// Cuts the power; the client continues with the remaining disk.
+    /// Cuts the power. The client continues with the disk after the cut.
     pub fn cut(&mut self) {
         self.world = self.world.cut(self.rng.u64(..), CrashStyle::Any);
         self.cut = true;
     }
 
-    /// Checks a disk that was opened, whatever failed on the way: the state must be an allowed one,
-    /// and is durable.
+    /// Checks a database that was opened, whichever operations failed before: its state must be an allowed one, and is
+    /// durable from now on.
     ///
     /// # Panics
-    /// If it is not allowed, or cannot be read.
+    /// If the state is not allowed, or cannot be read.
     pub fn found(&mut self, db: &Database, when: &str) {
         let found = read_state(db).unwrap_or_else(|e| panic!("{when}: it does not read: {e}\nafter {:?}", self.log));
         let (found, allowed) = (found.without_indexes(), self.now());
@@ -59,7 +59,7 @@ impl FaultClient {
         self.durable();
     }
 
-    /// The states that the process, or the next one that opens the disk, may find.
+    /// The states that may be found now, by this process or by the next one that opens the disk.
     fn now(&self) -> Vec<State> {
         if self.cut {
             return self.since_durable.clone();
@@ -67,7 +67,7 @@ impl FaultClient {
         std::iter::once(self.acknowledged.clone()).chain(self.unknown.clone()).collect()
     }
 
-    /// Opens a disk, and checks that it is intact and holds one of these states.
+    /// Opens a disk, and checks that it has no damage and contains one of these states.
     pub(in crate::faults) fn examine(&mut self, disk: &World, allowed: &[State], when: &str) -> Database {
         let options = random_options(&mut self.rng, 1, Durability::Sync);
         let options = alluvium_store::Options { partitions: None, ..options };
@@ -93,8 +93,8 @@ impl FaultClient {
         crate::model::indexes::check_now(db).unwrap_or_else(|broken| panic!("{broken}\nafter {:?}", self.log));
     }
 
-    /// Checks that everything with the name of a checkpoint is complete, and that all acknowledged
-    /// ones exist.
+    /// Checks that every directory with the name of a checkpoint is complete, and that all acknowledged checkpoints
+    /// exist.
     pub(in crate::faults) fn examine_checkpoints(&self, disk: &World) {
         for one in &self.checkpoints {
             let is_there = disk.env.fs.exists(&one.dir).expect("a good disk")
@@ -121,7 +121,7 @@ impl FaultClient {
         }
     }
 
-    /// Checks that the state found by opening is durable, whatever the disk lost before.
+    /// Checks that the state found by opening is durable, even if the disk lost writes before.
     fn check_durable(&self, cut: &World, expected: &State) {
         let options = alluvium_store::Options { background: false, ..alluvium_store::Options::default() };
         let db = cut.open(&options);

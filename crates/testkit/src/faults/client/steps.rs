@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The names of all possible collections.
 const NAMES: [&str; 4] = ["main.a", "other.b", "main.c", "other.d"];
-/// Indexes that accept all of the documents.
+/// Definitions of indexes that accept all of the documents.
 const INDEXES: [(&str, &str); 4] = [
     (r#"{"k":1}"#, "{}"),
     (r#"{"n":-1}"#, r#"{"unique":true}"#),
@@ -25,15 +25,15 @@ const SNAPSHOTS: usize = 3;
 pub enum Step {
     /// A batch of puts, deletes and deltas.
     Write,
-    /// New documents, one or several.
+    /// One or several new documents are inserted.
     Insert,
-    /// A change by operators, checked or blind.
+    /// A document is changed by operators, with a checked or a blind update.
     Update,
-    /// A load of lines.
+    /// Lines are loaded.
     Load,
     /// A collection is created, renamed or dropped.
     Schema,
-    /// An index is created or dropped, builds continue, entries are swept.
+    /// An index is created or dropped, builds are continued, or entries are swept.
     Index,
     /// Memtables are written to files.
     Flush,
@@ -41,11 +41,11 @@ pub enum Step {
     Pending,
     /// Everything is merged.
     Compact,
-    /// `sync`.
+    /// `sync` is called.
     Sync,
     /// A checkpoint is made.
     Checkpoint,
-    /// A snapshot is taken, or one ends.
+    /// A snapshot is taken or dropped.
     Snapshot,
     /// Everything is read.
     Look,
@@ -72,7 +72,7 @@ impl Step {
         (Self::Reopen, 3),
     ];
 
-    /// One of them.
+    /// A random step, according to the weights.
     pub fn random(rng: &mut fastrand::Rng) -> Self {
         let mut at = rng.u32(0..Self::WEIGHTS.iter().map(|(_, weight)| weight).sum());
         for (step, weight) in Self::WEIGHTS {
@@ -86,20 +86,21 @@ impl Step {
 }
 
 impl FaultClient {
-    /// Executes one random operation, drawn from the seed of the sequence and the step's number. If
-    /// the database is not open, opens it. True if it succeeded.
+    /// Executes one random operation, determined by the seed of the sequence and the number of the step. Opens the
+    /// database first if it is not open. Returns true if the operation succeeded.
     pub fn numbered_step(&mut self, seed: u64, number: u32) -> bool {
         self.rng = crate::replay::sequence::rng_of(seed, number);
         self.step()
     }
 
-    /// Executes one random operation. If the database is not open, opens it. True if it succeeded.
+    /// Executes one random operation. Opens the database first if it is not open. Returns true if the operation
+    /// succeeded.
     pub fn step(&mut self) -> bool {
         let step = Step::random(&mut self.rng);
         self.take(step)
     }
 
-    /// Executes one operation of a kind. True if it succeeded.
+    /// Executes one operation of the given kind. Returns true if it succeeded.
     pub fn take(&mut self, step: Step) -> bool {
         self.of_step.clear();
         if self.db.is_none() {
@@ -136,9 +137,9 @@ impl FaultClient {
         self.attempt(Phase::Compaction, "compact", None, true, |db| db.compact().run()).is_ok()
     }
 
-    /// One of the existing collections; creates the first one.
+    /// The name of an existing collection. Creates the first collection if none exists.
     fn any_name(&mut self) -> Option<String> {
-        // Collections that exist whether or not the operation in doubt took effect.
+        // Collections that exist whether or not the operation with unknown outcome took effect.
         let there = |name: &&String| self.unknown.as_ref().is_none_or(|state| state.collections.contains_key(*name));
         let names: Vec<String> = self.acknowledged.collections.keys().filter(there).cloned().collect();
         if names.is_empty() && !self.create("main.a") {
@@ -148,7 +149,7 @@ impl FaultClient {
         Some(if names.is_empty() { none } else { names[self.rng.usize(0..names.len())].clone() })
     }
 
-    /// The `_id` of an existing document, or any.
+    /// The `_id` of an existing document, or a random one.
     fn any_id(&mut self, name: &str) -> Id {
         match self.acknowledged.documents(name) {
             Some(documents) if !documents.is_empty() && self.rng.u8(0..4) > 0 => {
@@ -195,7 +196,7 @@ impl FaultClient {
                     batch.put(&collection, value, map)
                 }
             };
-            // It may have had to read.
+            // Adding to the batch may require a read, which can fail.
             if let Err(error) = added {
                 self.note(&error);
                 return false;
@@ -237,15 +238,15 @@ impl FaultClient {
         let (update, change) = any_update(&mut self.rng);
         let mut map = Map::clone(&old);
         change(&mut map);
-        // An update without effect writes nothing, and so its success has no meaning.
+        // An update without effect writes nothing, so its success would not show that the disk works.
         if map == *old {
             return self.write();
         }
         let mut next = self.acknowledged.clone();
         next.put(&name, id, map);
         let durable = self.durability == Durability::Sync;
-        // If a delete of unknown outcome is visible, an update finds no document and writes
-        // nothing.
+        // If a delete with unknown outcome took effect, a checked update finds no document and writes nothing. Only a
+        // blind update is certain to write.
         let blind = self.rng.bool() || self.poisoned;
         let words = format!("{} {name} {value:?} {update}", if blind { "apply" } else { "update" });
         let before = self.log.clone();
@@ -258,10 +259,10 @@ impl FaultClient {
         done.is_ok()
     }
 
-    /// Loads some lines as one batch, which is durable at the end. If the load fails, they may
-    /// already be present.
+    /// Loads some lines as one batch, which is durable at the end. If the load fails, the lines may still have been
+    /// written.
     fn load(&mut self) -> bool {
-        // The load has to read existing documents.
+        // The load must be able to read existing documents.
         let Some(name) = self.any_name().filter(|_| !self.reads_may_fail) else { return true };
         let replace = self.rng.bool();
         let (mut next, mut lines) = (self.acknowledged.clone(), Vec::new());
@@ -280,7 +281,7 @@ impl FaultClient {
         let on_duplicate = if replace { OnDuplicate::Replace } else { OnDuplicate::Skip };
         let words = format!("load {name} {on_duplicate:?} of {} bytes", lines.len());
         let input = Input::stream("lines", std::io::Cursor::new(lines));
-        // All lines are skipped.
+        // If all lines are skipped, nothing is written.
         let writes = (next != self.acknowledged).then(|| next.clone());
         let done = self.attempt(Phase::Load, &words, writes.clone(), true, |db| {
             db.collection(&name).load(input).readers(1).on_duplicate(on_duplicate).alluvium_types(true).run()
@@ -293,7 +294,7 @@ impl FaultClient {
         false
     }
 
-    /// Checks whether a failed operation has written.
+    /// Checks whether a failed operation has written anything.
     fn find_out(&mut self, next: State) {
         let found = crate::model::read_state(self.db());
         let found = found.unwrap_or_else(|e| panic!("reads do not go on: {e}\nafter {:?}", self.log));
@@ -342,8 +343,8 @@ impl FaultClient {
         }
     }
 
-    /// Creates an index, continues builds, drops one, or sweeps. Whatever fails, documents must not
-    /// change.
+    /// Creates or drops an index, continues builds, or sweeps. The documents must not change, even if the operation
+    /// fails.
     fn index(&mut self) -> bool {
         let Some(name) = self.any_name() else { return false };
         let collection = self.db().collection(&name);
@@ -395,7 +396,7 @@ impl FaultClient {
         true
     }
 
-    /// The state at a snapshot.
+    /// Reads the state at a snapshot.
     pub(super) fn at_snapshot(&self, snapshot: &Snapshot) -> alluvium::Result<State> {
         let mut state = State::default();
         for info in self.db().collections_at(snapshot)? {
@@ -416,12 +417,12 @@ impl FaultClient {
 /// A change to a document.
 type Change = Box<dyn Fn(&mut Map)>;
 
-/// An update that always applies, and its effect on a document.
+/// An update that applies to any document, and its effect on a document.
 fn any_update(rng: &mut fastrand::Rng) -> (String, Change) {
     let k = rng.i32(0..1000);
     match rng.u8(0..4) {
         0 => (format!(r#"{{"$set":{{"set":{k}}}}}"#), Box::new(move |map| drop(map.insert("set", k)))),
-        // An index may read this field.
+        // An index may depend on this field.
         1 => (format!(r#"{{"$set":{{"k":{k}}}}}"#), Box::new(move |map| drop(map.insert("k", k)))),
         2 => (
             format!(r#"{{"$push":{{"list":{k}}}}}"#),

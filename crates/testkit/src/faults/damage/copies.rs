@@ -1,4 +1,4 @@
-//! Derived from a database, or beside one: checkpoints, read-only stores, dumps.
+//! Copies and derived directories of a database: checkpoints, read-only stores, dumps.
 
 use super::database::{Specimen, made};
 use super::{Case, Damage, Files, Outcome, Subject, named};
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 /// A collection of a fixture with documents.
 const PEOPLE: &str = "main.people";
 
-/// An incremental checkpoint, with its base beside it.
+/// An incremental checkpoint, next to its base.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the checkpoint cannot be created.
 pub fn checkpoint() -> Subject {
     let options = fixture::options(Compression::Zstd { level: 3 });
     let made = made(options, false, 1, |world, watch| {
@@ -41,8 +41,8 @@ pub fn checkpoint() -> Subject {
         foreign,
         earlier: Files::new(),
         judge: Box::new(move |disk, context| judge_checkpoint(&made, disk, context)),
-        // The lock file is needed only during creation. No other damage is harmless: every byte has
-        // a checksum.
+        // The lock file is needed only while the checkpoint is created, so its damage may be harmless. All other damage
+        // must be detected: every byte has a checksum.
         allowed: Box::new(|case: &Case, outcome| match case.path.ends_with("LOCK") {
             true => matches!(outcome, Outcome::Harmless | Outcome::Refused),
             false => outcome == Outcome::Refused,
@@ -85,7 +85,7 @@ fn judge_checkpoint(made: &Specimen, disk: &World, context: &str) -> Outcome {
 /// A read-only store of documents with index files.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the store cannot be created.
 pub fn read_only() -> Subject {
     let (world, other, all) = (World::new(1), World::new(2), documents(40));
     build(&world.env, "ro", &all);
@@ -148,12 +148,11 @@ fn judge_read_only(documents: &[Map], disk: &World, context: &str) -> Outcome {
 
 /// A dump of all collections of a database, compressed or not.
 ///
-/// `mongodump` writes no checksums, and Alluvium uses its format: in an uncompressed dump a changed
-/// byte changes a document. But the lengths and the number of documents are checked, and gzip has a
-/// checksum.
+/// Alluvium uses the format of `mongodump`, which has no checksums: a changed byte in an uncompressed dump changes a
+/// document. The lengths and the number of documents are checked, and gzip has a checksum.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the dump cannot be created.
 pub fn dump(gzip: bool) -> Subject {
     let make = |seed: u64| {
         let world = World::new(seed);
@@ -179,17 +178,17 @@ pub fn dump(gzip: bool) -> Subject {
                 // Some bytes of a gzip header do not affect the content.
                 Damage::Flip(..) if gzip => matches!(outcome, Refused | Reported | Harmless),
                 Damage::Flip(..) => matches!(outcome, Refused | Reported | Harmless | Other),
-                // The final line feed of a text.
+                // Only the final line feed of a text file is cut off.
                 Damage::Cut(at) if !gzip && at + 1 == case.len && is_text(&case.path) => outcome == Harmless,
                 Damage::Cut(_) => matches!(outcome, Refused | Reported),
-                // Without metadata there are no indexes, as in old dumps.
+                // A dump without metadata has no indexes, like old dumps.
                 Damage::Remove if case.path.to_string_lossy().contains(".metadata.json") => {
                     let path = case.path.to_string_lossy();
                     let of = |name: &String| path.contains(&format!("/{}.metadata.json", name.replace('.', "/")));
                     outcome == if plain.iter().any(of) { Harmless } else { Other }
                 }
                 Damage::Remove => matches!(outcome, Refused | Reported),
-                // Files of a dump cannot be attributed to it.
+                // The files of a dump do not show which dump they belong to.
                 Damage::Swap(_) | Damage::Older(_) | Damage::Back(_) => matches!(outcome, Refused | Reported | Other),
             }
         }),
@@ -205,7 +204,7 @@ fn judge_dump(state: &State, disk: &World, context: &str) -> Outcome {
     let db = db.expect("an empty disk");
     let refused = |error: alluvium::Error| {
         let text = error.to_string();
-        // An error about a document's content, rather than its bytes, names the collection.
+        // An error about a document's content instead of its bytes names the collection.
         let names = ["dump/", "collection main.", "collection library."];
         assert!(names.iter().any(|name| text.contains(name)), "{context}: the error names nothing: {error}");
         assert!(db.verify().run().expect("it can be checked").damage.is_empty(), "{context}: the database is damaged");

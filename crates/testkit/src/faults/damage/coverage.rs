@@ -1,4 +1,4 @@
-//! Records which bytes were flipped, over many seeds.
+//! Records which bytes were flipped over many seeds.
 
 use super::{Case, Damage, kind_of};
 use crate::replay::seed;
@@ -11,7 +11,7 @@ pub struct Coverage {
     files: BTreeMap<PathBuf, Vec<bool>>,
 }
 
-/// A number of bytes, and the total.
+/// A number of bytes, and the total number of bytes.
 type Share = (u64, u64);
 
 impl Coverage {

@@ -1,4 +1,4 @@
-//! Databases to damage: closed and killed ones, with every kind of content.
+//! Databases to damage: closed and killed ones, with content of every kind.
 
 use super::earlier::Earlier;
 use super::probes::{Probe, answers};
@@ -21,22 +21,22 @@ const GROUPS: usize = 8192;
 /// The offsets of the seal.
 const SEAL: Range<u64> = 4096..4160;
 
-/// A database on a disk, with probes and their results since its last flush.
+/// A database on a disk, with probes and the results of these probes in all states since the last flush.
 pub struct Specimen {
-    /// The disk.
+    /// The disk of the database.
     pub disk: World,
     /// True if the database was closed.
     pub closed: bool,
     /// The options for opening it.
     pub options: Options,
     probes: Vec<Probe>,
-    /// Results of all probes, the oldest first; the last are the current ones.
+    /// The results of all probes in each state, the oldest state first; the last results are the current ones.
     states: Vec<Vec<String>>,
-    /// The contents of its files while it was created.
+    /// The contents of the files of the database while it was created.
     earlier: Files,
-    /// All documents that it ever held.
+    /// All documents that the database ever contained.
     ever: Written,
-    /// The documents of its last states, one set for each entry of `states`.
+    /// The documents in each of the last states; one set for each entry of `states`.
     written: Vec<Written>,
 }
 
@@ -48,11 +48,11 @@ fn options(compression: Compression) -> Options {
     Options { partitions: Some(2), ..fixture::options(compression) }
 }
 
-/// A database with two collections and an index: sorted files in two runs, and some batches in the
-/// log. `id` seeds its random numbers.
+/// A database with two collections and an index: its sorted files are in two runs, and some batches are only in the
+/// log. `id` is the seed of its random numbers.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the database cannot be created.
 pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     made(options(compression), closed, id, |world, watch| {
         let db = world.open(&options(compression)).expect("an empty disk");
@@ -63,7 +63,7 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
         for n in 0..46 {
             let name = if n % 3 == 0 { "other.b" } else { "main.a" };
             let id = n % 35;
-            // The content that is only in the log exceeds one segment.
+            // These documents, which are only in the log, are larger than one segment.
             let text = "some text ".repeat(if (41..44).contains(&n) { 300 } else { n % 4 });
             let map = map_of(&format!(r#"{{"_id":{id},"n":{n},"text":"{text}"}}"#));
             db.collection(name).put(id as i32, map).expect("a put");
@@ -80,22 +80,22 @@ pub fn small(compression: Compression, closed: bool, id: u64) -> Specimen {
     })
 }
 
-/// A database with the content of fixtures: all types, indexes of all kinds, tombstones, deltas,
-/// ranges, many values under a key, a dropped collection; and, if it is closed, dictionaries.
+/// A database with the content of fixtures: all types, indexes of all kinds, tombstones, deltas, ranges, many values
+/// under a key, and a dropped collection. If it is closed, it also has dictionaries.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the database cannot be created.
 pub fn fixture(end: End, id: u64) -> Specimen {
     made(fixture::options(Compression::Zstd { level: 3 }), end == End::Closed, id, |world, watch| {
         fixture::fill(world, end, watch)
     })
 }
 
-/// A database that `fill` creates on an empty disk, twice in the same way. `fill` returns it open,
-/// and calls its last argument after each write that is only in the log.
+/// A database that `fill` creates on an empty disk, twice in the same way. `fill` returns the open database, and calls
+/// its last argument after each write that is only in the log.
 ///
 /// # Panics
-/// If it cannot be created.
+/// If the database cannot be created.
 pub(super) fn made(options: Options, closed: bool, id: u64, fill: impl Fn(&World, Watch<'_>) -> Database) -> Specimen {
     let first = World::new(id);
     let (moments, mut ever, mut written) = (Moments::watch(&first), Written::new(), Vec::new());
@@ -125,8 +125,7 @@ impl Specimen {
     pub fn judge(&self, disk: &World, path: &str, context: &str) -> Outcome {
         let repaired = repaired::repair(&self.options, &self.ever, disk, path, context);
         let outcome = self.opened(disk, path, context);
-        // If nothing is lost, according to the report or the results, the repaired database must be
-        // complete.
+        // If nothing is lost, according to the report or to the results, the repaired database must be complete.
         if let Some((whole, certain)) = repaired {
             let is_last = self.written.last() == Some(&certain);
             assert!(is_last || outcome != Outcome::Harmless, "{context}: harmless, and not all of it is repaired");
@@ -142,7 +141,7 @@ impl Specimen {
             Err(error) => {
                 named(&error, &file, context);
                 let now = contents_of(&*disk.mem, Path::new(path));
-                // The lock file is created if it was missing.
+                // The lock file is created if it is missing.
                 let same = before.iter().all(|(path, bytes)| now.get(path) == Some(bytes));
                 assert!(same && now.len() <= before.len() + 1, "{context}: {error}; and files have changed");
                 return Outcome::Refused;
@@ -153,7 +152,7 @@ impl Specimen {
         damage.iter().for_each(|error| named(error, &file, context));
         let reported = db.report().dropped.is_some() || !db.report().manifest_tails.is_empty();
         let found: Vec<_> = self.probes.iter().map(|probe| probe.ask(&db)).collect();
-        // Readable parts of a damaged database must be unchanged.
+        // The readable parts of a damaged database must be unchanged.
         let last = &self.states[self.states.len() - 1];
         for (at, error) in found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref().err()?))) {
             named(error, &file, context);
@@ -179,7 +178,7 @@ impl Specimen {
         }
     }
 
-    /// The properties of its files on which the table depends.
+    /// The properties of each file on which the table of outcomes depends.
     fn facts(&self) -> BTreeMap<PathBuf, Facts> {
         let files = files_in(&*self.disk.mem, Path::new(PATH));
         let last_segment = files.iter().map(|(path, _)| path).filter(|path| FileKind::of(path) == FileKind::Log).max();
@@ -207,13 +206,13 @@ impl Specimen {
 /// Properties of a file that is damaged.
 struct Facts {
     kind: FileKind,
-    /// The ranges of bytes that are used; the rest is zero or reserved.
+    /// The ranges of bytes that are used; all other bytes are zero or reserved.
     used: Vec<Range<u64>>,
-    /// The start of the last group or the last edit.
+    /// The offset of the last group or the last edit.
     last_begins: u64,
     /// True for the last segment of the log.
     is_last: bool,
-    /// The content.
+    /// The content of the file.
     bytes: Vec<u8>,
 }
 
@@ -257,32 +256,31 @@ impl Facts {
     fn allow(&self, closed: bool, damage: &Damage, outcome: Outcome) -> bool {
         use Outcome::{Dropped, Earlier, Found, Harmless, Refused, Reported};
         match (self.kind, damage) {
-            // The lock file is empty, and recreated.
+            // The lock file is empty, and it is created again.
             (FileKind::Lock, _) => outcome == Harmless,
             (FileKind::Superblock, _) => outcome == Refused,
-            // Edits, followed by zeros. Only the last edit can be torn; it is then redone from the
-            // log, or the loss is detected.
+            // A manifest consists of edits, followed by zeros. Only the last edit can be torn; it is then redone from
+            // the log, or the loss is detected.
             (FileKind::Manifest, Damage::Flip(at, _)) if *at < self.last_begins => outcome == Refused,
             (FileKind::Manifest, Damage::Flip(..)) => matches!(outcome, Refused | Reported),
-            // If the file ends before its last edit, the database is in its earlier state, and the
-            // log has the rest.
+            // If the file ends before its last edit, the database is in its earlier state, and the log contains the
+            // later writes.
             (FileKind::Manifest, Damage::Cut(at)) if *at == self.last_begins || *at >= self.end() => {
                 matches!(outcome, Refused | Reported | Harmless)
             }
             (FileKind::Manifest, Damage::Cut(at)) if *at > self.last_begins => matches!(outcome, Refused | Reported),
-            // Without its last edits the manifest refers to removed files, or the log has the rest.
+            // Without its last edits, the manifest refers to removed files, or the log contains the later writes.
             (FileKind::Manifest, Damage::Older(_)) => matches!(outcome, Refused | Reported | Harmless),
             (FileKind::Manifest, _) => outcome == Refused,
-            // Each byte has a checksum, and the manifest has the length.
+            // Each byte is covered by a checksum, and the manifest contains the length.
             (FileKind::Sst, Damage::Cut(_) | Damage::Remove) => outcome == Refused,
             (FileKind::Sst, _) => matches!(outcome, Refused | Found),
             (FileKind::Log, Damage::Flip(at, _)) if !self.is_used(*at) => match closed {
                 true => outcome == Harmless,
-                // A change after the end looks like a torn write.
+                // A change after the end of an unclosed log looks like a torn write.
                 false => matches!(outcome, Harmless | Reported),
             },
-            // Without its seal the log looks like that of a killed process, and all of its groups
-            // are complete.
+            // Without its seal, the log looks like the log of a killed process, and all its groups are complete.
             (FileKind::Log, Damage::Flip(at, _)) if self.is_seal(*at) => outcome == Harmless,
             (FileKind::Log, Damage::Cut(at)) if *at >= self.end() => outcome == Harmless,
             // The end of an unclosed log is its last complete group. If the last group is damaged,
@@ -290,14 +288,14 @@ impl Facts {
             (FileKind::Log, Damage::Flip(at, _)) if !closed && self.is_last && *at >= self.last_begins => {
                 matches!(outcome, Dropped(1))
             }
-            // Segments are preallocated.
+            // Segments are preallocated, so the length of the last one is not known.
             (FileKind::Log, Damage::Cut(at)) if !closed && self.is_last && *at >= GROUPS as u64 => {
                 matches!(outcome, Refused | Dropped(_) | Earlier(_) | Harmless)
             }
-            // All used bytes are present, except perhaps the successor.
+            // The old content has all used bytes. It may lack the note of the successor.
             (FileKind::Log, Damage::Older(old)) if self.holds_the_same(old) => matches!(outcome, Harmless | Reported),
-            // An earlier version of the last segment looks like the log of a process killed then.
-            // Nothing else records the length of the log, unless files have later writes.
+            // An earlier content of the last segment looks like the log of a process that was killed at that time.
+            // Nothing else records the length of the log, unless files contain later writes.
             (FileKind::Log, Damage::Older(_)) if self.is_last => matches!(outcome, Refused | Earlier(_) | Harmless),
             (FileKind::Log, _) => outcome == Refused,
             (FileKind::Directory, _) => false,
@@ -305,7 +303,7 @@ impl Facts {
     }
 }
 
-/// A database to damage, and another one whose files are used as replacements.
+/// A subject for a database. The files of the `other` database are used as replacements.
 pub fn subject(made: Specimen, other: &Specimen) -> Subject {
     let facts = made.facts();
     let (closed, made) = (made.closed, Rc::new(made));
@@ -324,7 +322,7 @@ pub fn subject(made: Specimen, other: &Specimen) -> Subject {
     }
 }
 
-/// The last segment of the log, the end of its groups, and the end of the first of them.
+/// The path of the last segment of the log, the end of its groups, and the end of its first group.
 ///
 /// # Panics
 /// If there is no log.

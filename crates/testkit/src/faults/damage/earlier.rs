@@ -1,4 +1,4 @@
-//! Outdated files of the same database: with the right id and valid checksums.
+//! Outdated files of the same database, which have the right id and valid checksums.
 
 use super::{Case, Damage, Files, kind_of, mixed};
 use crate::worlds::{FileKind, World, contents_of};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// The maximum number of earlier contents of one file that a seed tries.
 const EACH: usize = 6;
-/// The maximum number of removed files that a seed restores.
+/// The maximum number of removed files that are created again under one seed.
 const BACK: usize = 24;
 /// The maximum number of recorded contents of one file.
 const MOST: usize = 200;
 
-/// The contents of each file, the oldest first.
+/// The recorded contents of each file, the oldest first.
 type Held = BTreeMap<PathBuf, Vec<Vec<u8>>>;
 
 /// Records the contents of each file over time.
@@ -29,7 +29,7 @@ fn note(held: &mut Held, path: PathBuf, bytes: Vec<u8>) {
     }
     known.push(bytes);
     if known.len() > MOST {
-        // Every second content.
+        // Keeps every second content.
         let mut odd = false;
         known.retain(|_| {
             odd = !odd;
@@ -61,7 +61,7 @@ impl Earlier {
         Self(seen)
     }
 
-    /// All recorded contents.
+    /// Stops recording, and returns all recorded contents.
     pub fn end(self, world: &World) -> Files {
         world.faults.set_hook(None);
         let seen = std::mem::take(&mut *self.0.lock());
@@ -69,8 +69,8 @@ impl Earlier {
     }
 }
 
-/// Cases with earlier files: in place of the current file with the same name, in place of another
-/// of the same kind, and in addition to the current files.
+/// Cases with earlier files. An earlier file replaces the current file with the same name, or another file of the same
+/// kind, or is added to the current files.
 pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Case> {
     let older: Vec<_> = earlier.iter().filter(|old| !old.1.is_empty() && !files.contains(old)).collect();
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
             all.extend(some(&among, most, seed, path).map(|old| case(old)));
         }
     }
-    // The last content of each removed file, preceded by its earlier ones.
+    // The recorded contents of each removed file, the oldest first.
     let gone: BTreeMap<&Path, Vec<&[u8]>> = older.iter().fold(BTreeMap::new(), |mut gone, old| {
         if !files.iter().any(|(path, _)| *path == old.0) {
             gone.entry(old.0.as_path()).or_default().push(old.1.as_slice());
@@ -103,7 +103,7 @@ pub(super) fn earlier_cases(files: &Files, earlier: &Files, seed: u64) -> Vec<Ca
     all
 }
 
-/// A few of many items, spread widely, from a start that the seed determines.
+/// A few of many items, spread evenly, from a start that the seed determines.
 fn some<'a, T>(among: &'a [T], most: usize, seed: u64, of: &Path) -> impl Iterator<Item = &'a T> {
     let (count, from) = (most.min(among.len()), mixed(seed, path_salt(of)) as usize);
     (0..count).map(move |n| &among[(from % among.len() + n * among.len() / count) % among.len()])

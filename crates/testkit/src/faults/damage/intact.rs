@@ -1,5 +1,5 @@
-//! Determines what of a database must survive damage, from the locations of all versions of keys in
-//! its intact files.
+//! Determines which content of a database must survive damage, from the locations of all versions of keys in its
+//! undamaged files.
 
 use super::{Case, Damage};
 use crate::worlds::{PATH, World, files_in};
@@ -8,21 +8,21 @@ use alluvium_codec::varint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are lost together: a data block of a sorted file, or a group of the log.
+/// A range of bytes that are lost together: a data block of a sorted file, or a group of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The start offset.
     pub from: u64,
     /// The end offset.
     pub to: u64,
-    /// True if it is part of the log.
+    /// True if the range is part of the log.
     pub of_log: bool,
 }
 
 impl Unit {
-    /// True if the damage changes it.
+    /// True if the damage changes this range.
     pub fn is_hit(&self, case: &Case) -> bool {
         self.path == case.path
             && match case.damage {
@@ -33,28 +33,29 @@ impl Unit {
     }
 }
 
-/// One version of a key.
+/// A version of a key.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Its sequence number.
+    /// The sequence number of the version.
     pub seq: Seq,
     /// The kind of operation.
     pub kind: Kind,
-    /// Its location; in a sorted file, if it is in one.
+    /// The location of the version. If the version is in a sorted file and in the log, this is the location in the
+    /// sorted file.
     pub unit: Unit,
-    /// Copies of the version in the log, if `unit` is in a sorted file.
+    /// The copies of the version in the log, if `unit` is in a sorted file.
     pub again: Vec<Unit>,
 }
 
 impl Version {
-    /// True if damage changes all copies of it.
+    /// True if the damage changes all copies of the version.
     pub fn is_lost(&self, cases: &[Case]) -> bool {
         let is_hit = |unit: &Unit| cases.iter().any(|case| unit.is_hit(case));
         is_hit(&self.unit) && self.again.iter().all(is_hit)
     }
 }
 
-/// All versions of all keys in the files of a database, the newest first, by internal keys.
+/// All versions of all keys in the files of a database, by internal key; for each key the newest first.
 #[derive(Debug, Default)]
 pub struct Places {
     versions: BTreeMap<Vec<u8>, Vec<Version>>,
@@ -64,7 +65,7 @@ impl Places {
     /// Reads the files of an intact database.
     ///
     /// # Panics
-    /// If it is damaged.
+    /// If the database is damaged.
     pub fn read(world: &World) -> Self {
         let mut places = Self::default();
         let registry = alluvium_sst::DictionaryRegistry::new();
@@ -122,8 +123,8 @@ impl Places {
         }
     }
 
-    /// Operations in files may also be in the log. A folded value is not the delta of the same
-    /// number.
+    /// An operation in a sorted file may also be in the log; the log then has copies of it. A folded value in a file is
+    /// not a copy of the delta with the same sequence number.
     fn finish(&mut self) {
         for versions in self.versions.values_mut() {
             let (mut filed, logged): (Vec<_>, Vec<_>) =
@@ -140,7 +141,7 @@ impl Places {
         }
     }
 
-    /// The versions that make up the value of a key, the newest first, down to a complete write.
+    /// The versions from which the value of a key is computed: the newest first, back to the last complete write.
     pub fn chain(&self, key: &[u8]) -> &[Version] {
         let all = self.versions.get(key).map_or(&[][..], Vec::as_slice);
         let full = all.iter().position(|version| version.kind != Kind::Delta);

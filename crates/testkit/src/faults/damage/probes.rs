@@ -1,5 +1,4 @@
-//! Small reads of a database that may be damaged, so that intact parts are distinguished from
-//! damaged ones.
+//! Small reads of a database that may be damaged. They show which parts are intact.
 
 use crate::formats::fixtures::VALUES;
 use crate::read_entries::IndexEntries;
@@ -12,13 +11,13 @@ use std::fmt::Write;
 pub(super) enum Probe {
     /// The names of collections, and of their indexes with their states.
     Names,
-    /// All documents of a collection; forwards or backwards.
+    /// All documents of a collection, forwards or backwards.
     Scan(String, bool),
     /// One document.
     Get(String, Value),
-    /// The documents that an index refers to.
+    /// The documents to which an index refers.
     Shown(String, String),
-    /// The documents that match a filter, found by the index with this name.
+    /// The documents that match a filter, found with the index of this name.
     Find(&'static str, &'static str, &'static str),
     /// The values of a key of the multivalue tree.
     Values(Vec<u8>),
@@ -42,7 +41,7 @@ impl Probe {
             all.extend([Self::Scan(name.clone(), false), Self::Scan(name.clone(), true)]);
             let mut ids: Vec<Value> =
                 collection.scan().run().expect("a scan").map(|document| document.expect("one").id().clone()).collect();
-            // Only a few, if there are many.
+            // If there are many documents, only a few of them are read.
             if ids.len() > 100 {
                 ids = ids.into_iter().step_by(20).collect();
             }
@@ -108,7 +107,7 @@ impl Probe {
     }
 }
 
-/// A document with all its types.
+/// Prints a document with the types of all values.
 fn show(document: &Document, out: &mut String) -> Result<()> {
     let map = document.to_map().map_err(|e| alluvium::Error::InvalidDocument(e.to_string()))?;
     let _ = writeln!(out, "{:?}: {:?}", document.id(), map.entries);

@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One case in this many is also repaired.
+/// One in this many cases is also repaired.
 const ONE_IN: u64 = 40;
 
-/// Documents as text.
+/// The text of each document.
 pub(super) type Written = BTreeSet<String>;
 
-/// All documents of some collections.
+/// Adds all documents of some collections.
 fn documents(db: &Database, names: impl IntoIterator<Item = String>, into: &mut Written) {
     for name in names {
         for document in db.collection(&name).scan().run().expect("a scan") {
@@ -26,12 +26,12 @@ fn documents(db: &Database, names: impl IntoIterator<Item = String>, into: &mut 
     }
 }
 
-/// All documents of a database.
+/// Adds all documents of a database.
 pub(super) fn all(db: &Database, into: &mut Written) {
     documents(db, db.collections().iter().map(alluvium::CollectionInfo::full_name), into);
 }
 
-/// The disk before each change of a manifest, while a database was filled.
+/// Copies of the disk before each change of a manifest, recorded while a database is filled.
 pub(super) struct Moments(Arc<Mutex<Vec<World>>>);
 
 impl Moments {
@@ -46,7 +46,7 @@ impl Moments {
         Self(seen)
     }
 
-    /// The documents of all recorded disks.
+    /// Stops recording, and adds the documents on all recorded disks.
     pub fn end(self, world: &World, path: &str, options: &Options, into: &mut Written) {
         world.faults.set_hook(None);
         for disk in std::mem::take(&mut *self.0.lock()) {
@@ -57,8 +57,8 @@ impl Moments {
     }
 }
 
-/// Repairs a damaged disk, for a few of the cases. Returns whether the report claims that nothing
-/// is lost, and the documents that it calls certain.
+/// Repairs a damaged disk, in a few of the cases. Returns whether the report claims that nothing is lost, and the
+/// documents that the report calls certain.
 pub(super) fn repair(
     options: &Options,
     ever: &Written,
@@ -73,7 +73,7 @@ pub(super) fn repair(
     let before = contents_of(&*disk.mem, from);
     let report = repair::repair(from, to).env(disk.env.clone()).memory(8 << 20).run();
     let mut after = contents_of(&*disk.mem, from);
-    // The lock file may have been created.
+    // The repair may have created the lock file.
     after.retain(|path, _| before.contains_key(path) || !path.ends_with("LOCK"));
     assert!(after == before, "{context}: a repair changes what it repairs");
     let report = report.unwrap_or_else(|e| panic!("{context}: it is not repaired: {e}"));

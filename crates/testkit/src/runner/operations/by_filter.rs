@@ -1,5 +1,4 @@
-//! Writes by filter, alone and many in one call. Their effect on a state is computed first, without
-//! the database.
+//! Writes by filter, one or many in a call. Their effect on a state is first computed without the database.
 
 use crate::model::filters::{Filter, Projection, SortOrder, matching};
 use crate::model::updates::Change;
@@ -9,7 +8,7 @@ use crate::runner::session::{Mix, Session};
 use alluvium::{Collection, Delete, Document, Error, ErrorKind, FindOneAndModify, Hint, Map, ReturnDocument};
 use alluvium::{Update, UpdateResult, Value, WriteModel};
 
-/// The change of a document.
+/// The change of a matching document.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     Update(Change),
@@ -26,7 +25,7 @@ pub(crate) struct FilteredWrite {
     pub many: bool,
     /// If several documents match, selects the one with the highest `_id`.
     pub last: bool,
-    /// The document to insert if nothing matches.
+    /// The document to insert if no document matches.
     pub upsert: Option<Map>,
     pub hint: Option<Hint>,
 }
@@ -40,7 +39,7 @@ pub(crate) struct Outcome {
     /// The document before the write.
     pub before: Option<Map>,
     pub after: Option<Map>,
-    /// True if an index refuses the next document, or the `_id` exists.
+    /// True if the write ended because an index refuses the next document, or because the `_id` exists.
     pub refused: bool,
 }
 
@@ -62,7 +61,7 @@ impl FilteredWrite {
         }
     }
 
-    /// Applies the write to a state in the order of `_id`s; each document is one step.
+    /// Applies the write to the documents of a state, in the order of their `_id`s. Each changed document is one step.
     pub fn carry_out(&self, state: &mut State, steps: &mut Vec<State>) -> Outcome {
         let mut outcome = Outcome::default();
         let found: Vec<(Id, Map)> = state.documents(&self.name).map_or_else(Vec::new, |documents| {
@@ -101,7 +100,7 @@ impl FilteredWrite {
         outcome
     }
 
-    /// Inserts the document of an upsert, into a collection that may have to be created.
+    /// Inserts the document of an upsert. The collection is created if it does not exist.
     fn insert(&self, map: Map, state: &mut State, steps: &mut Vec<State>, outcome: &mut Outcome) {
         if state.create(&self.name) {
             steps.push(state.clone());
@@ -184,7 +183,7 @@ fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     let many = !matches!(action, Action::Replace(_)) && !alone && session.rng.u8(0..3) == 0;
     let mut filter = any_filter(session, name);
     if many && matches!(action, Action::Delete) {
-        // Filters for deletes of many documents are narrow, so that collections grow.
+        // Filters for deletes of many documents are made narrow, so that collections grow.
         filter = match session.rng.u8(0..4) {
             0 => Filter::And(vec![filter, Filter::equal("k", session.rng.i32(0..3))]),
             _ => any_field_filter(session, name),
@@ -198,8 +197,8 @@ fn any_write(session: &mut Session, name: &str, alone: bool) -> FilteredWrite {
     FilteredWrite { name: name.to_owned(), filter, action, many, last, upsert, hint: None }
 }
 
-/// Changes a filter to one by `_id`, and sometimes a field, and returns the document that is
-/// inserted if none matches.
+/// Changes a filter to a condition on `_id`, and sometimes also on a field. Returns the document that is inserted if no
+/// document matches.
 fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Filter) -> Map {
     let id = session.any_id(name);
     let value = id.value(&mut session.rng);
@@ -221,8 +220,8 @@ fn upserting(session: &mut Session, name: &str, action: &Action, filter: &mut Fi
     map
 }
 
-/// Usually no hint or a random one. The natural order if the order of documents determines the
-/// state after an error or a power cut, or the deleted document.
+/// The hint for a write: usually none, or a random one. It is the natural order if the order of documents determines
+/// which document is deleted, or the state after an error or a power cut.
 fn hint_for(session: &mut Session, write: &FilteredWrite, outcome: &Outcome, changes: usize) -> Option<Hint> {
     let ordered = session.mix == Mix::Writes && changes > 1 || outcome.refused;
     let first = !write.many && matches!(write.action, Action::Delete);
@@ -297,7 +296,7 @@ fn find_one_and_modify(session: &mut Session) {
     assert_eq!(found, expected, "{which:?} {projection:?}: {}", describe(&write));
 }
 
-/// Several writes in one call; those after a failed one are executed if the call is unordered.
+/// Executes several writes in one call. If the call is unordered, the writes after a failed one are executed as well.
 fn bulk_write(session: &mut Session) {
     let name = session.any_name();
     let (collection, durable) = session.handle(&name);
@@ -309,7 +308,7 @@ fn bulk_write(session: &mut Session) {
     for at in 0..session.rng.usize(1..5) {
         let mut write = any_write(session, &name, false);
         if session.rng.u8(0..3) == 0 {
-            // An insert is treated as an upsert that finds nothing.
+            // An insert is treated as an upsert whose filter matches nothing.
             let id = session.any_id(&name);
             let map = session.documents.with_id(&id, &mut session.rng);
             models.push(WriteModel::insert_one(&map));
@@ -346,10 +345,10 @@ fn bulk_write(session: &mut Session) {
     assert_eq!((found, errors), (total, failed), "bulk write, ordered {ordered}{all}");
 }
 
-/// Adds the result of one of many writes.
+/// Adds the result of one of the writes to the total.
 fn add(total: &mut alluvium::BulkWriteResult, at: usize, write: &FilteredWrite, outcome: Outcome) {
     match (&write.action, outcome.upserted) {
-        // An insert, whose `_id` is returned unchanged.
+        // This is an insert, whose `_id` is returned unchanged.
         (Action::Delete, Some(id)) => {
             total.inserted_count += 1;
             total.inserted_ids.push((at, id));
@@ -367,7 +366,7 @@ fn counts(result: UpdateResult) -> (u64, u64, Option<Value>) {
     (result.matched_count, result.modified_count, result.upserted_id)
 }
 
-/// Checks an expected error, which reports the earlier writes.
+/// Checks an expected error, which must report the writes before it.
 fn refused(error: &Error, outcome: &Outcome, words: &str) {
     let expected = matches!(error.kind(), ErrorKind::DuplicateKey | ErrorKind::Invalid);
     assert!(outcome.refused && expected, "{words}: {error}");

@@ -1,5 +1,5 @@
-//! Writes by `_id` that read first: upserts, replacements, compare-and-set by version, updates that
-//! return the document.
+//! Writes by `_id` that read first: upserts, replacements, compare-and-set by version, and updates that return the
+//! document.
 
 use crate::model::{Id, Phase, State, brief};
 use crate::runner::draws::any_change;
@@ -41,7 +41,7 @@ fn upsert(session: &mut Session) {
         None => Map::from([("_id", value.clone())]),
     };
     if let (None, Some(score)) = (&old, on_insert) {
-        // The name sorts before all others.
+        // This name sorts before all others.
         map.push("a", score);
     }
     change.apply(&mut map);
@@ -69,7 +69,7 @@ fn upsert(session: &mut Session) {
     assert_eq!(result.upserted_id, old.is_none().then_some(value));
 }
 
-/// A new body for a document, and the resulting document: the stored `_id` is kept.
+/// A new body for a document, and the document after the replacement, which keeps the stored `_id`.
 fn replaced(session: &mut Session, old: &Map) -> (Map, Map) {
     let body = session.documents.body(&mut session.rng);
     let mut stored = body.clone();
@@ -97,8 +97,8 @@ fn replace(session: &mut Session) {
     }
 }
 
-/// The state after a document is replaced, if it exists and no index refuses the replacement; or
-/// the reasons of the index.
+/// The state after a document is replaced, if the document exists and no index refuses the replacement; otherwise the
+/// reasons of the indexes.
 fn put_in_place(session: &Session, name: &str, id: &Id, stored: Option<Map>) -> (Vec<State>, Vec<ErrorKind>) {
     let Some(stored) = stored else { return (Vec::new(), Vec::new()) };
     let mut state = session.state.clone();
@@ -170,8 +170,8 @@ fn replace_if(session: &mut Session) {
     let value = id.value(&mut session.rng);
     let now = session.state.get(&name, &id).cloned();
     let same = now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &was));
-    // A document that was rewritten with the same content may have another version, or may not have
-    // been written.
+    // If a document was rewritten with the same content, it may have a new version or not, because such a write may be
+    // left out.
     let doubtful = !same && now.as_ref().is_some_and(|now| *now == was);
     let (given, stored) = replaced(session, &was);
     session.note(format!("replace {name} {value:?} if it is {version:?} by {} (same: {same})", brief(&given)));

@@ -1,5 +1,5 @@
-//! Checkpoints: made, kept during other operations, restored, compared, and continued from; and
-//! repaired copies.
+//! Checkpoints: they are made, kept during other operations, restored, compared, and continued from. Also repairs of
+//! copies.
 
 use super::lifecycle::close;
 use crate::model::{indexes, read_state};
@@ -59,7 +59,7 @@ fn make_checkpoint(session: &mut Session) {
     }
 }
 
-/// Restores a checkpoint beside the database; it has the content of that time.
+/// Restores a checkpoint next to the database, and checks that it has the content from the time of the checkpoint.
 fn look_at_checkpoint(session: &mut Session) {
     let at = any_checkpoint(session);
     let kept = &session.checkpoints.kept[at];
@@ -77,8 +77,7 @@ fn look_at_checkpoint(session: &mut Session) {
     remove_dir(&session.world.env, to);
 }
 
-/// Repairs a copy of the database in the state after a kill: nothing is lost, and nothing
-/// reappears.
+/// Repairs a copy of the database in the state after a kill. No content may be lost or reappear.
 fn look_at_repaired(session: &mut Session) {
     session.note("repair a copy".to_owned());
     let copy = session.world.killed();
@@ -96,7 +95,7 @@ fn look_at_repaired(session: &mut Session) {
     for state in [&mut found, &mut expected] {
         state.collections.retain(|_, contents| !contents.documents.is_empty());
     }
-    // An index that was not ready is built, or omitted.
+    // A repair builds an index that was not ready, or leaves it out.
     for (name, contents) in &mut expected.collections {
         let Some(found) = found.collections.get_mut(name) else { continue };
         let unready = contents.indexes.iter().filter(|(_, index)| !index.ready);
@@ -111,7 +110,7 @@ fn look_at_repaired(session: &mut Session) {
     session.effect("repair", !found.collections.is_empty());
 }
 
-/// The database is lost, and a checkpoint replaces it.
+/// Replaces the database by a restored checkpoint, as after a loss of the database.
 fn go_on_from_checkpoint(session: &mut Session) {
     let at = any_checkpoint(session);
     let (dir, state) = (session.checkpoints.kept[at].dir.clone(), session.checkpoints.kept[at].state.clone());
@@ -122,7 +121,7 @@ fn go_on_from_checkpoint(session: &mut Session) {
     restore(session, &dir, Path::new(PATH));
     session.checkpoints.generation += 1;
     session.timeline.lock().push(&state);
-    // Sequence numbers after that of the checkpoint are assigned again.
+    // Sequence numbers after the checkpoint are assigned again, so the old versions are invalid.
     session.versions.clear();
     session.effect("go on from a checkpoint", state != session.state);
     session.state = state;

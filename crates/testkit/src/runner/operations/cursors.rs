@@ -1,5 +1,5 @@
-//! Cursors that stay open during other operations: they continue to return the documents of the
-//! time when they were opened, or an error that they were ended.
+//! Cursors that stay open during other operations. They must continue to return the documents from the time when they
+//! were opened, or an error that they were ended.
 
 use super::reads::fields;
 use crate::model::Id;
@@ -81,7 +81,7 @@ fn open_scan(session: &mut Session) {
     if reverse {
         left = left.into_iter().rev().collect();
     }
-    // 0 is no limit.
+    // A limit of 0 means no limit.
     left.truncate(limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| limit as usize));
     session.effect("cursor backward", reverse && left.len() > 1);
     session.effect("cursor at a snapshot", at && !left.is_empty());
@@ -114,7 +114,7 @@ fn open_query(session: &mut Session) {
     session.cursors.push(OpenCursor { cursor, left, words, batch });
 }
 
-/// A few steps of an open cursor.
+/// Reads a few documents from an open cursor.
 fn advance(session: &mut Session, at: usize) {
     let mut open = session.cursors.swap_remove(at);
     let way = session.rng.u8(0..4);
@@ -170,7 +170,7 @@ fn next_fields(session: &Session, open: &mut OpenCursor) -> bool {
     }
 }
 
-/// As text with all types, which is parsed again; or as BSON.
+/// Encodes the next document as text with all types, which is parsed again, or as BSON.
 fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     let text = session.rng.bool();
     let format = if text { Format::JsonLines } else { Format::Bson };
@@ -185,10 +185,10 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
             true
         }
         Ok(false) => ended(open),
-        // The document is skipped.
+        // BSON cannot represent this document, so the cursor skips it.
         Err(error) if !text && error.kind() == ErrorKind::Invalid => {
-            // Without an order, it is unknown which of several documents was skipped: the cursor is
-            // dropped.
+            // If several documents could have been skipped and the cursor has no order, it is unknown which one was.
+            // The cursor is then dropped.
             let one = open.left.count(|map| map.contains("wide")) == 1 || matches!(open.left, Remaining::Ordered(_));
             assert!(open.left.take(|map| map.contains("wide")).is_some(), "{}: {error}", open.words);
             one
@@ -197,8 +197,7 @@ fn encode_next(session: &mut Session, open: &mut OpenCursor) -> bool {
     }
 }
 
-/// Checks the error that ended a cursor: its snapshot was too old, and it returns nothing
-/// afterwards.
+/// Checks the error that ended a cursor: its snapshot was too old. The cursor must return nothing after the error.
 fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) -> bool {
     let may = session.snapshots_may_end() && error.kind() == ErrorKind::SnapshotTooOld;
     assert!(may, "{}: {error}", open.words);
@@ -207,7 +206,7 @@ fn was_ended(session: &Session, open: &mut OpenCursor, error: &alluvium::Error) 
     false
 }
 
-/// Reads from the cursors of a closed database: each returns a correct document, or an error.
+/// Reads from the cursors of a closed database. Each must return a correct document, or an error.
 pub(crate) fn end_cursors(session: &mut Session) {
     for mut open in std::mem::take(&mut session.cursors) {
         match open.cursor.next().transpose() {
@@ -243,7 +242,7 @@ fn expect(open: &mut OpenCursor, found: &Document) {
     assert!(taken.is_some(), "{}: {found:?} is not to be found", open.words);
 }
 
-/// Checks that the cursor ends when all documents were returned, and stays at the end.
+/// Checks that the cursor ends after all documents were returned, and returns no more after its end.
 fn ended(open: &mut OpenCursor) -> bool {
     assert_eq!(open.left.len(), 0, "{}: it ends before all was returned", open.words);
     assert!(open.cursor.next().is_none(), "{}: it continues after its end", open.words);

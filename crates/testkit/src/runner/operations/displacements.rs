@@ -1,5 +1,5 @@
-//! The directory of the open database is moved, replaced by that of another database, moved back,
-//! and removed: each database keeps its promises, and no other directory is touched.
+//! The directory of the open database is moved, replaced by the directory of another database, moved back, or removed.
+//! Each database keeps its promises, and no other directory is changed.
 
 use super::checkpoints::restore;
 use super::lifecycle::end_abruptly;
@@ -15,7 +15,7 @@ fn create_other(session: &mut Session) -> Other {
     Other::create(&session.world, options, 1 + session.rng.u32(0..20))
 }
 
-/// Moves the directory away, or back, under the open database.
+/// Moves the directory of the open database to another path, or back.
 pub(crate) fn move_directory(session: &mut Session) {
     if session.moved.is_some() {
         session.note("move the directory back".to_owned());
@@ -34,18 +34,18 @@ pub(crate) fn move_directory(session: &mut Session) {
     session.effect("move the directory", !session.state.collections.is_empty());
 }
 
-/// Writes to the database that has the place of the moved one.
+/// Writes to the database that was created at the path of the moved one.
 pub(crate) fn write_to_other(session: &mut Session) {
     if let Some(other) = session.moved.as_mut().and_then(|moved| moved.other.as_mut()) {
         other.write(1);
     }
 }
 
-/// Removes the directory under the open database, which acknowledges no durable write after that;
-/// one at its place is not touched. Continues from a checkpoint.
+/// Removes the directory of the open database, which must not acknowledge a durable write after that. Another database
+/// at the old path must not change. Continues from a checkpoint.
 pub(crate) fn remove_directory(session: &mut Session) {
     if session.background {
-        // It would write into the directory that is being removed.
+        // A background thread would write into the directory while it is removed.
         return;
     }
     session.note("remove the directory".to_owned());

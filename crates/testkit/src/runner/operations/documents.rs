@@ -1,4 +1,4 @@
-//! Writes of documents: single, several at once, and in batches.
+//! Writes of documents: single documents, several at once, and batches.
 
 use super::indexes::stale;
 use crate::model::{Id, Phase, brief};
@@ -41,7 +41,7 @@ pub(crate) fn insert(session: &mut Session) {
     let count = if session.rng.bool() { 1 } else { session.rng.usize(0..6) };
     let mut ids: Vec<Id> = (0..count).map(|_| Id::random(&mut session.rng)).collect();
     if session.rng.u8(0..4) > 0 {
-        // Usually new ones.
+        // Usually only new `_id`s are used.
         let taken = session.state.documents(&name).cloned().unwrap_or_default();
         let mut seen = BTreeSet::new();
         ids.retain(|id| !taken.contains_key(id) && seen.insert(id.clone()));
@@ -54,7 +54,7 @@ pub(crate) fn insert(session: &mut Session) {
     for (id, map) in ids.iter().zip(&maps) {
         fails |= state.get(&name, id).is_some();
         state.put(&name, id.clone(), map.clone());
-        // Also a document with the same `_id` as another of them.
+        // A document is checked even if another one of the same insert has the same `_id`.
         unindexable |= state.unindexable(&name, std::slice::from_ref(id));
     }
     let refused = unindexable || state.refuses(&name, &ids);
@@ -63,7 +63,7 @@ pub(crate) fn insert(session: &mut Session) {
     }
     let durable = durable && !refused;
     session.effect("insert", !fails && !refused && !maps.is_empty());
-    // An empty write is not acknowledged.
+    // An empty write makes nothing durable.
     let durable = durable && !fails && !maps.is_empty();
     let result = session.write(Phase::Write, &steps, durable, |_| match maps.as_slice() {
         [one] => collection.insert_one(one).map(|_| ()),
@@ -135,7 +135,7 @@ pub(crate) fn modify(session: &mut Session) {
         (state, changed) = (session.state.clone(), false);
     }
     session.effect("modify", changed);
-    // By field, or as a whole map, with the same result.
+    // The change is made by fields, or on a whole map, with the same result.
     let result = session.write(Phase::Write, &[state], durable && changed, |_| {
         collection.modify(value, |draft| if whole { Ok(change(draft.map()?)) } else { patch(draft) })
     });
@@ -163,15 +163,15 @@ pub(crate) fn update(session: &mut Session) {
         state.put(&name, id.clone(), map);
     }
     let mut changed = state.get(&name, &id) != session.state.get(&name, &id);
-    // A blind update of a field that no index reads is never refused, even if the document could
-    // not be indexed before.
+    // A blind update of a field on which no index depends is never refused, even if the document could not be indexed
+    // before.
     let checked = !blind || change.is_read_by_index(&state, &name);
     let why = if changed && checked { state.refusals(&name, std::slice::from_ref(&id)) } else { Vec::new() };
     if !why.is_empty() {
         (state, changed) = (session.state.clone(), false);
     }
     let writes = match blind {
-        // A blind update of an indexed field is checked.
+        // A blind update of a field on which an index depends is checked.
         true if session.state.collections.get(&name).is_some_and(|c| !c.indexes.is_empty()) => changed,
         true => session.state.collections.contains_key(&name),
         false => changed,
@@ -185,7 +185,7 @@ pub(crate) fn update(session: &mut Session) {
         }),
     });
     session.effect(if blind { "apply" } else { "update" }, changed);
-    // A write that has read the document knows its old entries.
+    // A write that has read the document knows its old entries, so it leaves no stale ones.
     let after = stale(session, &name);
     assert!(
         blind || after.is_subset(&before),
@@ -196,7 +196,8 @@ pub(crate) fn update(session: &mut Session) {
     }
 }
 
-/// An `_id` of a collection, often one that the batch has written: later operations see what earlier ones did.
+/// An `_id` of a collection. It is often one that the batch has written, because later operations see the effects of
+/// earlier ones.
 fn id_of_batch(session: &mut Session, name: &str, written: &mut Vec<Id>) -> Id {
     let mut id = session.any_id(name);
     if !written.is_empty() && session.rng.bool() {
@@ -246,7 +247,7 @@ pub(crate) fn batch(session: &mut Session) {
                 let mut map = Map::clone(before);
                 change.apply(&mut map);
                 if map == **before || !change.is_read_by_index(&state, name) {
-                    // No index reads the document for this.
+                    // No index depends on the changed field, so the document need not be indexable.
                     written.entry(name).or_default().pop();
                 }
                 state.put(name, id, map);
@@ -254,7 +255,7 @@ pub(crate) fn batch(session: &mut Session) {
             }
             _ => {
                 let mut map = session.documents.with_id(&id, &mut session.rng);
-                // Two documents of a batch may have the same unique key.
+                // This allows two documents of a batch to have the same unique key.
                 if session.rng.u8(0..4) == 0 {
                     map.insert("u", 3);
                 }
@@ -263,7 +264,7 @@ pub(crate) fn batch(session: &mut Session) {
                 batch.put(&collection, value, map).expect("a put in a batch");
             }
         }
-        // Intermediate states of a batch are indexed, too.
+        // Intermediate states of a batch must be indexable, too.
         unindexable |= state.unindexable(name, &written[name.as_str()]);
     }
     session.note(format!("batch{words}"));

@@ -1,4 +1,4 @@
-//! Dumps: the database is written to files, which are restored into another one.
+//! Dumps: the database is written to files, which are restored into another database.
 
 use crate::model::{indexes, read_state};
 use crate::runner::session::Session;

@@ -1,4 +1,4 @@
-//! Names of fields, and collections of typed documents.
+//! Operations on the names of fields, and on collections of typed documents.
 
 use crate::model::{Id, Phase};
 use crate::runner::expectations::expect_refused;
@@ -12,7 +12,7 @@ const NAMES: [&str; 30] = [
     "name", "score", "set", "tags", "text", "u", "when", "wide", "x", "y", "z", "zero", "ü",
 ];
 
-/// Field names that documents share: some may be missing, and some may be of documents that no
+/// Checks the field names that documents share. Some names may be missing, and some may belong to documents that no
 /// longer exist.
 pub(crate) fn field_names(session: &mut Session) {
     let name = session.any_name();
@@ -25,7 +25,7 @@ pub(crate) fn field_names(session: &mut Session) {
     assert!(found.iter().all(|name| NAMES.contains(&name.as_str())), "{found:?}");
 }
 
-/// Writes a document as a value of a type, and reads it as one.
+/// Writes a document as a value of a Rust type, and reads it as one.
 pub(crate) fn typed(session: &mut Session) {
     let name = session.any_name();
     let id = Id::whole(i64::from(session.rng.i32(-3..12)));

@@ -1,4 +1,4 @@
-//! Steps that enlarge a database: many documents at once, loaded or inserted.
+//! Steps that grow a database: many documents are loaded or inserted at once.
 
 use super::loads::document_in;
 use crate::model::{Contents, Id, Phase};
@@ -6,22 +6,22 @@ use crate::replay::sequence;
 use crate::runner::session::Session;
 use alluvium::load::{Format, Input};
 
-/// The collection that is created if none qualifies.
+/// The collection that is created if no collection is suitable.
 const NAME: &str = "main.a";
 
 /// The way in which documents are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// By a load. It is several batches, so the power is not cut during it.
+    /// By a load, which consists of several batches. Therefore the power is not cut during it.
     Load,
     /// By one batch.
     Insert,
 }
 
-/// Adds new documents to the largest collection without a unique index; creates one if there is
-/// none. `number` distinguishes the calls in a sequence.
+/// Adds new documents to the largest collection without a unique index; creates a collection if none exists. `number`
+/// distinguishes the calls in a sequence.
 pub(crate) fn grow(session: &mut Session, number: u32, count: u32, by: By) {
-    // Far from the numbers of steps.
+    // These numbers are far from the numbers of steps.
     session.rng = sequence::rng_of(session.seed, u32::MAX - number);
     let plain = |contents: &Contents| !contents.indexes.values().any(|i| i.definition.is_unique());
     let takes = session.state.collections.iter().filter(|(_, contents)| plain(contents));

@@ -1,5 +1,5 @@
-//! Indexes: created, declared and built later, dropped, swept; stopped builds; and expiry of
-//! documents.
+//! Operations on indexes: they are created, declared and built later, dropped, and swept. Also stopped builds, and the
+//! expiry of documents.
 
 use super::maintenance::{flush, merging};
 use crate::model::indexes::{DEFINITIONS, Index, check_at, check_now, definition, refused, yielded};
@@ -16,11 +16,11 @@ use std::sync::atomic::AtomicBool;
 
 /// The result of creating an index.
 enum Creation {
-    /// It exists already.
+    /// The same index already exists.
     Same,
-    /// Another index has its name or its keys.
+    /// Another index has the same name or the same keys.
     Conflict,
-    /// It is new.
+    /// The index is new.
     New,
 }
 
@@ -56,8 +56,8 @@ fn create_index(session: &mut Session) {
     create_index_over(session, name, pair);
 }
 
-/// Under a scheduler a minute may pass at any step, and documents expire. With the last definition
-/// nothing expires then.
+/// A random definition. Under a scheduler a minute may pass at any step, so that the background thread may delete
+/// expired documents. In this case the last definition, the only one with which documents expire, is not used.
 pub(crate) fn any_definition(session: &mut Session) -> (&'static str, &'static str) {
     DEFINITIONS[session.rng.usize(0..DEFINITIONS.len() - usize::from(expires_by_itself(session)))]
 }
@@ -68,8 +68,8 @@ fn expires_by_itself(session: &Session) -> bool {
 
 fn create_index_over(session: &mut Session, name: String, pair: (&str, &str)) {
     let definition = Arc::new(definition(pair.0, pair.1));
-    // An index that is not built does not know which documents it would refuse. Background threads
-    // may build it at any time.
+    // A unique index that is not built does not know which documents it will refuse, so its build is not delayed. With
+    // background threads, a declared index may be built at any time.
     let later = !session.background && !definition.is_unique() && session.rng.u8(0..4) == 0;
     session.note(format!("index {name} {pair:?} {}", if later { "later" } else { "" }));
     let made = made(session, &name, &definition);
@@ -117,7 +117,7 @@ fn set_index(state: &mut State, name: &str, index: Index) {
     contents.indexes.insert(index.definition.name().to_owned(), index);
 }
 
-/// Updates the model after the build of a declared index: it is ready, or removed.
+/// Updates the model after the build of a declared index: the index is ready, or was removed.
 fn finish_one(session: &mut Session, state: &mut State, name: &str, index: &str, steps: &mut Vec<State>) {
     let known = state.collections[name].indexes[index].clone();
     if known.ready {
@@ -138,7 +138,7 @@ fn finish_indexes(session: &mut Session) {
     session.note("finish indexes".to_owned());
     let mut state = session.state.clone();
     let mut steps = Vec::new();
-    // In the order of the database: by collection, then by creation.
+    // The database builds them in this order: by collection, then by time of creation.
     let mut unready: Vec<(String, u64, String)> = Vec::new();
     for (name, contents) in &state.collections {
         let indexes = contents.indexes.iter().filter(|(_, index)| !index.ready);
@@ -158,7 +158,7 @@ fn finish_indexes(session: &mut Session) {
     }
 }
 
-/// Stops the build of an index: it exists, but is not ready.
+/// Stops the build of an index, so that the index exists, but is not ready.
 pub(crate) fn stop_index(session: &mut Session) {
     let name = session.any_name();
     let pair = any_definition(session);
@@ -166,7 +166,7 @@ pub(crate) fn stop_index(session: &mut Session) {
     let Some(contents) = session.state.collections.get(&name) else { return };
     let known = || contents.indexes.values().map(|index| &*index.definition);
     let in_its_way = known().any(|known| known.name() == definition.name() || known.has_keys_of(&definition));
-    // Background threads would continue the build, and a unique index may be refused.
+    // Background threads would continue the build, and a unique index might be refused.
     if session.background || in_its_way || definition.is_unique() || !buildable(&session.state, &name, &definition) {
         return;
     }
@@ -183,7 +183,7 @@ pub(crate) fn stop_index(session: &mut Session) {
     });
     session.effect("stop an index build", result.is_err());
     match result {
-        // The build may end before it checks the flag.
+        // The build may finish before it checks the flag.
         Ok(_) => {
             let contents = session.state.collections.get_mut(&name).expect("it is there");
             contents.indexes.get_mut(definition.name()).expect("it was made").ready = true;
@@ -244,7 +244,7 @@ fn sweep(session: &mut Session) {
     if !flushed || changed || session.background || !session.snapshots.is_empty() || !session.cursors.is_empty() {
         return;
     }
-    // Everything is in files, and no snapshot reads stale entries, so none may remain.
+    // All entries are in files, and no snapshot reads stale entries, so none may remain.
     let now = session.db().snapshot();
     for (name, contents) in &session.state.collections {
         for index in contents.indexes.values().filter(|index| index.ready) {
@@ -255,8 +255,7 @@ fn sweep(session: &mut Session) {
     }
 }
 
-/// Deletes some documents with entries: the entries may be in files, while the deletes are only in
-/// the log.
+/// Deletes some documents that have entries: the entries may be in files while the deletes are only in the log.
 fn delete_indexed(session: &mut Session) {
     let collections = session.state.collections.iter();
     let ready = collections.filter(|(_, contents)| contents.indexes.values().any(|index| index.ready));
@@ -275,7 +274,7 @@ fn delete_indexed(session: &mut Session) {
 /// Deletes expired documents, one after the other.
 fn expire(session: &mut Session) {
     if session.rng.bool() && !expires_by_itself(session) {
-        // With the last definition documents expire.
+        // Documents expire with the last definition.
         let name = session.any_name();
         create_index_over(session, name, DEFINITIONS[DEFINITIONS.len() - 1]);
     }
@@ -303,7 +302,7 @@ fn expire(session: &mut Session) {
     assert_eq!(deleted, steps.len() as u64);
 }
 
-/// Compares all indexes with the entries that the documents yield, now and at the snapshots.
+/// Compares all indexes with the entries of the documents, now and at the snapshots.
 pub(crate) fn check_indexes(session: &Session) {
     check_now(session.db()).unwrap_or_else(|broken| panic!("{broken}"));
     for kept in &session.snapshots {
@@ -327,10 +326,10 @@ pub(crate) fn check_derived(session: &Session) {
     }
 }
 
-/// The entries, in all ready indexes of a collection, that no current document yields.
+/// The stale entries in all ready indexes of a collection: entries that belong to no current document.
 pub(crate) fn stale(session: &Session, name: &str) -> BTreeSet<(String, Vec<u8>, Vec<u8>)> {
     let mut stale = BTreeSet::new();
-    // Without threads, sweeps run only as operations.
+    // Without background threads, sweeps run only as operations.
     let looks = session.mix == Mix::All && !session.background;
     let Some(contents) = session.state.collections.get(name).filter(|_| looks) else { return stale };
     let (collection, now) = (session.db().collection(name), session.db().snapshot());
@@ -345,7 +344,7 @@ pub(crate) fn stale(session: &Session, name: &str) -> BTreeSet<(String, Vec<u8>,
     stale
 }
 
-/// Checks that an index serves exactly the snapshots that were taken after it was ready.
+/// Checks that an index serves a snapshot exactly if the snapshot was taken after the index was ready.
 fn check_index_at(session: &Session, kept: &KeptSnapshot, name: &str, index: &Index) {
     let collection = session.db().collection(name);
     let then = kept.state.collections.values().find_map(|contents| {
@@ -387,7 +386,7 @@ fn remove_index(state: &mut State, name: &str, index: &str) {
     state.collections.get_mut(name).expect("the collection exists").indexes.remove(index);
 }
 
-/// Documents whose first date in the index is not above the cutoff, in the order of the index.
+/// The documents whose first date in the index is not above the cutoff, in the order of the index.
 fn expired(state: &State, name: &str, index: &Index, cutoff: i64) -> Vec<Id> {
     let mut found: Vec<(Vec<u8>, Vec<u8>, Id)> = Vec::new();
     for (id, map) in &*state.collections[name].documents {

@@ -19,8 +19,8 @@ pub(crate) fn reopen(session: &mut Session) {
     }
 }
 
-/// Opens the database, in the state after a kill, for reading only on a disk that refuses writes.
-/// Nothing is missing.
+/// Opens the database, in the state after a kill, for reading only on a disk that refuses writes. It must have all
+/// content.
 pub(crate) fn read_only(session: &mut Session) {
     session.note("open for reading only".to_owned());
     let killed = session.world.killed();
@@ -54,11 +54,11 @@ pub(crate) fn end_abruptly(session: &mut Session) {
     session.timeline.lock().phase = Phase::Open;
 }
 
-/// Kills the process, and continues in the resulting world.
+/// Kills the process, and continues with the disk that remains.
 pub(crate) fn kill(session: &mut Session) {
     let world = session.world.killed();
     session.snapshots.clear();
-    // The old process no longer reports to the hook.
+    // The old process must no longer report to the hook.
     session.world.faults.set_hook(None);
     session.cursors.clear();
     session.db = None;

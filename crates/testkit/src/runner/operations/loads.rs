@@ -1,4 +1,4 @@
-//! Loads: in each format, by several threads, with each treatment of duplicate `_id`s.
+//! Loads of each format, by several threads, with each treatment of duplicate `_id`s.
 
 use crate::model::{Id, Phase, map_of};
 use crate::runner::expectations::expect_refused;
@@ -7,14 +7,14 @@ use alluvium::load::{Csv, FieldType, Format, Input, OnDuplicate};
 use alluvium::{Error, ErrorKind, Map, Value};
 use alluvium_document::json;
 
-/// Fields of rows, sorted by name; each row has all of them.
+/// The fields of rows, sorted by name. Each row has all of them.
 const COLUMNS: [(&str, FieldType); 4] =
     [("_id", FieldType::Int), ("k", FieldType::Json), ("n", FieldType::Long), ("text", FieldType::String)];
 
 /// A format, and the name under which its loads are counted.
 type Kind = (Format, &'static str);
 
-/// The input of a load in its order, and the expected documents.
+/// The bytes of an input, and the documents that are expected, in the same order.
 struct Text {
     bytes: Vec<u8>,
     documents: Vec<(Id, Map)>,
@@ -26,7 +26,7 @@ pub(crate) fn load(session: &mut Session) {
     let on_duplicate = [OnDuplicate::Replace, OnDuplicate::Skip, OnDuplicate::Error][session.rng.usize(0..3)];
     let Text { bytes, documents } = text(session, &name, &format);
     let mut steps = session.created(&[&name]);
-    // The state after each document.
+    // The state after each loaded document.
     let mut states = vec![session.after(&steps)];
     let (mut ids, mut taken) = (Vec::new(), false);
     for (id, map) in documents {
@@ -35,18 +35,18 @@ pub(crate) fn load(session: &mut Session) {
         let mut with = state.clone();
         with.put(&name, id.clone(), map.clone());
         if with.unindexable(&name, std::slice::from_ref(&id)) {
-            // Other tests cover loads of such documents.
+            // Loads of such documents are covered by other tests.
             return;
         }
-        // Documents before a duplicate are loaded.
+        // With `OnDuplicate::Error`, the documents before the duplicate are loaded.
         taken |= there && on_duplicate == OnDuplicate::Error;
-        // A skipped document is not refused, even if a document with its `_id` exists.
+        // A document that is skipped because its `_id` exists is not checked by the indexes.
         if !taken && (on_duplicate != OnDuplicate::Skip || !there) {
             ids.push(id);
             states.push(with);
         }
     }
-    // Everything is one batch, so all documents before the first refused one are written.
+    // The load is one batch, in which all documents before the first refused one are written.
     let left = (0..=ids.len()).rev().find(|&left| !states[left].refuses(&name, &ids[..left])).unwrap_or(0);
     let refused = left < ids.len();
     steps.push(states.swap_remove(left));
@@ -57,7 +57,7 @@ pub(crate) fn load(session: &mut Session) {
     let result = session.write(Phase::Load, &steps, true, |db| {
         let input = Input::stream("input", std::io::Cursor::new(bytes));
         let load = db.collection(&name).load(input).format(format).on_duplicate(on_duplicate);
-        // The documents have values that BSON cannot hold, too.
+        // The documents also have values that BSON cannot represent.
         load.readers(readers).writers(writers).alluvium_types(true).run()
     });
     match &result {
@@ -86,7 +86,7 @@ fn any_format(session: &mut Session) -> Kind {
     }
 }
 
-/// Documents in a format, and the documents that are expected when they are loaded.
+/// Random documents in a format, and the documents that are expected after they are loaded.
 fn text(session: &mut Session, name: &str, format: &Format) -> Text {
     let mut text = Text { bytes: Vec::new(), documents: Vec::new() };
     let count = session.rng.usize(0..12);
@@ -111,7 +111,7 @@ fn text(session: &mut Session, name: &str, format: &Format) -> Text {
     text
 }
 
-/// Writes a document, and returns the document that is read back.
+/// Writes a document in a format, and returns the document that is expected when it is read.
 pub(crate) fn document_in(session: &mut Session, format: &Format, id: &Id, out: &mut Vec<u8>) -> Map {
     if let Format::Csv(_) = format {
         return row(session, id, out);
@@ -139,7 +139,7 @@ pub(crate) fn document_in(session: &mut Session, format: &Format, id: &Id, out: 
     let style = if session.rng.bool() { json::Format::CANONICAL } else { json::Format::RELAXED };
     let pretty = !matches!(format, Format::JsonLines) && session.rng.bool();
     json::print_map(&map, json::Format { pretty, ..style }, out).expect("it can be printed");
-    // As parsed from text: a small integer of 64 bits becomes one of 32 bits.
+    // The values after parsing: a small 64-bit integer becomes a 32-bit integer.
     let mut read = map_of(std::str::from_utf8(&out[start..]).expect("text"));
     match format {
         Format::JsonLines => out.push(b'\n'),

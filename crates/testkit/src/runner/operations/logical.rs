@@ -1,11 +1,11 @@
-//! Logical databases: their names, now and at snapshots, their collections, and dropping them.
+//! Operations on logical databases: their names, now and at snapshots, their collections, and dropping them.
 
 use crate::model::{Phase, State};
 use crate::runner::session::Session;
 use alluvium::Durability;
 use std::collections::BTreeSet;
 
-/// The logical databases of the names that operations choose from.
+/// The logical databases of the collections that operations choose from, and one that does not exist.
 const LOGICAL: [&str; 4] = ["main", "other", "third", "nothing"];
 
 /// Drops a logical database, one collection after the other. The largest one is rarely dropped.
@@ -30,8 +30,7 @@ pub(crate) fn drop_logical(session: &mut Session) {
         .expect("drop of a logical database");
 }
 
-/// Compares names: of logical databases, of their collections, and of all collections at a kept
-/// snapshot.
+/// Compares the names of logical databases, of their collections, and of all collections at a kept snapshot.
 pub(crate) fn check_names(session: &mut Session) {
     let logical: BTreeSet<&str> = session.state.collections.keys().filter_map(|name| name.split('.').next()).collect();
     assert_eq!(session.db().logical_database_names(), logical.into_iter().collect::<Vec<_>>());
@@ -62,7 +61,7 @@ pub(crate) fn check_names(session: &mut Session) {
     assert_eq!(found, expected, "collections at {:?}", kept.snapshot);
 }
 
-/// The names of a logical database's collections, in their order.
+/// The names of the collections of a logical database, in order.
 fn collections_of(state: &State, logical: &str) -> Vec<String> {
     let begins = format!("{logical}.");
     state.collections.keys().filter_map(|name| name.strip_prefix(&begins)).map(str::to_owned).collect()

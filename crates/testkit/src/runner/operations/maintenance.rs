@@ -11,7 +11,7 @@ pub(crate) fn sync(session: &mut Session) {
     session.write(Phase::Sync, &[], true, |db| db.sync()).expect("sync");
 }
 
-/// Flushes.
+/// Flushes the memtables.
 pub(crate) fn flush(session: &mut Session) {
     session.note("flush".to_owned());
     session.write(Phase::Flush, &[], true, |db| db.flush()).expect("flush");
@@ -57,7 +57,7 @@ pub(crate) fn settle(session: &mut Session) {
     session.dirty = false;
 }
 
-/// Compacts with a stop flag that is set from the start, or never.
+/// Compacts. The stop flag is either set from the start, or never.
 pub(crate) fn compact_or_stop(session: &mut Session) {
     let stop = session.rng.bool();
     session.note(format!("compact unless {stop}"));
@@ -65,7 +65,7 @@ pub(crate) fn compact_or_stop(session: &mut Session) {
     let result = session.write(phase, &[], false, |db| db.compact().stop_when(Arc::new(AtomicBool::new(stop))).run());
     session.effect("compact unless", true);
     match result {
-        // There may be nothing to do before the flag is checked.
+        // The compaction may find nothing to do before it checks the flag.
         Ok(()) => {}
         Err(error) => assert!(stop && error.kind() == ErrorKind::Stopped, "{error}"),
     }

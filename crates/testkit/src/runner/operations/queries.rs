@@ -1,4 +1,4 @@
-//! Queries by filter: results are compared with those of the model, which examines every document.
+//! Queries by filter. Results are compared with the results of the model, which examines every document.
 
 use super::maintenance::{compact, flush};
 use crate::model::Id;
@@ -23,13 +23,13 @@ struct Query {
     limit: Option<u64>,
     /// True if the query has the natural order or an index as a hint.
     hinted: bool,
-    /// The kept snapshot that it reads.
+    /// The kept snapshot that the query reads, if any.
     at: Option<usize>,
     words: String,
 }
 
 impl Query {
-    /// The number of documents returned, of `matching` ones.
+    /// The number of documents that the query returns if `matching` documents match.
     fn answered(&self, matching: usize) -> usize {
         let left = matching.saturating_sub(self.skip as usize);
         // A limit of 0 means no limit.
@@ -50,8 +50,8 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// A random query, now or at a kept snapshot, and the documents that it reads; `None` if there is
-/// no such collection, after checking that case.
+/// A random query, now or at a kept snapshot, and the documents of its collection. If there is no such collection,
+/// checks that case and returns `None`.
 fn any_query(session: &mut Session, what: &'static str) -> (Query, Find, Arc<Documents>) {
     let at = (!session.snapshots.is_empty() && session.rng.u8(0..3) == 0)
         .then(|| session.rng.usize(0..session.snapshots.len()));
@@ -104,7 +104,7 @@ fn find(session: &mut Session) {
     session.effect("find at a snapshot", count > 0 && query.at.is_some());
     let show = |map: &Map| query.projection.as_ref().map_or_else(|| map.clone(), |projection| projection.of(map));
     let Some(order) = &query.order else {
-        // Any of them, without duplicates.
+        // The query may return any matching documents, but none of them twice.
         assert_eq!(found.len(), count, "{}", query.words);
         let mut left: Vec<Map> = expected.iter().map(|(_, map)| show(map)).collect();
         for map in found {
@@ -166,8 +166,8 @@ fn distinct(session: &mut Session) {
     assert!(found.len() == expected.len() && found.iter().zip(&expected).all(same), "{}", words());
 }
 
-/// An estimate is exact only if all documents are in one run with its own files, and no snapshot
-/// reads older versions. In files shared with other trees it is a share of the blocks.
+/// Checks an estimate. It is exact only if all documents are in one run with its own files, and no snapshot reads older
+/// versions. In files shared with other trees, it is the share of the collection in the blocks.
 fn estimate(session: &mut Session) {
     let name = session.any_name();
     let exact = !session.background && session.snapshots.is_empty() && session.cursors.is_empty() && session.rng.bool();

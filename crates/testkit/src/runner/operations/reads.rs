@@ -80,7 +80,7 @@ pub(crate) fn scan(session: &mut Session) {
     if reverse {
         expected.reverse();
     }
-    // 0 is no limit.
+    // A limit of 0 means no limit.
     expected.truncate(limit.filter(|limit| *limit > 0).map_or(usize::MAX, |limit| limit as usize));
     let words = format!("scan of {name} from {from:?} to {to:?} limit {limit:?} reverse {reverse}");
     let found = found.unwrap_or_else(|e| panic!("{words}: {e}"));
@@ -97,7 +97,7 @@ pub(crate) fn same(name: &str, id: &Id, expected: Option<&Arc<Map>>, found: Opti
     assert_eq!(found.as_ref(), expected.map(|m| &**m), "{name} {id:?}");
 }
 
-/// `_id` and the values at the paths, as documented for `get_fields`.
+/// The `_id` and the values at the paths, as documented for `get_fields`.
 pub(crate) fn fields(map: &Map, paths: &[&str]) -> Map {
     let mut fields = Map::new();
     if !paths.contains(&"_id") {

@@ -12,8 +12,8 @@ pub(crate) fn step(session: &mut Session) {
     let mut state = session.state.clone();
     match session.rng.u32(0..4) {
         0 | 1 => {
-            // In half of the cases everything is in files, which are removed while only this makes
-            // the drop durable.
+            // In half of the cases, all documents are in files before the drop. Pending work then removes these files,
+            // and only that work makes the drop durable.
             let in_files = session.rng.bool();
             if in_files {
                 flush(session);

@@ -1,4 +1,4 @@
-//! Snapshots: taken, kept, read and dropped.
+//! Operations on snapshots: they are taken, kept, read and dropped.
 
 use super::reads::same;
 use crate::model::Id;
@@ -23,7 +23,7 @@ pub(crate) fn step(session: &mut Session) {
     }
 }
 
-/// Drops kept snapshots that were ended, which the current options may do.
+/// Drops the kept snapshots that the database has ended, if the current options allow that.
 pub(crate) fn forget_ended(session: &mut Session) {
     let mut kept = std::mem::take(&mut session.snapshots);
     if session.snapshots_may_end() {
@@ -39,15 +39,15 @@ pub(crate) fn forget_ended(session: &mut Session) {
     session.snapshots = kept;
 }
 
-/// Reads all collections at a kept snapshot by their names at that time. Collections created later
-/// do not exist in it.
+/// Reads all collections at a kept snapshot, by their names at that time. Collections that were created later do not
+/// exist at the snapshot.
 pub(crate) fn check_snapshot(session: &mut Session, at: usize) {
     let kept = &session.snapshots[at];
     let names: BTreeSet<&String> = kept.state.collections.keys().chain(session.state.collections.keys()).collect();
     for name in names {
         let collection = session.db().collection(name).at(&kept.snapshot);
         let found = collection.scan().run().and_then(Iterator::collect::<alluvium::Result<Vec<Document>>>);
-        // A collection that did not exist then reads as an empty one.
+        // A collection that did not exist at that time reads as an empty one.
         let nothing = BTreeMap::new();
         let expected = kept.state.documents(name).unwrap_or(&nothing);
         let found = found.unwrap_or_else(|e| panic!("{name} at a snapshot: {e}"));

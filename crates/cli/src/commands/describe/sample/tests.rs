@@ -32,7 +32,7 @@ fn there_is_one_place_where_nothing_is_between() {
     alone(Value::from(1), Value::from("a"));
     alone(Value::Bool(false), Value::Bool(true));
     alone(Value::Null, Value::Null);
-    // Nothing that counts is between the fractions of one number.
+    // No integer lies between the two fractions.
     alone(Value::from(0.25), Value::from(0.75));
 }
 
@@ -58,7 +58,7 @@ fn a_sample_has_its_size_and_comes_from_everywhere() {
 
 #[test]
 fn uneven_ids_give_a_sample_too() {
-    // Most are close to each other.
+    // Most `_id`s are close to each other.
     let ids = (0..5000).map(|n| Value::from(format!("a{n:05}"))).chain(["zz".into()]);
     let (found, extent) = sampled(ids, 500);
     assert_eq!((found.len(), extent), (500, Extent::Spread));

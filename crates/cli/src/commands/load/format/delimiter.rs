@@ -16,7 +16,7 @@ pub(super) fn noted(name: &str, head: &[u8], skip_lines: u64) -> u8 {
     }
     let marked = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if marked.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"sep=")) {
-        // The load itself reads Excel's line `sep=`, which names the delimiter.
+        // The load itself handles Excel's line `sep=`, which names the delimiter.
         return b',';
     }
     let found = of(head);
@@ -49,8 +49,8 @@ fn of(head: &[u8]) -> u8 {
     }
 }
 
-/// For each row, the counts of the comma and the other delimiters outside of quotes. The last row
-/// is included only if it is complete, or the only one.
+/// For each row, the numbers of commas and of the other delimiters outside of quotes. The last row is included only if
+/// it is complete, or if it is the only row.
 fn rows(head: &[u8]) -> Vec<[usize; 4]> {
     let (mut rows, mut counts, mut in_quotes, mut is_blank) = (Vec::new(), [0; 4], false, true);
     for &byte in head {

@@ -7,7 +7,7 @@ fn of(content: &str) -> String {
     }
 }
 
-/// The file of MongoDB's packages, with a few settings more.
+/// The configuration file of MongoDB's packages, with a few more settings.
 #[test]
 fn settings_become_arguments() {
     let yaml = r#"
@@ -44,7 +44,7 @@ setParameter:
                     /var/log/mongodb/mongod.log --port 27017 --bind_ip 127.0.0.1,::1 --nounixsocket --auth --profile 1 \
                     --replSet rs0 --setParameter enableTestCommands=1";
     assert_eq!(of(yaml), expected);
-    // The file of the container's entry point.
+    // The configuration file of the container's entry point.
     let json = r#"{"net": {"port": 5, "bindIpAll": true}, "security": {"authorization": "disabled"}, "storage": null}"#;
     assert_eq!(of(json), "--port 5 --bind_ip_all --withoutAuthorization");
     assert_eq!(of(""), "");

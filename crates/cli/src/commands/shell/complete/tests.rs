@@ -21,7 +21,7 @@ fn helper(collection: Option<&str>) -> Helper {
     Helper::new(definition, Some(db), collection.map(str::to_owned))
 }
 
-/// The candidates for the end of the line, and where they begin.
+/// The candidates for the end of the line, and the offset at which they begin.
 fn completed(helper: &Helper, line: &str) -> (usize, Vec<String>) {
     let history = DefaultHistory::new();
     let (from, pairs) = helper.complete(line, line.len(), &Context::new(&history)).expect("an answer");
@@ -54,16 +54,16 @@ fn commands_collections_options_and_fields_are_completed() {
     expect(&free, "find pets --hint k", 17, &["kind_1"]);
     expect(&free, "find pets {\"ki", 12, &["kind"]);
     expect(&free, "find pets {\"chip\": {\"$gt", 21, &["$gt", "$gte"]);
-    // Without quotes; in updates only operators of updates.
+    // Names without quotes; in updates only operators of updates.
     expect(&free, "find pets {chip: {$gt", 18, &["$gt", "$gte"]);
     expect(&free, "find pets {chip:{$in", 17, &["$in"]);
     expect(&free, "update pets 1 {$in", 15, &["$in", "$inc"]);
     expect(&free, "find pets {ki", 11, &["kind"]);
-    // In pipelines stages, expressions and the values of fields.
+    // In pipelines: stages, expressions, and fields in expressions.
     expect(&free, "aggregate pets [{$gro", 17, &["$group"]);
     expect(&free, "aggregate pets [{\"$group\": {\"_id\": \"$ki", 36, &["$kind"]);
     expect(&free, "aggregate pets {$set: {a: {$dateTr", 27, &["$dateTrunc"]);
-    // On the second line of a command.
+    // The second line of a command.
     let mut second = helper(None);
     second.continues("find pets {kind: 'dog',\n");
     expect(&second, "  chip: {$gt", 9, &["$gt", "$gte"]);
@@ -82,7 +82,7 @@ fn commands_collections_options_and_fields_are_completed() {
 #[test]
 fn options_may_stand_anywhere_before() {
     let free = helper(None);
-    // An option with a value, one without, one with `=`.
+    // An option with a value, an option without a value, and an option with `=`.
     expect(&free, "scan --limit 5 pe", 15, &["pets"]);
     expect(&free, "scan --reverse pe", 15, &["pets"]);
     expect(&free, "scan --limit=5 pe", 15, &["pets"]);
@@ -101,7 +101,7 @@ fn options_may_stand_anywhere_before() {
     expect(&used, "scan --collection pe", 18, &["pets"]);
     expect(&used, "scan --collection pets --fields ki", 32, &["kind"]);
     expect(&used, "scan --fields ki", 14, &[]);
-    // An incomplete word takes precedence over history.
+    // The completion of an incomplete word takes precedence over the history.
     let history = DefaultHistory::new();
     let (from, found) = free.complete("get pe 7", 6, &Context::new(&history)).expect("an answer");
     assert_eq!((from, found.len(), found[0].replacement.as_str()), (4, 1, "pets"));

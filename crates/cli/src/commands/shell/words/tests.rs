@@ -42,7 +42,7 @@ fn json_needs_no_quotes() {
     );
     whole(r#"put 1 {"a": "} \" ] '", "b": 'x'}"#, &["put", "1", r#"{"a": "} \" ] '", "b": 'x'}"#]);
     whole("put 1 {\n \"a\":\n 1 }", &["put", "1", "{\n \"a\":\n 1 }"]);
-    // Invalid JSON, which its parser reports.
+    // Invalid JSON; the JSON parser reports the error.
     whole("put 1 {]} x", &["put", "1", "{]", "}", "x"]);
 }
 

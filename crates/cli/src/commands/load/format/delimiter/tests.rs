@@ -9,7 +9,7 @@ fn the_delimiter_is_what_every_row_has_equally_often() {
         ("a\tb\n1\t2\n", b'\t'),
         ("a|b|c\n1|2|3\n4|5|", b'|'),
         ("a;b", b';'),
-        // Commas are the delimiter, whatever else is in the fields.
+        // Commas are the delimiter, no matter which other characters the fields contain.
         ("a,b;c\n1,2;3\n", b','),
         ("a,b\n1;x,2\n", b','),
         ("\"a;b\"\n\"1;2\"\n", b','),
