@@ -253,7 +253,7 @@ fn boolean(text: &str) -> Option<Value> {
 }
 
 /// A number in the syntax of JSON, or one that begins with the decimal point, such as `.097`. `007`, `+1` and numbers
-/// that BSON cannot hold are texts. Digits with an exponent that is too large for a double are texts, too: they are
+/// that BSON cannot hold are texts. Digits with an exponent outside the range of a double are texts, too: they are
 /// probably part of a hash.
 fn number(text: &str) -> Option<Value> {
     let bare = text.strip_prefix('-').unwrap_or(text);
