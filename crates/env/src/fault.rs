@@ -248,7 +248,7 @@ impl Fs for FaultFs {
         self.control.run(OpKind::Space, "read the free space at", path, || self.inner.available_bytes(path))
     }
 
-    /// No fault strikes this operation: if it fails, callers use a default.
+    /// Faults do not apply to this operation: callers use a default if they get no capacity.
     fn capacity_bytes(&self, path: &Path) -> Result<u64> {
         self.inner.capacity_bytes(path)
     }
