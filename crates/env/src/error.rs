@@ -29,7 +29,7 @@ pub enum Error {
         what: String,
     },
     /// A directory or a file was removed while it was in use, or a directory was moved while its name was needed. If
-    /// something else has its name now, that was not changed.
+    /// another file or directory has its name now, that one was not changed.
     #[error("{} was {how} while it was in use: nothing can be kept there any more", path.display())]
     Displaced {
         /// The path with which the directory or file was opened.

@@ -103,8 +103,8 @@ impl FaultFs {
         Self { mem: Some(Arc::clone(&mem)), ..Self::new(mem) }
     }
 
-    /// Adds a fault. All faults count at the same time; where two strike at the same
-    /// operation, the one added first decides how it fails.
+    /// Adds a fault. All faults count at the same time. If several strike at the same operation,
+    /// the fault that was added first decides how it fails.
     pub fn inject(&self, fault: Fault) {
         let mut faults = self.control.faults.lock();
         faults.push(fault);

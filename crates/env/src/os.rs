@@ -218,7 +218,7 @@ impl Fs for OsFs {
         let place = self.place(dir);
         let opened = self.open_dir(dir, "open")?;
         retry_on_intr(|| rustix::fs::fsync(&opened)).map_err(|errno| place.error("sync", errno))?;
-        // The sync of a removed directory succeeds, but makes no entries durable.
+        // The sync of a removed directory may succeed, but makes no entries durable.
         place.check()
     }
 

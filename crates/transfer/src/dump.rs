@@ -1,8 +1,8 @@
 //! Dumps of whole databases, in the layout that `mongodump` writes and `mongorestore` reads.
 //!
-//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in
-//! the order of their `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes,
-//! except those still being built. All collections are read from one snapshot.
+//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in the order of their
+//! `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes, except indexes that are still being
+//! built. All collections are read from one snapshot.
 //!
 //! BSON cannot hold every value of Alluvium: for example, decimals of more than 34 digits, maps with keys that are not
 //! strings, and names with a zero character. A document with such a value is refused with an error that names its
@@ -74,7 +74,7 @@ pub struct DumpReport {
     pub documents: u64,
     /// Documents that BSON cannot hold.
     pub others: u64,
-    /// Definitions of indexes, except those on `_id` and those still being built.
+    /// Definitions of indexes, except the indexes on `_id` and indexes that are still being built.
     pub indexes: u64,
     /// Bytes before compression.
     pub bytes: u64,

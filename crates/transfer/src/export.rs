@@ -111,7 +111,7 @@ impl Encoder {
         self
     }
 
-    /// Writes only these fields: in CSV these are the columns; in other formats each field has its path as its name and
+    /// Writes only these fields: in CSV they are the columns; in other formats each field has its path as its name and
     /// follows the `_id`, as in the documents of [`crate::Collection::get_fields`].
     ///
     /// ```

@@ -42,7 +42,7 @@ pub struct DumpedCollection {
     pub bytes: u64,
 }
 
-/// The files of one collection: those with the same stem.
+/// The files of one collection, which have the same stem.
 #[derive(Default)]
 struct Files {
     bson: Vec<PathBuf>,

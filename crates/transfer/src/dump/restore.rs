@@ -173,8 +173,8 @@ impl Restore<'_> {
         Ok(report)
     }
 
-    /// Creates the views of the dump, except those that exist with the same definition. Returns the names of the
-    /// created views.
+    /// Creates the views of the dump, except views that exist already with the same definition. Returns the names of
+    /// the created views.
     ///
     /// # Errors
     /// A view that Alluvium does not support, or whose name is taken; as for any write.
@@ -191,7 +191,7 @@ impl Restore<'_> {
         Ok(created)
     }
 
-    /// Makes the checks with which [`Restore::run`] begins, and changes nothing. Without [`Restore::on_duplicate`],
+    /// Runs the checks with which [`Restore::run`] begins, and changes nothing. Without [`Restore::on_duplicate`],
     /// these refuse collections that have documents, and a dump that was restored completely before: its documents may
     /// have changed since, and skipping it would not restore them. With [`Restore::strict_indexes`], they refuse
     /// unsupported indexes.

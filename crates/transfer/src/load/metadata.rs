@@ -214,13 +214,13 @@ impl Metadata {
     }
 
     /// The indexes with definitions that old versions of MongoDB accepted and newer ones refuse, each with a
-    /// description of the conversion. The conversion is the one of `mongorestore --convertLegacyIndexes`: an order that
-    /// is 0, an empty text, or neither a number nor a text becomes 1, and unknown options are removed.
+    /// description of the conversion. The conversion is the same as with `mongorestore --convertLegacyIndexes`: an
+    /// order that is 0, an empty text, or neither a number nor a text becomes 1, and unknown options are removed.
     pub fn converted_indexes(&self) -> &[(String, String)] {
         &self.converted
     }
 
-    /// All indexes except the one on `_id`.
+    /// All indexes except the index on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
         let is_on_id = |index: &Map| {
             let keys = index.get("key").and_then(Value::as_map);

@@ -1,9 +1,9 @@
 //! Rows of CSV: the fields, and whether each field is quoted.
 //!
-//! The rules are those of RFC 4180. A quote opens only at the beginning of a field, and two quotes within quotes
-//! represent one. A row ends with CR, LF or both, and empty lines are not rows. The CSV library is not used because it
-//! does not report which fields are quoted. It also accepts text after a closing quote as part of the field, which is
-//! an error here.
+//! The rules follow RFC 4180. A quote opens only at the beginning of a field, and two quotes within quotes represent
+//! one. A row ends with CR, LF or both, and empty lines are not rows. The CSV library is not used because it does not
+//! report which fields are quoted. It also accepts text after a closing quote as part of the field, which is an error
+//! here.
 
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;

@@ -47,7 +47,7 @@ impl Cost {
         self.inserts as f64 / self.seconds.max(1e-9)
     }
 
-    /// Processor time without that of the harness, in seconds.
+    /// Processor time in seconds, excluding the harness.
     pub fn net_cpu_seconds(&self) -> f64 {
         self.cpu_seconds - self.harness_cpu_seconds
     }
@@ -101,7 +101,7 @@ pub struct Figures {
     pub rate: f64,
     /// Rows a second, including the time to settle.
     pub settled_rate: f64,
-    /// Processor time in microseconds for each insert, including settling, without that of the harness.
+    /// Processor time in microseconds for each insert, including settling and excluding the harness.
     pub net_cpu_us: f64,
     /// Bytes of all files for each row, after settling.
     pub disk_bytes_per_row: f64,
@@ -120,7 +120,7 @@ pub struct Figures {
 pub struct Per200k {
     /// Context switches.
     pub switches: f64,
-    /// Processor time without that of the harness.
+    /// Processor time, excluding the harness.
     pub cpu_seconds: f64,
     /// Kilobytes written.
     pub written_kb: f64,
@@ -164,7 +164,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Processor time in microseconds for each insert, including settling, without that of the harness.
+    /// Processor time in microseconds for each insert, including settling and excluding the harness.
     pub fn net_cpu_us(&self) -> f64 {
         self.per_row((self.load.net_cpu_seconds() + self.settle.cpu_seconds) * 1e6)
     }

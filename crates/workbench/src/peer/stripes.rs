@@ -1,4 +1,4 @@
-//! Locks by key, for stores whose transactions cannot read.
+//! Locks by key, for stores without transactions that can read.
 
 use alluvium_env::sync::Mutex;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

@@ -82,7 +82,7 @@ pub(super) struct Series {
     pub(super) points: Vec<Option<Spread>>,
 }
 
-/// The key of the line to which a trial belongs; the origin is a part of it.
+/// The key of a line: the indexes of the parameter values that distinguish it from other lines, and the origin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct LineKey {
     places: Vec<usize>,

@@ -127,7 +127,7 @@ pub(crate) struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Returns true while more operations are to be run.
+    /// Takes one of the operations that are left. Returns false if none is left, or if the run is stopped.
     pub fn goes_on(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             return false;

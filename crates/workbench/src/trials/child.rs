@@ -127,8 +127,8 @@ fn add(used: &mut ProcessUse, before: &Usage, after: &Usage) {
     used.cpu_seconds = used.user_seconds + used.system_seconds;
     used.voluntary_switches = count(after.voluntary_context_switches() - before.voluntary_context_switches());
     used.involuntary_switches = count(after.involuntary_context_switches() - before.involuntary_context_switches());
-    // The kernel keeps the maximum over all child processes. If it has grown, it is the peak of this process; otherwise
-    // it is unknown.
+    // The kernel keeps the maximum over all child processes. Only if the maximum has grown, it is the peak of this
+    // process.
     if after.max_rss() > before.max_rss() {
         used.peak_memory_bytes = used.peak_memory_bytes.max(count(after.max_rss()) * 1024);
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Stores<'a> {
     env: &'a Env,
     directory: &'a Directory,
-    /// The names of shared stores by their keys; see [`Stores::key`].
+    /// The names of shared stores by their keys; see `Stores::key`.
     names: HashMap<Vec<String>, String>,
     /// The number of trials that will still use a shared store.
     users: BTreeMap<String, usize>,

@@ -100,7 +100,7 @@ impl Load<'_> {
         Ok(out)
     }
 
-    /// Processes the documents in order, as if each were written separately, and rejects those
+    /// Processes the documents in order, as if each were written separately, and rejects documents
     /// whose unique key is taken.
     fn one_by_one(
         &self,

@@ -25,9 +25,9 @@ const FOLLOWING: u64 = 16;
 /// are all `_id`s. Otherwise these are [`DRAWN`] `_id`s in ascending order, and some may occur twice.
 ///
 /// A large collection is divided by estimates into up to 4,096 ranges of about the same number of documents. From each
-/// range, the same number of `_id`s are drawn. A draw chooses a uniformly random place in the range, and picks one of
-/// the [`FOLLOWING`] documents after this place. The more evenly the keys are distributed within each range, the more
-/// uniform is the sample.
+/// range, `_id`s are drawn in proportion to its estimated number of documents. A draw chooses a uniformly random place
+/// in the range, and picks one of the [`FOLLOWING`] documents after this place. The more evenly the keys are
+/// distributed within each range, the more uniform is the sample.
 ///
 /// # Errors
 /// [`Error::Load`] if the collection is empty; errors of reads.

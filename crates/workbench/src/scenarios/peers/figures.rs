@@ -12,7 +12,7 @@ pub struct Loaded {
     pub json_bytes: u64,
     /// Puts a second of all threads, computed from the time that the threads spent in the store.
     pub rate: f64,
-    /// Processor time of the process for each put until the last put, in microseconds, without that of the harness.
+    /// Processor time of the process for each put until the last put, in microseconds, excluding the harness.
     pub cpu_us: f64,
     /// As `cpu_us`, but with all background work that the puts caused.
     pub settled_cpu_us: f64,
