@@ -1,22 +1,24 @@
-//! Reads of a failing disk that skip unreadable bytes: for tools and salvage.
+//! Reads files of a failing disk and skips unreadable bytes. Tools and salvage use this.
 
 use crate::error::{Error, Result};
 use crate::fs::File;
 
-/// The unit in which unreadable bytes are found, and its alignment, in bytes.
+/// The size and the alignment of the smallest part that is read on its own, in bytes.
 const UNIT: u64 = 4 << 10;
-/// After a failed read, pieces of this many bytes are tried before single units.
+/// After a failed read, pieces of this many bytes are read first, and single units only in pieces
+/// that fail.
 const PIECE: u64 = 64 << 10;
 
-/// Replaces each byte that cannot be read. Not zero: zeros mean "nothing was written here".
+/// The value that replaces each byte that cannot be read. It is not zero, because zeros mean
+/// "nothing was written here".
 pub const FILLER: u8 = 0xff;
 
 /// Bytes of a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The offset of the first one.
+    /// The offset of the first byte.
     pub offset: u64,
-    /// The number of them.
+    /// The number of bytes.
     pub bytes: u64,
     /// The operating system's reason.
     pub why: String,
@@ -26,7 +28,7 @@ pub struct Unreadable {
 pub struct AroundReader<'a> {
     file: &'a dyn File,
     len: u64,
-    /// By offset; no two touch.
+    /// The unreadable parts, sorted by offset; between any two there are readable bytes.
     found: Vec<Unreadable>,
 }
 
@@ -34,7 +36,7 @@ impl<'a> AroundReader<'a> {
     /// A reader of `file`.
     ///
     /// # Errors
-    /// I/O errors on reading its length.
+    /// I/O errors when the length of the file is read.
     pub fn new(file: &'a dyn File) -> Result<Self> {
         Ok(Self { len: file.len()?, file, found: Vec::new() })
     }
@@ -44,7 +46,7 @@ impl<'a> AroundReader<'a> {
         self.len
     }
 
-    /// The parts that could not be read so far, by offset.
+    /// The parts that could not be read so far, sorted by offset.
     pub fn unreadable(&self) -> &[Unreadable] {
         &self.found
     }
@@ -80,8 +82,8 @@ impl<'a> AroundReader<'a> {
         self.file.read_exact_at(buf, offset)
     }
 
-    /// True if some of these bytes are known to be unreadable: a failing disk is slow, so they are
-    /// not read again.
+    /// True if some of these bytes are known to be unreadable. Such bytes are not read again,
+    /// because a failing disk is slow.
     fn is_known(&self, offset: u64, bytes: u64) -> bool {
         self.why(offset, bytes).is_some()
     }
@@ -117,7 +119,8 @@ impl<'a> AroundReader<'a> {
             Error::Io { source, .. } => source.to_string(),
             other => other.to_string(),
         };
-        // The whole unit, so that it is not read again within other bounds.
+        // The whole unit counts as unreadable, so that later reads with other bounds do not try it
+        // again.
         let end = (offset + bytes).next_multiple_of(UNIT).min(self.len);
         let offset = offset - offset % UNIT;
         let bytes = end - offset;

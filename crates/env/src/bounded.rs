@@ -1,11 +1,11 @@
-//! Files that are read through few descriptors.
+//! A limit on the number of files that are open for reading.
 //!
 //! A database may have many more sorted files than a process may have descriptors. [`BoundedFs`]
-//! keeps a bounded number of the files open that it has opened for reading, closes about the least
-//! recently read one first (CLOCK), and opens a closed file again when it is read. It suits files
-//! that keep their names and contents while they are in use.
+//! limits the number of files that are open for reading. Beyond the limit it closes approximately
+//! the least recently read file (CLOCK). When a closed file is read, it is opened again. It suits
+//! files that keep their names and contents while they are in use.
 //!
-//! Locking: a file's `open` is taken under `ring`, never the other way round.
+//! Locking order: `ring` first, then a file's `open`.
 
 use crate::error::Result;
 use crate::fs::{File, Fs, OpenMode};
@@ -22,7 +22,7 @@ pub struct BoundedFs {
     ring: Arc<Ring>,
 }
 
-/// The open files; the next one to close is in front.
+/// The open files. The file at the front is the next candidate to be closed.
 struct Ring {
     files: Mutex<VecDeque<Weak<BoundedFile>>>,
     most: usize,
@@ -35,17 +35,19 @@ struct BoundedFile {
     fs: Arc<dyn Fs>,
     ring: Arc<Ring>,
     open: RwLock<Option<Arc<dyn File>>>,
-    /// True if it was read since the ring last passed it.
+    /// True if the file was read since the ring last examined it.
     used: AtomicBool,
 }
 
 impl BoundedFs {
-    /// Over `inner`, with at most `most` files open for reading, besides those being read.
+    /// A file system over `inner` with at most `most` files open for reading, in addition to files
+    /// that are being read.
     pub fn new(inner: Arc<dyn Fs>, most: usize) -> Self {
         Self { inner, ring: Arc::new(Ring { files: Mutex::new(VecDeque::new()), most: most.max(1) }) }
     }
 
-    /// Over `inner`, with the bound that it sets; `inner` itself if it sets none.
+    /// A file system over `inner` with the limit that `inner` sets; `inner` itself if it sets no
+    /// limit.
     pub fn over(inner: Arc<dyn Fs>) -> Arc<dyn Fs> {
         match inner.open_files_max() {
             Some(most) => Arc::new(Self::new(inner, most)),
@@ -78,12 +80,12 @@ impl Ring {
     fn enter(&self, file: Weak<BoundedFile>) {
         let mut files = self.files.lock();
         files.push_back(file);
-        // Each file is passed at most once.
+        // Each file is moved to the back at most once.
         let mut turns = 2 * files.len();
         while files.len() > self.most && turns > 0 {
             turns -= 1;
             let Some(next) = files.pop_front() else { return };
-            // Its last user has dropped it, which closed it.
+            // The file is closed: its last user has dropped it.
             let Some(file) = next.upgrade() else { continue };
             if file.used.swap(false, Ordering::Relaxed) {
                 files.push_back(next);

@@ -54,7 +54,7 @@ impl ManualClock {
         Self { nanos: AtomicU64::new(0) }
     }
 
-    /// Moves the clock forward; by at most about 584 years in total.
+    /// Moves the clock forward. The total is at most about 584 years.
     pub fn advance(&self, by: Duration) {
         let by = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
         self.nanos.fetch_add(by, Ordering::SeqCst);

@@ -1,10 +1,10 @@
-//! Files without the system's page cache: reads come from the disk, and writes go to it.
+//! Files without the system's page cache: reads and writes are done on the disk directly.
 //!
 //! The system requires the addresses, lengths and offsets of such reads and writes to be multiples
-//! of a block. A [`DirectFile`] accepts any: it reads the whole blocks that contain the bytes. Of a
-//! write it writes the whole blocks directly, and the rest, less than a block on each side, through
-//! the page cache. A writer that appends whole blocks uses the page cache only for the end of the
-//! file.
+//! of a block. A [`DirectFile`] accepts any address, length and offset. For a read, it reads the
+//! whole blocks that contain the bytes. For a write, it writes whole blocks directly; the rest,
+//! less than a block on each side, is written through the page cache. A writer that appends whole
+//! blocks uses the page cache only for the end of the file.
 
 use crate::error::Result;
 use crate::fs::{File, Fs, OpenMode};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Addresses, lengths and offsets are multiples of this many bytes. Disks require 512 or 4096.
 pub const DIRECT_BLOCK_BYTES: usize = 4096;
 
-/// The most bytes that are read or written at once, and the size of a thread's buffer.
+/// The maximum number of bytes read or written at once, and the size of a thread's buffer.
 const PIECE_BYTES: usize = 256 << 10;
 
 thread_local! {
@@ -29,7 +29,8 @@ fn with_aligned<T>(len: usize, act: impl FnOnce(&mut [u8]) -> T) -> T {
         if buffer.len() < len + DIRECT_BLOCK_BYTES {
             buffer.resize(len + DIRECT_BLOCK_BYTES, 0);
         }
-        // The buffer always contains an aligned address; if not, the system refuses the operation.
+        // The buffer always contains an aligned address. If it did not, the system would refuse the
+        // operation.
         let start = buffer.as_ptr().align_offset(DIRECT_BLOCK_BYTES).min(DIRECT_BLOCK_BYTES);
         act(&mut buffer[start..start + len])
     })
@@ -40,19 +41,20 @@ pub(crate) trait Blocks: Send + Sync {
     /// Reads once; the system may return fewer bytes than requested, even before the end of the
     /// file.
     fn read_blocks(&self, blocks: &mut [u8], offset: u64) -> Result<usize>;
-    /// Writes all.
+    /// Writes all of `blocks`.
     fn write_blocks(&self, blocks: &[u8], offset: u64) -> Result<()>;
 }
 
 /// A file that is read and written without the page cache.
 pub(crate) struct DirectFile {
     blocks: Arc<dyn Blocks>,
-    /// The same file through the page cache: for all but reads and writes of whole blocks.
+    /// The same file through the page cache, for all operations except reads and writes of whole
+    /// blocks.
     plain: Arc<dyn File>,
 }
 
 impl DirectFile {
-    /// Both arguments are the same file.
+    /// A file of two handles, which must be handles of the same file.
     pub(crate) fn new(blocks: Arc<dyn Blocks>, plain: Arc<dyn File>) -> Self {
         Self { blocks, plain }
     }
@@ -132,14 +134,14 @@ impl File for DirectFile {
     }
 }
 
-/// A file system that opens all files by [`Fs::open_direct`] of the one below.
+/// A file system that opens every file with [`Fs::open_direct`] of another file system.
 pub struct DirectFs {
     inner: Arc<dyn Fs>,
 }
 
 impl DirectFs {
-    /// Over any file system. If that has no page cache, or cannot bypass it, its `open_direct`
-    /// decides.
+    /// A file system over `inner`. If `inner` has no page cache, or cannot bypass it, its
+    /// `open_direct` decides the result.
     pub fn new(inner: Arc<dyn Fs>) -> Self {
         Self { inner }
     }

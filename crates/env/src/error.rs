@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Errors on files, for every crate below `store`.
+/// An error on a file, for every crate below `store`.
 ///
 /// `Clone`, so that every waiter of a group commit can return the same failure.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum Error {
         /// The operating system's reason.
         source: std::sync::Arc<io::Error>,
     },
-    /// Bytes on disk are not what was written.
+    /// The bytes on disk differ from the bytes that were written.
     #[error("{} is damaged at offset {offset}: {what}", path.display())]
     Corrupt {
         /// The damaged file.
@@ -28,16 +28,16 @@ pub enum Error {
         /// The damage, in words.
         what: String,
     },
-    /// A directory or a file was removed, or a directory was moved where that matters, while it was
-    /// in use. Nothing was changed in what has its name now.
+    /// A directory or a file was removed while it was in use, or a directory was moved while its name was needed. If
+    /// another file or directory has its name now, that one was not changed.
     #[error("{} was {how} while it was in use: nothing can be kept there any more", path.display())]
     Displaced {
-        /// The directory or file, by the name that it was opened with.
+        /// The path with which the directory or file was opened.
         path: PathBuf,
         /// The change of the directory or file: "removed", "moved away or replaced".
         how: &'static str,
     },
-    /// Something else than a file has the name of a file.
+    /// The path leads to something that is not a file.
     #[error("{} is {what}, and not a file: it was not read", path.display())]
     NotAFile {
         /// The path.
@@ -45,8 +45,7 @@ pub enum Error {
         /// The kind of the thing at the path: "a named pipe", "a socket", "a device".
         what: &'static str,
     },
-    /// Range tombstones that snapshots need take the most memory that they may; nothing was
-    /// changed.
+    /// Range tombstones that snapshots need have reached their memory limit. Nothing was changed.
     #[error(
         "{}: deletes of ranges would take {bytes} bytes of memory, and the limit is {limit}: end old snapshots, and compact the \
          database", path.display()
@@ -54,12 +53,12 @@ pub enum Error {
     TooManyRanges {
         /// The directory of the partition.
         path: PathBuf,
-        /// The bytes that they would take.
+        /// The bytes that the tombstones would take.
         bytes: u64,
-        /// The most bytes that they may take.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A database that was opened for reading only keeps its changes in memory, and they take more than the limit.
+    /// A database that was opened for reading only keeps its changes in memory, and these changes exceed the limit.
     #[error(
         "{} was opened for reading only, and what is kept in memory in place of being written would take more than \
          {limit} bytes: raise the memory budget", path.display()
@@ -67,7 +66,7 @@ pub enum Error {
     OverlayFull {
         /// The directory.
         path: PathBuf,
-        /// The most bytes that it may take.
+        /// The limit in bytes.
         limit: u64,
     },
     /// The file has a newer format than this build can read.
@@ -82,10 +81,10 @@ pub enum Error {
     },
 }
 
-/// A result with [`Error`].
+/// A result with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// True if file descriptors ran out. The standard library has no kind for this error.
+/// True if no more file descriptors are available. The standard library has no kind for this error.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     error.raw_os_error().is_some_and(|number| [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error).contains(&number))
@@ -122,10 +121,10 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// True if the operation failed for a reason that says nothing about the file: the process may
-    /// open no more files (`EMFILE`), the system none (`ENFILE`), there is no memory (`ENOMEM`), the
-    /// user may not (`EACCES`, `EPERM`), or the directory was removed. The bytes may be whole, so
-    /// such an error ends a check, and nothing is reported as damaged or lost for it.
+    /// True if the reason of the failure says nothing about the bytes of the file: the process cannot open more files
+    /// (`EMFILE`), nor can the system (`ENFILE`); memory ran out (`ENOMEM`); the user has no permission (`EACCES`,
+    /// `EPERM`); or the directory was removed. The bytes may be intact, so such an error ends a check, but nothing is
+    /// reported as damaged or lost.
     pub fn is_circumstance(&self) -> bool {
         match self {
             Self::Displaced { .. } | Self::OverlayFull { .. } => true,
@@ -137,12 +136,12 @@ impl Error {
         }
     }
 
-    /// True if the process, or the system, may open no more files.
+    /// True if the process or the system cannot open more files.
     pub fn is_too_many_files(&self) -> bool {
         matches!(self, Self::Io { source, .. } if is_shortage(source))
     }
 
-    /// True if the user may not do this with the file.
+    /// True if the user has no permission for the operation on the file.
     pub fn is_not_permitted(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
     }
@@ -152,13 +151,13 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem)
     }
 
-    /// True if nothing can be written at that place, though it may be readable: the disk (or a
-    /// quota) is full, the file system is mounted for reading only, or the user may not write there.
+    /// True if nothing can be written at the path, even if it can be read: the disk (or a quota) is full, the file
+    /// system is mounted for reading only, or the user has no permission to write.
     pub fn is_unwritable(&self) -> bool {
         self.is_no_space() || self.is_read_only_disk() || self.is_not_permitted()
     }
 
-    /// True if changes that are kept in memory, because nothing is written, take more than they may.
+    /// True if the changes of a database that was opened for reading only exceed their memory limit.
     pub fn is_overlay_full(&self) -> bool {
         matches!(self, Self::OverlayFull { .. })
     }
@@ -168,7 +167,7 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }
 
-    /// True if a file would have become larger than the process or the file system allows.
+    /// True if the file would exceed the size that the process or the file system allows.
     pub fn is_too_large(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge)
     }

@@ -32,7 +32,8 @@ struct Control {
 }
 
 impl Control {
-    /// Counts an operation, calls the hook, and returns how the operation is to fail, if it is.
+    /// Counts an operation and calls the hook. If a fault strikes the operation, returns how it
+    /// must fail.
     fn begin(&self, kind: OpKind, path: &Path) -> Option<Failure> {
         self.begin_on(kind, path, None)
     }
@@ -50,7 +51,7 @@ impl Control {
             return None;
         }
         let mut faults = self.faults.lock();
-        // All faults count the operation; the first that strikes decides.
+        // All faults count the operation. If several strike, the first one decides how it fails.
         let strikes = faults.iter_mut().filter_map(|fault| fault.strike(&op));
         let failure = strikes.reduce(|first, _| first);
         faults.retain(|fault| !fault.is_spent());
@@ -68,14 +69,14 @@ impl Control {
             return act();
         };
         if failure.effect == Effect::All {
-            // If it fails by itself, that error serves as well.
+            // If the operation fails without the fault, that error is returned instead.
             act()?;
         }
         Err(Error::io(op, path, failure.error))
     }
 }
 
-/// A file system over another one, which counts, calls a hook and fails on demand.
+/// A file system over another one that counts operations, calls a hook, and fails on demand.
 pub struct FaultFs {
     inner: Arc<dyn Fs>,
     mem: Option<Arc<MemFs>>,
@@ -83,7 +84,7 @@ pub struct FaultFs {
 }
 
 impl FaultFs {
-    /// Over any file system.
+    /// A file system over any other.
     pub fn new(inner: Arc<dyn Fs>) -> Self {
         let control = Control {
             total: AtomicU64::new(0),
@@ -97,13 +98,13 @@ impl FaultFs {
         Self { inner, mem: None, control: Arc::new(control) }
     }
 
-    /// Over a file system in memory, which can lose pages and entries at a failed sync.
+    /// A file system over one in memory, which can lose pages and entries at a failed sync.
     pub fn over(mem: Arc<MemFs>) -> Self {
         Self { mem: Some(Arc::clone(&mem)), ..Self::new(mem) }
     }
 
-    /// Adds a fault. All faults count at the same time; where two strike at the same
-    /// operation, the one added first decides how it fails.
+    /// Adds a fault. All faults count at the same time. If several strike at the same operation,
+    /// the fault that was added first decides how it fails.
     pub fn inject(&self, fault: Fault) {
         let mut faults = self.control.faults.lock();
         faults.push(fault);
@@ -138,9 +139,10 @@ impl FaultFs {
         self.control.total.load(Ordering::SeqCst)
     }
 
-    /// Calls `hook` before each operation that [changes](OpKind::changes) something, in its thread
-    /// and without locks: a crash clone that the hook takes is the disk before that change, and a
-    /// fault that it injects can strike that operation. `None` removes the hook.
+    /// Calls `hook` before each operation that [changes](OpKind::changes) something, in the thread
+    /// of the operation, while no locks are held. A crash clone taken by the hook is the disk
+    /// before that change, and a fault injected by the hook can strike that operation. `None`
+    /// removes the hook.
     pub fn set_hook(&self, hook: Option<Hook>) {
         *self.control.hook.write() = hook;
     }
@@ -246,7 +248,7 @@ impl Fs for FaultFs {
         self.control.run(OpKind::Space, "read the free space at", path, || self.inner.available_bytes(path))
     }
 
-    /// Without faults: a caller that gets none takes a default.
+    /// Faults do not apply to this operation: callers use a default if they get no capacity.
     fn capacity_bytes(&self, path: &Path) -> Result<u64> {
         self.inner.capacity_bytes(path)
     }

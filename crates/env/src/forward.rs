@@ -1,7 +1,8 @@
 //! File systems over other file systems.
 
-/// Implements the named methods of [`Fs`](crate::Fs) by those of the file system in a field. The
-/// `impl Fs` of a file system over another one uses it, and writes only the methods that differ.
+/// Implements the named methods of [`Fs`](crate::Fs) by calls of the same methods of the file
+/// system in a field. The `impl Fs` of a file system over another one uses this macro, and
+/// implements only the methods that differ.
 #[macro_export]
 macro_rules! forward_fs {
     ($field:ident: $($method:ident),+ $(,)?) => {

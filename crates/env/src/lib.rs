@@ -1,9 +1,10 @@
-//! The outside world: files, time, randomness, threads and locks, swappable as a whole.
+//! The outside world: files, time, randomness, threads and locks. All of it can be replaced, for
+//! example in tests.
 //!
-//! Nothing above this crate touches the operating system. [`Env::os`] is the real
-//! machine; [`mem::MemFs`] is a file system in memory that can be cloned as a power cut
-//! would leave it; [`fault::FaultFs`] wraps either and fails on demand; an [`OverlayFs`]
-//! keeps the changes of one directory in memory.
+//! Crates above this one never call the operating system directly. [`Env::os`] is the real machine;
+//! [`mem::MemFs`] is a file system in memory, which can be cloned in the state after a power cut;
+//! [`fault::FaultFs`] wraps another file system and fails on demand; an [`OverlayFs`] keeps the
+//! changes of one directory in memory.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -48,7 +49,7 @@ use std::sync::Arc;
 
 /// A handle on the outside world: a file system, a clock and a source of randomness.
 ///
-/// Cheap to clone. A database reaches the outside world only through one of these.
+/// An `Env` is cheap to clone. A database uses the outside world only through its `Env`.
 #[derive(Clone)]
 pub struct Env {
     /// The file system.

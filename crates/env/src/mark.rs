@@ -1,11 +1,12 @@
-//! Counts of rare paths: a passing test proves nothing about a path that it never took.
+//! Counts how often rare paths are taken: a passing test proves nothing about a path that it never
+//! took.
 //!
 //! A crate declares its marks with [`declare_marks!`](crate::declare_marks) in a module `marks`,
-//! and calls [`Mark::hit`] where something rare happens, never on the path of every read or write.
-//! The counts belong to the process. Tests report them to the soak, which fails if one remains zero
-//! (`docs/TESTING.md`).
+//! and calls [`Mark::hit`] where something rare happens, but never on a path that every read or
+//! write takes. The counts belong to the process. Tests report the counts to the soak, which fails
+//! if a count remains zero (`docs/TESTING.md`).
 
-// The counts are not points of preemption for any scheduler.
+// The counts use plain atomics, so that no test scheduler preempts a thread at them.
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A rare path, and how often this process has taken it.
@@ -16,8 +17,8 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A path that was never taken. The description is a past-tense clause: "a torn tail of the log
-    /// was cut off".
+    /// A mark of a path that was never taken. The description is a clause in the past tense: "a
+    /// torn tail of the log was cut off".
     pub const fn new(description: &'static str) -> Self {
         Self { description, hits: AtomicU64::new(0) }
     }
@@ -39,9 +40,10 @@ impl Mark {
     }
 }
 
-/// Declares the marks of a crate, and `ALL`, which lists them.
+/// Declares the marks of a crate, and `ALL`, the list of them.
 ///
-/// Used once in each crate, in its module `marks`. `testkit::marks` lists the crates that have one.
+/// Used once in each crate, in its module `marks`. `testkit::marks` lists the crates that have such
+/// a module.
 #[macro_export]
 macro_rules! declare_marks {
     ($($name:ident: $description:literal,)+) => {

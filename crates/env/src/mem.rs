@@ -1,13 +1,14 @@
-//! A file system in memory, for tests: it knows which bytes and entries a disk would hold
-//! after a power cut, and can be cloned in the state that a power cut would leave.
+//! A file system in memory, for tests: it tracks which bytes and entries would be on disk after a
+//! power cut, and can be cloned in such a state.
 //!
-//! It assumes only this of a disk: a sector of 512 bytes is written wholly or not
-//! at all; [`crate::File::sync`] makes a file's bytes and length durable, not its name;
-//! [`crate::Fs::sync_dir`] makes a directory's entries durable, not the files' bytes, and
-//! not the directory's own name in its parent; a rename is one step.
+//! It assumes only the following about a disk. A sector of 512 bytes is written completely or not
+//! at all. [`crate::File::sync`] makes a file's bytes and length durable, but not its name.
+//! [`crate::Fs::sync_dir`] makes a directory's entries durable, but neither the bytes of the files
+//! nor the directory's own name in its parent. A rename is atomic.
 //!
-//! Locking: `Shared::names` first, then one file's state; never two files at once. Every
-//! change holds `names` at least shared, so that an exclusive holder sees one consistent state.
+//! Locking order: `Shared::names` first, then the state of one file; never the states of two files
+//! at once. Every change holds `names`, shared or exclusively, so that an exclusive holder sees a
+//! consistent state.
 
 pub(crate) mod content;
 mod crash;
@@ -37,14 +38,14 @@ struct Shared {
     space: Space,
 }
 
-/// A file system in memory that can be cloned as a power cut would leave it.
+/// A file system in memory that can be cloned in the state after a power cut.
 ///
-/// Paths are taken from one root, relative ones too; there are no symbolic links and no
-/// permissions. Memory grows with what is written, and with what is written between two
-/// syncs of a file once more.
+/// All paths, including relative ones, start at one root. Symbolic links and permissions do not
+/// exist. Written bytes take memory, and bytes written since the last sync of their file take it a
+/// second time.
 pub struct MemFs {
     shared: Arc<Shared>,
-    /// The held directories, by the path that they were opened with; the newest last.
+    /// The held directories, each with the path that it was opened with; the newest last.
     held: Vec<(PathBuf, DirId)>,
 }
 
@@ -64,38 +65,39 @@ impl MemFs {
         Self::over(Shared { names, space: Space::new(bytes) })
     }
 
-    /// Changes the capacity, to any number of bytes. Below [`MemFs::used_bytes`] nothing is
-    /// lost; writes to new space fail until enough is removed.
+    /// Changes the capacity, to any number of bytes. If it is below [`MemFs::used_bytes`], nothing
+    /// is lost, but writes that need new space fail until enough files are removed.
     pub fn set_capacity(&self, bytes: u64) {
         self.shared.space.capacity.store(bytes, Ordering::SeqCst);
     }
 
-    /// The bytes that files take, in pages of 4096: written or allocated, not holes. A
-    /// removed file takes them until its last handle is closed.
+    /// The bytes that files take, in pages of 4096: pages that are written or allocated count,
+    /// holes do not. A removed file takes space until its last handle is closed.
     pub fn used_bytes(&self) -> u64 {
         self.shared.space.used.load(Ordering::SeqCst)
     }
 
-    /// The disk as a power cut at this moment may leave it. The same seed gives the same
-    /// disk. The clone has no locked files, and all that it contains is durable.
+    /// A copy of the disk in a state that a power cut at this moment may leave. The same seed gives
+    /// the same state. The copy has no locked files, and its whole content is durable.
     ///
-    /// With [`CrashStyle::Any`], of what was not synced: each sector of 512 bytes has what it had
-    /// at the last sync or after any write since; the length is the synced one or any since, or
-    /// within an extending write; what was never written reads as zeros. An operation on entries
-    /// (create, rename, remove, link) that no `sync_dir` of its directory covered has either
-    /// happened or not, independently of the bytes, and in any order among different names; a
-    /// rename happened whole or not at all. Some seeds lose nearly everything, some nearly nothing.
+    /// With [`CrashStyle::Any`], unsynced changes survive at random. Each sector of 512 bytes has
+    /// its content from the last sync or after any later write. The length is the synced length,
+    /// any later length, or a length within an extending write. Bytes that were never written read
+    /// as zeros. An operation on entries (create, rename, remove, link) that no `sync_dir` of its
+    /// directory covered either survives or is lost. This does not depend on the bytes, and
+    /// operations on different names survive independently of their order. A rename survives
+    /// completely or not at all. Some seeds lose nearly all unsynced changes, others nearly none.
     pub fn crash_clone(&self, seed: u64, style: CrashStyle) -> Self {
         Self::over(self.shared.copy(seed, Some(style)))
     }
 
-    /// The file system as the death of the process leaves it: nothing is lost, no file is locked,
-    /// and changes that were not synced may still be lost in a later crash.
+    /// A copy of the file system in the state after the death of the process: nothing is lost and
+    /// no file is locked. Changes that were not synced may still be lost in a later crash.
     pub fn kill_clone(&self) -> Self {
         Self::over(self.shared.copy(0, None))
     }
 
-    /// [`Fs::open`], with the concrete type.
+    /// As [`Fs::open`], but returns the concrete type.
     pub(crate) fn open_file(&self, path: &Path, mode: OpenMode) -> Result<Arc<MemFile>> {
         let (node, place) = if mode == OpenMode::CreateNew {
             let mut names = self.shared.names.write();
@@ -109,7 +111,7 @@ impl MemFs {
         Ok(Arc::new(MemFile::open(&self.shared, node, path, mode, place.start != ROOT)))
     }
 
-    /// [`Fs::hold_dir`], with the concrete type.
+    /// As [`Fs::hold_dir`], but returns the concrete type.
     pub(crate) fn hold(&self, dir: &Path) -> Result<Self> {
         let names = self.shared.names.read();
         let id = names.dir(self.place(&names, dir)?).at("open", dir)?;
@@ -118,8 +120,8 @@ impl MemFs {
         Ok(Self { shared: Arc::clone(&self.shared), held })
     }
 
-    /// The held directories that contain `path` or are it, with the rest of the path, the newest
-    /// first.
+    /// The held directories that contain `path` or are `path`, each with the rest of the path; the
+    /// newest first.
     fn held_above<'p>(&self, path: &'p Path) -> impl Iterator<Item = (&Path, Place<'p>)> {
         self.held.iter().rev().filter_map(move |(dir, start)| {
             let path = path.strip_prefix(dir).ok()?;
@@ -128,7 +130,8 @@ impl MemFs {
         })
     }
 
-    /// The location of the content of `path`: for a held directory itself, that directory.
+    /// The place of the content of `path`. For the path of a held directory, this is the directory
+    /// itself.
     fn place<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         match self.held_above(path).next() {
             Some((dir, place)) if names.dirs[place.start].removed => Err(Error::removed(dir)),
@@ -137,7 +140,8 @@ impl MemFs {
         }
     }
 
-    /// The location of the name `path`: for a held directory, its name in the directory above.
+    /// The place of the name `path`. For the path of a held directory, this is its name in the
+    /// parent directory.
     fn place_of_name<'p>(&self, names: &Names, path: &'p Path) -> Result<Place<'p>> {
         self.place(names, path)?;
         let is_itself = |place: &Place<'_>| place.path.as_os_str().is_empty();
@@ -150,8 +154,8 @@ impl MemFs {
     }
 
     /// The effect of a failed [`Fs::sync_dir`] on a system that then marks the directory as clean:
-    /// its entries remain visible, but no later sync makes those durable that are newer than the
-    /// last successful sync, and a crash loses them. Removals may still become durable.
+    /// its entries remain visible, but no later sync makes new entries since the last successful
+    /// sync durable, and a crash loses these entries. Removals may still become durable.
     pub(crate) fn forget_dir(&self, dir: &Path) -> Result<()> {
         let mut names = self.shared.names.write();
         let id = names.dir(self.place(&names, dir)?).at("sync", dir)?;
@@ -176,7 +180,7 @@ impl MemFs {
     }
 }
 
-/// Makes an empty file.
+/// Creates an empty file.
 fn add_file(names: &mut Names, place: Place<'_>) -> io::Result<Arc<FileNode>> {
     let node = Arc::new(FileNode::new(FileState::new(Arc::new(Content::default()), 1)));
     names.add(place, Node::File(Arc::clone(&node)))?;
@@ -308,7 +312,7 @@ impl Fs for MemFs {
         Ok(true)
     }
 
-    /// Very few, so that tests reach the bound.
+    /// A small number, so that tests reach the limit.
     fn open_files_max(&self) -> Option<usize> {
         Some(OPEN_FILES_MAX)
     }

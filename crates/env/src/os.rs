@@ -1,7 +1,7 @@
 //! The file system of the operating system.
 //!
-//! Every operation is one on a path in a directory: the working directory, or a directory that is
-//! held open ([`Fs::hold_dir`]), for the paths at or below it.
+//! Every operation uses a path relative to an open directory: a directory that is held open
+//! ([`Fs::hold_dir`]) for paths at or below it, and the working directory for all other paths.
 
 // This module uses the calls and types that clippy.toml bans elsewhere.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -25,7 +25,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The operating system's files. Every descriptor is closed on exec.
+/// The operating system's files. All descriptors are close-on-exec.
 #[derive(Clone, Default)]
 pub(crate) struct OsFs {
     /// The held directories, the newest last.
@@ -33,12 +33,13 @@ pub(crate) struct OsFs {
 }
 
 impl OsFs {
-    /// A handle on it that holds no directory.
+    /// A file system without held directories.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// The location of the content of `path`: for a held directory itself, the open directory.
+    /// The place of the content of `path`. For the path of a held directory, this is the open
+    /// directory.
     fn place<'a>(&'a self, path: &'a Path) -> Place<'a> {
         let found = self.held.iter().rev().find_map(|held| Some((held, held.inside(path)?)));
         match found {
@@ -47,7 +48,7 @@ impl OsFs {
         }
     }
 
-    /// The figures of the file system that `path` is on.
+    /// The statistics of the file system that contains `path`.
     fn volume(&self, path: &Path) -> Result<StatVfs> {
         let place = self.place(path);
         let found = match place.held {
@@ -61,7 +62,8 @@ impl OsFs {
         found.map_err(|errno| place.error("read the free space at", errno))
     }
 
-    /// The location of the name `path`: for a held directory, its name in the directory above.
+    /// The place of the name `path`. For the path of a held directory, this is its name in the
+    /// parent directory.
     fn place_of_name<'a>(&'a self, path: &'a Path) -> Result<Place<'a>> {
         let mut itself = None;
         let mut above = None;
@@ -96,7 +98,7 @@ impl OsFs {
     fn device(&self, path: &Path) -> Result<u64> {
         let place = self.place(path);
         let found = rustix::fs::statat(place.dir, place.path, AtFlags::empty());
-        // The type of a device's number depends on the system.
+        // The type of device numbers depends on the operating system.
         #[allow(clippy::unnecessary_cast)]
         found.map(|found| found.st_dev as u64).map_err(|errno| place.error("look at", errno))
     }
@@ -125,7 +127,7 @@ impl Fs for OsFs {
             Ok(direct) => Ok(Arc::new(DirectFile::new(Arc::new(direct), plain))),
             Err(error) => {
                 if mode == OpenMode::CreateNew {
-                    // The first error is the one to return.
+                    // The error of the removal is ignored; the first error is returned.
                     let _left = self.remove(path);
                 }
                 Err(error)
@@ -184,7 +186,8 @@ impl Fs for OsFs {
                 continue;
             }
             let found = match rustix::fs::statat(&opened, entry.file_name(), AtFlags::empty()) {
-                // Removed since, or a symbolic link to nothing.
+                // The entry was removed since it was listed, or is a symbolic link without a
+                // target.
                 Err(Errno::NOENT) => continue,
                 found => found.map_err(failed)?,
             };
@@ -205,7 +208,7 @@ impl Fs for OsFs {
         let place = self.place(path);
         match rustix::fs::statat(place.dir, place.path, AtFlags::empty()) {
             Ok(_) => Ok(true),
-            // The second: a path below a file.
+            // `ENOTDIR` means that the path is below a file.
             Err(errno @ (Errno::NOENT | Errno::NOTDIR)) => place.gone(errno).map_or(Ok(false), Err),
             Err(errno) => Err(place.error("look for", errno)),
         }
@@ -215,7 +218,7 @@ impl Fs for OsFs {
         let place = self.place(dir);
         let opened = self.open_dir(dir, "open")?;
         retry_on_intr(|| rustix::fs::fsync(&opened)).map_err(|errno| place.error("sync", errno))?;
-        // A removed directory can be synced; what that says of its entries is worth nothing.
+        // The sync of a removed directory may succeed, but makes no entries durable.
         place.check()
     }
 
@@ -251,15 +254,15 @@ impl Fs for OsFs {
         Ok(self.device(one)? == self.device(other)?)
     }
 
-    /// Seven sixteenths of the descriptors that the process may have: the rest is for the files
-    /// that are being written, and for its other files and sockets.
+    /// Seven sixteenths of the descriptors that the process may have: the rest is for files that
+    /// are being written, and for other files and sockets of the process.
     fn open_files_max(&self) -> Option<usize> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
         Some(usize::try_from(limit / 16 * 7).unwrap_or(usize::MAX).max(LEAST_OPEN_FILES))
     }
 }
 
-/// The least bound on open files, even if the process may have fewer descriptors.
+/// The minimum of the limit on open files, even if the process may have fewer descriptors.
 const LEAST_OPEN_FILES: usize = 16;
 
 /// Converts an `io::Result`.

@@ -1,13 +1,13 @@
 //! A directory that is read from the disk and written in memory.
 //!
-//! An [`OverlayFs`] reads the files of one directory from the file system below. What is created,
-//! written, renamed or removed at or below that directory is kept in memory and ends with it; the
-//! file system below is never changed there. So a database is opened for reading only by the code
-//! that opens it for writing. Other paths lead to the file system below, for reading and writing.
+//! An [`OverlayFs`] reads the files of one directory from the file system below. All changes at or below that directory
+//! are kept in memory and are lost when the overlay is dropped; the directory on disk is never changed. Therefore the
+//! code that opens a database for writing can also open it for reading only. Other paths are read and written in the
+//! file system below.
 //!
-//! A write of the bytes that a file has already takes no memory, and neither do holes.
+//! Holes take no memory, and neither do writes that do not change the bytes of the file.
 //!
-//! Locking: `Names`, then one file's content. The listener may be called under `Names`, so it must
+//! Locking order: `Names`, then the content of one file. The listener may be called while `Names` is locked, so it must
 //! not call the file system.
 
 mod file;
@@ -29,34 +29,34 @@ enum Entry {
     Gone,
 }
 
-/// The names that differ from those on the disk, by their paths below the directory.
+/// The names that differ from the names on disk, by path relative to the directory.
 #[derive(Default)]
 struct Names {
     changed: BTreeMap<PathBuf, Entry>,
-    /// Open files of the disk: all handles of a file see what one of them writes.
+    /// The open files of the disk. All handles of a file share a node, so that each sees the writes of the others.
     open: HashMap<PathBuf, Weak<Node>>,
 }
 
 /// The file or directory at a path.
 enum Found {
-    /// A file that differs from the disk, or is open.
+    /// A file that differs from the file on disk, or that is open.
     Node(Arc<Node>),
-    /// A file of the disk.
+    /// A file on disk that is not open.
     Below(Arc<dyn File>),
     Dir,
     Nothing,
 }
 
-/// The parts that file systems with more held directories share.
+/// The state that an overlay shares with its copies that hold more directories.
 struct Shared {
     root: PathBuf,
     names: Mutex<Names>,
     memory: Arc<Memory>,
-    /// True for the names that may be created in the directory itself.
+    /// Returns true for names that may be created in the directory itself.
     accepts: fn(&str) -> bool,
 }
 
-/// A file system over another one that changes nothing in one directory; see the module.
+/// A file system over another one that keeps changes in one directory in memory; see the module.
 #[derive(Clone)]
 pub struct OverlayFs {
     inner: Arc<dyn Fs>,
@@ -64,10 +64,10 @@ pub struct OverlayFs {
 }
 
 impl OverlayFs {
-    /// Over `inner`, for the existing directory `root`, which `inner` should hold open. Changes take
-    /// up to `limit` bytes of memory; beyond that they fail with [`Error::OverlayFull`]. In the
-    /// directory itself only names that `accepts` are created: others would be lost with the
-    /// overlay, though a user has named them.
+    /// An overlay over `inner` for the existing directory `root`, which `inner` should hold open. Changes may take up
+    /// to `limit` bytes of memory; beyond that they fail with [`Error::OverlayFull`]. In the directory itself, only
+    /// names for which `accepts` returns true can be created. Files with other names are chosen by users, who would
+    /// lose them with the overlay.
     pub fn new(inner: Arc<dyn Fs>, root: &Path, limit: u64, accepts: fn(&str) -> bool) -> Self {
         let memory = Memory::new(root, limit);
         let shared = Shared { root: root.to_owned(), names: Mutex::new(Names::default()), memory, accepts };
@@ -79,13 +79,13 @@ impl OverlayFs {
         self.shared.memory.used()
     }
 
-    /// Sets the function that is called with the bytes of memory that changes take, whenever that
-    /// changes. Later calls have no effect.
+    /// Sets the function that is called whenever the memory taken by changes grows or shrinks. Its argument is the
+    /// number of bytes. Only the first call of `listen` has an effect.
     pub fn listen(&self, listener: impl Fn(u64) + Send + Sync + 'static) {
         self.shared.memory.listen(Box::new(listener));
     }
 
-    /// The rest of a path at or below the directory.
+    /// The rest of a path that is at or below the directory.
     fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let inside = path.strip_prefix(&self.shared.root).ok()?;
         inside.components().all(|part| matches!(part, Component::Normal(_))).then_some(inside)
@@ -127,8 +127,8 @@ impl OverlayFs {
         Ok(node)
     }
 
-    /// Errors unless a new name may be given at this path: its directory exists, and nothing else
-    /// than the owner's files is made there.
+    /// Returns an error unless a new entry may be created at this path: the parent directory must exist, and the name
+    /// must be accepted.
     fn check_new(&self, names: &Names, inside: &Path, path: &Path, op: &'static str) -> Result<()> {
         self.check_accepted(inside, path, op)?;
         let (Some(parent), Some(above)) = (inside.parent(), path.parent()) else { return Ok(()) };
@@ -150,7 +150,7 @@ impl OverlayFs {
         }
     }
 
-    /// The error for a change that would be lost, or be one of the disk.
+    /// The error for a change that would be lost with the overlay, or that would change the disk.
     fn refused(&self, path: &Path, op: &'static str) -> Error {
         let what = format!("{} was opened for reading only, and nothing is written there", self.shared.root.display());
         Error::io(op, path, io::Error::new(ErrorKind::ReadOnlyFilesystem, what))
@@ -231,7 +231,7 @@ impl OverlayFs {
         self.check_new(&names, new, to, "rename")?;
         match self.find(&names, new, to)? {
             Found::Dir => return Err(Error::io("rename", from, ErrorKind::IsADirectory.into())),
-            // Both names are one file: nothing changes.
+            // Both names refer to the same file: nothing changes.
             Found::Node(other) if Arc::ptr_eq(&node, &other) => return Ok(()),
             _ => {}
         }
@@ -241,7 +241,7 @@ impl OverlayFs {
     }
 }
 
-/// The error for an operation on two names, one of which is in the directory.
+/// The error for an operation on two names of which only one is in the directory.
 fn crosses(op: &'static str, path: &Path) -> Error {
     Error::io(op, path, ErrorKind::CrossesDevices.into())
 }
@@ -333,7 +333,7 @@ impl Fs for OverlayFs {
         }
     }
 
-    /// Does nothing: the files in memory need not be durable.
+    /// Does nothing in the directory: files in memory need not be durable.
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         if self.inside(dir).is_none() {
             return self.inner.sync_dir(dir);
@@ -348,7 +348,7 @@ impl Fs for OverlayFs {
         let (old, new) = match (self.inside(from), self.inside(to)) {
             (None, None) => return self.inner.hard_link(from, to),
             (Some(old), Some(new)) => (old, new),
-            // A link of a file of the disk would change the file's number of links.
+            // A new link to a file on disk would change the link count of the file.
             _ => return Err(crosses("link", to)),
         };
         let mut names = self.shared.names.lock();
@@ -362,7 +362,7 @@ impl Fs for OverlayFs {
         Ok(())
     }
 
-    /// In the directory, the lock of readers: nothing is written there, and nothing is created.
+    /// In the directory, takes the lock for readers: nothing is written or created on disk.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         match self.inside(path) {
             Some(_) => self.inner.try_lock_to_read(path),

@@ -1,4 +1,4 @@
-//! Randomness, as a trait. None of it is fit for secrets.
+//! Randomness, as a trait. The random numbers are not suitable for secrets.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
@@ -9,8 +9,8 @@ pub trait Rng: Send + Sync {
     fn next_u64(&self) -> u64;
 }
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// 2014): the state is a counter, so that threads share it with one atomic addition.
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the
+/// state is a counter, so that threads can share the generator with one atomic addition.
 pub struct SeededRng {
     state: AtomicU64,
 }
@@ -18,7 +18,7 @@ pub struct SeededRng {
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SeededRng {
-    /// A generator whose numbers follow from `seed` alone.
+    /// A generator whose numbers are determined by `seed` alone.
     pub fn new(seed: u64) -> Self {
         Self { state: AtomicU64::new(seed) }
     }
@@ -39,9 +39,9 @@ pub(crate) struct OsRng {
 }
 
 impl OsRng {
-    /// A generator with a seed of its own.
+    /// A generator with a random seed.
     pub(crate) fn new() -> Self {
-        // The standard library keys its hashers with the system's random numbers.
+        // The standard library seeds its hashers with random numbers of the system.
         Self { inner: SeededRng::new(RandomState::new().hash_one(GAMMA)) }
     }
 }

@@ -1,13 +1,13 @@
-//! Scenarios of threads under many schedules, all of which follow from a seed. For tests, with the
-//! feature `shuttle`.
+//! Runs scenarios of threads under many schedules, all of which are determined by a seed. For
+//! tests, with the feature `shuttle`.
 //!
-//! The variables are those of `alluvium_testkit::seed`: `ALLUVIUM_SEED=7` runs the schedules of one
-//! seed again, `ALLUVIUM_SEQUENCES=1000` sets the number of seeds, `ALLUVIUM_SECONDS=60` runs new
-//! seeds until that time has passed, and `ALLUVIUM_FIRST=100` sets the first seed. The number of
-//! schedules is appended to the file that `ALLUVIUM_TALLY` names.
+//! The environment variables are the same as of `alluvium_testkit::seed`: `ALLUVIUM_SEED=7` runs
+//! the schedules of one seed again, `ALLUVIUM_SEQUENCES=1000` sets the number of seeds,
+//! `ALLUVIUM_SECONDS=60` runs new seeds until that time has passed, and `ALLUVIUM_FIRST=100` sets
+//! the first seed. The number of schedules is appended to the file named by `ALLUVIUM_TALLY`.
 
-// Tests read from the environment what to replay, and report to the soak in a real file, by a real
-// clock.
+// Tests read the seed to replay from the environment, measure real time, and report to the soak in
+// a real file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -18,21 +18,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The number of schedules that follow from a seed. The first one with priorities only counts the
-/// steps.
+/// The number of schedules for one seed. With priorities, the first schedule only counts the steps.
 pub const OF_A_SEED: u64 = 10;
-/// The number of changes of priorities in a schedule.
+/// The number of priority changes in a schedule.
 const DEPTH: usize = 3;
-/// A scenario that takes more steps does not end.
+/// A scenario that takes more steps is assumed not to end.
 const MOST_STEPS: usize = 20_000_000;
-/// Enough for the calls of a database.
+/// Large enough for the call depth of a database.
 const STACK_BYTES: usize = 1 << 20;
 
-/// Runs a scenario under the schedules of a seed: an even seed picks threads at random; with an odd
-/// one, threads pause for long while others run.
+/// Runs a scenario under the schedules of a seed: with an even seed, threads are picked at random;
+/// with an odd seed, some threads pause for a long time while others run.
 ///
 /// # Panics
-/// If the scenario does, and on a deadlock.
+/// If the scenario panics, and on a deadlock.
 pub fn run(seed: u64, scenario: impl Fn() + Send + Sync + 'static) {
     if seed.is_multiple_of(2) {
         under(RandomScheduler::new_from_seed(seed, OF_A_SEED as usize), scenario);
@@ -45,7 +44,7 @@ fn under(scheduler: impl Scheduler + 'static, scenario: impl Fn() + Send + Sync 
     let mut config = Config::default();
     config.stack_size = STACK_BYTES;
     config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-    // The seed is enough.
+    // The seed is sufficient to replay a failure.
     config.failure_persistence = FailurePersistence::None;
     Runner::new(scheduler, config).run(scenario);
 }
@@ -54,7 +53,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.trim().parse().ok()
 }
 
-/// The seeds that the environment requests.
+/// The seeds that the environment variables request.
 struct Request {
     replayed: Option<u64>,
     first: u64,
@@ -63,7 +62,7 @@ struct Request {
 }
 
 impl Request {
-    /// `usual` seeds, unless the environment sets others.
+    /// Requests `usual` seeds, unless the environment sets others.
     fn new(usual: u64) -> Self {
         Self {
             replayed: number("ALLUVIUM_SEED"),
@@ -73,7 +72,8 @@ impl Request {
         }
     }
 
-    /// The next seed, after `done` seeds and the time `elapsed`.
+    /// The next seed, after `done` seeds have run and the time `elapsed` has passed; `None` at the
+    /// end.
     fn next(&self, done: u64, elapsed: Duration) -> Option<u64> {
         let continues = match (self.replayed, self.limit) {
             (Some(_), _) => done == 0,
@@ -92,8 +92,8 @@ fn tally(schedules: u64) {
     written.unwrap_or_else(|e| panic!("ALLUVIUM_TALLY={}: {e}", path.display()));
 }
 
-/// Runs a scenario under `usual` schedules, or under those that the environment requests. `test` is
-/// the part of the cargo command that selects this test.
+/// Runs a scenario under `usual` schedules, or under the schedules that the environment requests.
+/// `test` is the part of the cargo command that selects this test.
 ///
 /// # Panics
 /// As [`run`], after printing the seed and the command that replays it.

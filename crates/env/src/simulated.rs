@@ -1,9 +1,9 @@
 //! Simulated time: a clock that threads can wait on.
 //!
-//! With the feature `shuttle`, [`run`] runs a world of threads on shuttle's scheduler in which only
-//! waiting takes time: when no thread can run, the clock moves to the next time that a thread waits
-//! for, and `Condvar::wait_for` ends at its timeout. The same seed gives the same run. Without the
-//! feature there is a single thread, and its waiting moves the clock.
+//! With the feature `shuttle`, [`run`] runs a world of threads on shuttle's scheduler, in which
+//! only waiting takes time. When no thread can run, the clock moves to the earliest time that a
+//! thread waits for. `Condvar::wait_for` ends at its timeout. The same seed gives the same run.
+//! Without the feature, a single thread runs, and the clock moves when this thread waits.
 
 #[cfg(feature = "shuttle")]
 pub use crate::timeline::run;
@@ -32,7 +32,7 @@ impl SimulatedClock {
         Self::default()
     }
 
-    /// Returns at this time, or at once if it has passed.
+    /// Waits until this time; returns at once if it has passed.
     pub fn wait_until(&self, time: Duration) {
         #[cfg(not(feature = "shuttle"))]
         self.manual.advance(time.saturating_sub(self.manual.now()));

@@ -2,8 +2,8 @@
 //!
 //! Reads and writes take time in proportion to their bytes; a read, a sync and every change of
 //! names take the disk's latency. The disk does one operation at a time, and serves all threads in
-//! turn with pieces of at most 16 KiB, as the schedulers of operating systems do. There is no page
-//! cache: writes go to the disk at once.
+//! turn with pieces of at most 16 KiB, like the I/O schedulers of operating systems. The disk has
+//! no page cache: writes are done at once.
 
 use crate::clock::Clock;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::fs::{DirEntry, File, Fs, OpenMode};
 use crate::simulated::SimulatedClock;
 use std::path::Path;
 use std::sync::Arc;
-// Only the simulated clock makes threads wait here.
+// Plain atomics: threads wait here only for the simulated clock.
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,21 +24,21 @@ pub struct Speed {
     pub latency: Duration,
 }
 
-/// The most bytes of a read or write that are transferred at once.
+/// The maximum number of bytes that are transferred at once.
 const PIECE_BYTES: u64 = 16 << 10;
 
-/// The disk that files and file system share.
+/// The disk, shared by the file system and its files.
 struct Disk {
     clock: Arc<SimulatedClock>,
     speed: Speed,
-    /// When all operations so far are done, in nanoseconds.
+    /// The time at which all operations so far are done, in nanoseconds.
     free_at: AtomicU64,
     /// The total time of all operations, in nanoseconds.
     worked: AtomicU64,
 }
 
 impl Disk {
-    /// Returns when the disk has transferred `bytes`, after `latency`.
+    /// Waits until the disk has transferred `bytes` bytes after the time `latency`.
     fn work(&self, bytes: u64, latency: Duration) {
         let (mut left, mut latency) = (bytes, latency);
         loop {
@@ -77,7 +77,7 @@ pub struct SlowFs {
 }
 
 impl SlowFs {
-    /// Over `inner`, with this clock and speed.
+    /// A file system over `inner` with this clock and speed.
     pub fn new(inner: Arc<dyn Fs>, clock: Arc<SimulatedClock>, speed: Speed) -> Self {
         let disk = Disk { clock, speed, free_at: AtomicU64::new(0), worked: AtomicU64::new(0) };
         Self { inner, disk: Arc::new(disk) }

@@ -1,4 +1,4 @@
-//! Files from their beginning to their end, as streams.
+//! Files that are read or written from beginning to end, as streams.
 
 use crate::error::{Error, Result};
 use crate::fs::{File, Fs, OpenMode};
@@ -22,8 +22,8 @@ impl From<Error> for io::Error {
 }
 
 impl Error {
-    /// The error of an operation `op` on a stream over the file `path`: the original error, if the
-    /// stream error was made from one.
+    /// The error of an operation `op` on a stream over the file `path`. If the stream error was
+    /// made from an [`Error`], this is the original error.
     pub fn of_stream(op: &'static str, path: &Path, error: io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
             Some(inner) => inner.clone(),
@@ -53,8 +53,8 @@ impl Read for FileReader {
     }
 }
 
-/// A file that gets its name when it is complete: until then its name has the suffix `.part`.
-/// Dropped before that, it is removed.
+/// A file that gets its name when it is complete. Until then its name has the suffix `.part`. If
+/// the `WholeFile` is dropped before it is complete, the file is removed.
 pub struct WholeFile {
     fs: Arc<dyn Fs>,
     path: PathBuf,
@@ -65,7 +65,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// An empty file. Removes an incomplete one of the same name.
+    /// Creates an empty file. Removes an incomplete file of the same name.
     ///
     /// # Errors
     /// I/O errors.
@@ -80,15 +80,16 @@ impl WholeFile {
         Ok(Self { fs: fs.clone(), path: path.to_owned(), part, file, offset: 0, finished: false })
     }
 
-    /// Makes the content durable, and gives the file its name; replaces a file of that name.
+    /// Makes the content durable, and gives the file its name. An existing file of that name is
+    /// replaced.
     ///
     /// # Errors
-    /// I/O errors; a file of that name is then unchanged.
+    /// I/O errors; an existing file of that name is then unchanged.
     pub fn finish(mut self) -> Result<()> {
         self.file.sync()?;
         self.fs.rename(&self.part, &self.path)?;
         self.finished = true;
-        // A single name is in the working directory.
+        // A path of a single name is in the working directory.
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         self.fs.sync_dir(parent.unwrap_or(Path::new(".")))
     }

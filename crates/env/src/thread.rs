@@ -12,7 +12,7 @@ use std::thread as host;
 
 #[cfg(feature = "shuttle")]
 use shuttle::thread as scoped;
-// Loom has none: its scenarios spawn threads without a scope.
+// Loom has no scoped threads: its scenarios spawn threads without a scope.
 #[cfg(not(feature = "shuttle"))]
 use std::thread as scoped;
 
@@ -42,7 +42,7 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end and returns its result.
     ///
     /// # Errors
-    /// [`Panicked`] if the thread did.
+    /// [`Panicked`] if the thread panicked.
     pub fn join(self) -> Result<T, Panicked> {
         let Self { name, inner } = self;
         inner.join().map_err(|payload| Panicked { thread: name, message: message(&*payload) })
@@ -62,10 +62,11 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Runs `body`, whose threads may borrow local values; they are joined before this returns.
+/// Runs `body`. Threads that it starts in the scope may borrow local values; they are joined before
+/// this function returns.
 ///
 /// # Panics
-/// If one of them panicked and was not joined by `body`.
+/// If a thread panicked that `body` did not join.
 pub fn scope<'env, F, T>(body: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -84,8 +85,8 @@ where
 {
     match try_spawn(name, f) {
         Ok(handle) => handle,
-        // Like `std::thread::spawn`. The threads of a database start when it opens, so this happens
-        // before anything was acknowledged.
+        // Like `std::thread::spawn`. The threads of a database start when it opens, so the panic
+        // happens before any write was acknowledged.
         #[allow(clippy::panic)]
         Err(error) => panic!("cannot start the thread {name}: {error}"),
     }
@@ -94,7 +95,7 @@ where
 /// Starts a thread with a name.
 ///
 /// # Errors
-/// The operating system's, if it refuses another thread.
+/// The error of the operating system, if it refuses another thread.
 pub fn try_spawn<T, F>(name: &str, f: F) -> io::Result<JoinHandle<T>>
 where
     T: Send + 'static,
@@ -108,7 +109,7 @@ where
 /// Starts a thread of a [`scope`].
 ///
 /// # Errors
-/// The operating system's, if it refuses another thread.
+/// The error of the operating system, if it refuses another thread.
 pub fn try_spawn_scoped<'scope, F>(scope: &'scope Scope<'scope, '_>, name: &str, f: F) -> io::Result<()>
 where
     F: FnOnce() + Send + 'scope,
@@ -136,11 +137,11 @@ fn start_scoped<'scope>(
     Ok(())
 }
 
-/// The threads that may still be started.
+/// The number of threads that may still be started.
 static STARTS_LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// For tests: from now on the process can start only this number of threads; `None` removes the
-/// limit. Further ones fail as on a machine without resources for them.
+/// limit. Further starts fail as on a machine without resources for more threads.
 pub fn limit_starts(threads: Option<usize>) {
     STARTS_LEFT.store(threads.unwrap_or(usize::MAX), Ordering::SeqCst);
 }

@@ -1,4 +1,5 @@
-//! The timeline of a world of simulated threads, which all run on one thread of the system.
+//! The time of a world of simulated threads. All of these threads run on one thread of the
+//! operating system.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use shuttle::sync as host;
@@ -15,7 +16,7 @@ thread_local! {
 #[derive(Default)]
 struct Timeline {
     now: Duration,
-    /// The waiting threads, by the time that they wait for.
+    /// The waiting threads, sorted by the time for which they wait.
     alarms: BTreeMap<(Duration, u64), Arc<Bell>>,
     next: u64,
 }
@@ -28,7 +29,8 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// Wakes the thread that waits, or that will wait.
+    /// Wakes the thread that waits for this bell. If no thread waits yet, the next wait returns at
+    /// once.
     pub(crate) fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
@@ -46,12 +48,12 @@ fn with<T>(act: impl FnOnce(&mut Timeline) -> T) -> Option<T> {
     TIMELINE.with_borrow_mut(|timeline| timeline.as_mut().map(act))
 }
 
-/// The time in this world; zero outside of one.
+/// The time in the current world; zero outside of a world.
 pub(crate) fn now() -> Duration {
     with(|timeline| timeline.now).unwrap_or_default()
 }
 
-/// A bell that rings after this time, and its key; `None` where time is not simulated.
+/// A bell that rings after this time, and the key of its alarm; `None` if time is not simulated.
 pub(crate) fn alarm(after: Duration) -> Option<(Arc<Bell>, Alarm)> {
     with(|timeline| {
         let bell = Arc::new(Bell::default());
@@ -66,7 +68,7 @@ pub(crate) fn alarm(after: Duration) -> Option<(Arc<Bell>, Alarm)> {
 pub(crate) struct Alarm((Duration, u64));
 
 impl Alarm {
-    /// Waits for its bell; true if the bell rang because the time has passed.
+    /// Waits for the bell of this alarm. Returns true if the bell rang because the time has passed.
     pub(crate) fn wait(self, bell: &Bell) -> bool {
         bell.wait();
         // A notification rings the bell, but does not remove the alarm.
@@ -81,14 +83,14 @@ pub(crate) fn wait_until(moment: Duration) {
     }
 }
 
-/// Runs `world` in a time of its own, under a schedule that follows from `seed`.
+/// Runs `world` in its own simulated time, under a schedule that is determined by `seed`.
 ///
 /// # Panics
-/// If `world` does, and on a deadlock.
+/// If `world` panics, and on a deadlock.
 pub fn run(seed: u64, world: impl Fn() + Send + Sync + 'static) {
     let mut config = shuttle::Config::default();
     config.stack_size = 2 << 20;
-    // Millions of steps, which follow from the seed.
+    // A world takes millions of steps; the seed is sufficient to replay them.
     config.max_steps = shuttle::MaxSteps::None;
     config.failure_persistence = shuttle::FailurePersistence::None;
     let world = Arc::new(world);
@@ -109,8 +111,9 @@ pub fn run(seed: u64, world: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// Moves the clock whenever this thread has its turn: no other thread can run.
-// It panics to end a test.
+/// Moves the clock whenever this thread is scheduled, which happens only when no other thread can
+/// run.
+// The panic ends a test.
 #[allow(clippy::panic)]
 fn keep_time(over: &AtomicBool) {
     loop {
@@ -130,14 +133,14 @@ fn keep_time(over: &AtomicBool) {
     }
 }
 
-/// Picks any thread that can run, mostly the running one, and the first thread only if no other
-/// can.
+/// Picks a thread that can run: usually the running thread, and the first thread only if no other
+/// thread can run.
 struct KeeperLast {
     random: u64,
     done: bool,
 }
 
-/// A thread that could continue is interrupted once in this many steps.
+/// A thread that could continue is interrupted, on average, once in this many steps.
 const STAYS: u64 = 8;
 
 impl Scheduler for KeeperLast {
@@ -161,7 +164,7 @@ impl Scheduler for KeeperLast {
     }
 
     fn next_u64(&mut self) -> u64 {
-        // Xorshift (Marsaglia 2003), multiplied.
+        // Xorshift (Marsaglia 2003), with a multiplication at the end.
         self.random ^= self.random >> 12;
         self.random ^= self.random << 25;
         self.random ^= self.random >> 27;

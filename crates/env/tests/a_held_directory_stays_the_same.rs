@@ -6,7 +6,7 @@ use alluvium_env::{Env, Error, File, Fs, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs a test on both file systems; it gets an empty directory.
+/// Runs a test on both file systems. The test receives an empty directory.
 fn on_both(test: impl Fn(&Arc<dyn Fs>, &Path)) {
     test(&Env::in_memory(1).fs, Path::new("top"));
     let dir = tempfile::tempdir().unwrap();
@@ -65,10 +65,10 @@ fn nothing_reaches_another_directory_at_its_path() {
         assert_eq!(names(&held, &db), ["q", "z"]);
         assert_eq!((names(fs, &old), read(fs, &old.join("q/r/c"))), (vec!["q".into(), "z".into()], "b".to_owned()));
         assert_eq!((names(fs, &db), read(fs, &db.join("a"))), (vec!["a".into(), "p".into()], "second".to_owned()));
-        // Its own name is that of another directory now.
+        // The name of the held directory now belongs to another directory.
         is_displaced(held.rename(&db, &top.join("third")), &db);
         is_displaced(held.remove_dir(&db), &db);
-        // Other paths lead where they led.
+        // Other paths are resolved as before.
         assert_eq!(read(&held, &old.join("z")), "first");
         assert_eq!(read(&held, &db.join("../db/a")), "second");
     });
@@ -113,7 +113,7 @@ fn a_removed_lock_file_lets_no_second_one_in() {
         assert!(second.try_lock_to_read(&db.join("LOCK")).unwrap().is_none());
         drop(lock);
         assert!(second.try_lock(&db.join("LOCK")).unwrap().is_some());
-        // A lock below the directory is one of its own.
+        // A lock in a subdirectory is a separate lock.
         fs.create_dir_all(&db.join("p")).unwrap();
         let _lock = first.try_lock(&db.join("LOCK")).unwrap().unwrap();
         assert!(second.try_lock(&db.join("p/LOCK")).unwrap().is_some());
@@ -128,7 +128,7 @@ fn readers_share_the_lock_of_a_directory_without_its_file() {
         let held = || fs.hold_dir(&db).unwrap();
         let (first, second) = (held().try_lock_to_read(&lock).unwrap(), held().try_lock_to_read(&lock).unwrap());
         assert!(first.is_some() && second.is_some() && !fs.exists(&lock).unwrap());
-        // A writer creates the file, and is refused all the same.
+        // A writer creates the lock file, and is refused nevertheless.
         assert!(held().try_lock(&lock).unwrap().is_none());
         drop(first);
         assert!(held().try_lock(&lock).unwrap().is_none());

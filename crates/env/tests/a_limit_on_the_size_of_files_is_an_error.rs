@@ -1,5 +1,5 @@
-//! A write beyond the process's limit on the size of files (RLIMIT_FSIZE) is an error. The signal
-//! with which the system answers such a write would end this test.
+//! A write beyond the process's limit on the size of files (RLIMIT_FSIZE) is an error. Without the
+//! check, the system would send a signal for such a write, which would end this test.
 
 use alluvium_env::{Env, OpenMode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -7,7 +7,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The limit in bytes.
 const MAX: u64 = 64 << 10;
 
-/// Sets the limit, until it is dropped: the output of the test may go to a longer file.
+/// Sets the limit until this value is dropped, because the output of the test may go to a longer
+/// file.
 struct Limited(Rlimit);
 
 impl Limited {
@@ -49,7 +50,7 @@ fn a_write_beyond_the_limit_is_an_error_and_no_signal() {
     }
     assert_eq!(file.len().expect("a length"), MAX);
     file.write_at(&piece, 0).expect("within the limit");
-    // A file that is longer already is written within the limit, and cut.
+    // A file that is already longer can be written within the limit, and truncated.
     let long = fs.open(&dir.path().join("long"), OpenMode::ReadWrite).expect("a file");
     assert!(long.write_at(&piece, MAX).expect_err("beyond").is_too_large());
     long.set_len(MAX + 1).expect("shorter than it was");

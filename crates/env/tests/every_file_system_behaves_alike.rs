@@ -1,5 +1,5 @@
-//! One list of scenarios, run against the operating system's files, the ones in memory,
-//! and both under a fault layer without faults.
+//! Runs the same scenarios on the file system of the operating system, on the one in memory, and on both under a fault
+//! layer without faults.
 #![cfg(not(feature = "shuttle"))]
 
 use alluvium_env::fault::FaultFs;
@@ -66,7 +66,8 @@ fn memory() {
     run_all(&FaultFs::new(Arc::new(MemFs::new())), Path::new("/base"));
 }
 
-/// Except locks, which are shared here, renames of directories, and paths with `..`, which lead out of the directory.
+/// Some scenarios are excluded: locks, which are shared in an overlay; renames of directories; and paths with `..`,
+/// which lead out of the directory.
 #[test]
 fn an_overlay() {
     let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
@@ -83,7 +84,7 @@ fn an_overlay() {
     assert!(fs.list(Path::new("/base")).unwrap().is_empty());
 }
 
-/// A crash loses nothing that was kept, so the clone must behave like any file system.
+/// The clone of a crash that loses nothing must behave like any other file system.
 #[test]
 fn a_crash_clone() {
     let fs = MemFs::new();

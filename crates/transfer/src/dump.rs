@@ -1,14 +1,14 @@
 //! Dumps of whole databases, in the layout that `mongodump` writes and `mongorestore` reads.
 //!
-//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in
-//! the order of their `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes,
-//! except those still being built. All collections are read from one snapshot.
+//! A collection `logical.pets` becomes two files: `DIR/logical/pets.bson`, its documents as BSON in the order of their
+//! `_id`; and `DIR/logical/pets.metadata.json`, the definitions of its indexes, except indexes that are still being
+//! built. All collections are read from one snapshot.
 //!
-//! BSON cannot hold decimals of more than 34 digits, maps with keys that are not strings, names
-//! with a zero character, and other values that would come back changed. A document with such a
-//! value is refused by its `_id`, or written as one line of `DIR/logical/pets.alluvium.jsonl`, in
-//! the form of [`alluvium_document::json::print_exact`]. A restored document equals the dumped one
-//! in all types and in the order of its fields.
+//! BSON cannot hold every value of Alluvium: for example, decimals of more than 34 digits, maps with keys that are not
+//! strings, and names with a zero character. A document with such a value is refused with an error that names its
+//! `_id`, or it is written as one line of `DIR/logical/pets.alluvium.jsonl`, in the form of
+//! [`alluvium_document::json::print_exact`]. A restored document equals the dumped one in all types and in the order of
+//! its fields.
 //!
 //! While a dump is being written, `DIR` holds a file `dump.incomplete`. A dump that fails removes
 //! its files; the files of a killed dump are removed by the next dump into `DIR`.
@@ -74,7 +74,7 @@ pub struct DumpReport {
     pub documents: u64,
     /// Documents that BSON cannot hold.
     pub others: u64,
-    /// Definitions of indexes, except those on `_id` and those still being built.
+    /// Definitions of indexes, except the indexes on `_id` and indexes that are still being built.
     pub indexes: u64,
     /// Bytes before compression.
     pub bytes: u64,
@@ -121,7 +121,7 @@ fn dump_into(
     Ok(dumping.report)
 }
 
-/// The description of a collection in a dump, beside its documents.
+/// The description of a collection in a dump: everything except its documents.
 struct About {
     /// The definitions of the indexes that were ready at the snapshot; the index on `_id` comes first.
     indexes: Vec<Map>,
@@ -182,7 +182,7 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
         Ok(())
     }
 
-    /// A view has only the file of metadata.
+    /// Writes a view, which has only a metadata file.
     fn view(&mut self, dir: &Path, info: &FullName, options: Map) -> Result<()> {
         self.env.fs.create_dir_all(dir).map_err(alluvium_store::Error::from)?;
         let text =
@@ -215,8 +215,8 @@ impl<P: FnMut(u64, u64)> Dumping<'_, P> {
             let map = document.to_map().map_err(|error| refused(document, name, error.into()))?;
             let before = target.chunk.len();
             json::print_exact(&map, &mut target.chunk).map_err(|error| refused(document, name, error.into()))?;
-            // No value is known that reads back changed. If one exists, refuse it now and not at
-            // the restore.
+            // Every known value is parsed back unchanged. If there is an exception, it is refused now and not at the
+            // restore.
             if json::parse_exact(&target.chunk[before..]) != Ok(alluvium_document::Value::Map(map)) {
                 return Err(refused(document, name, error));
             }
@@ -275,7 +275,7 @@ fn failed(path: &Path, error: std::io::Error) -> Error {
 /// The text of the metadata file: the part that `mongorestore` reads, and the counts of documents.
 fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) -> Result<String> {
     let mut text = Vec::new();
-    // Not by a serializer of JSON: validators may nest deeper than its reader takes.
+    // A JSON serializer is not used: validators may be nested deeper than its parser allows.
     let mut put = |before: &str, map: &Map| {
         text.extend_from_slice(before.as_bytes());
         json::print_map(map, json::Format::CANONICAL, &mut text)
@@ -290,7 +290,7 @@ fn metadata(name: &str, kind: &str, documents: u64, others: u64, about: &About) 
     json::write_string(name, &mut text);
     text.extend_from_slice(b",\"type\":");
     json::write_string(kind, &mut text);
-    // Not among the options: MongoDB's tools would refuse to restore it.
+    // This is not one of the options: MongoDB's tools would refuse to restore an option that they do not know.
     let order = if about.natural_order { ",\"naturalOrder\":true" } else { "" };
     let counts = format!(",\"alluvium\":{{\"documents\":{documents},\"others\":{others}{order}}}}}\n");
     text.extend_from_slice(counts.as_bytes());

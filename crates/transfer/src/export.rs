@@ -1,8 +1,8 @@
 //! Exports of documents as JSON, CSV or BSON.
 //!
-//! An export can be loaded again ([`crate::load`]). BSON and canonical JSON preserve every type and
-//! the order of fields; relaxed JSON does not distinguish a 64-bit integer that fits 32 bits from
-//! one of 32 bits. A document that would come back changed is refused by its `_id`.
+//! An export can be loaded again ([`crate::load`]). BSON and canonical JSON preserve every type and the order of
+//! fields; relaxed JSON does not distinguish a 64-bit integer that fits 32 bits from one of 32 bits. A document that a
+//! load would change is refused with an error that names its `_id`.
 
 mod separated;
 
@@ -92,7 +92,7 @@ impl Encoder {
         self
     }
 
-    /// The text of null in CSV; a text that is equal to it is quoted. Default: empty, as a missing field.
+    /// The text of null in CSV. A string with the same text is quoted. Default: empty, like a missing field.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -111,8 +111,8 @@ impl Encoder {
         self
     }
 
-    /// Writes only these fields: as the columns of CSV; in other formats each under its path, after
-    /// the `_id`, as [`crate::Collection::get_fields`] returns them.
+    /// Writes only these fields: in CSV they are the columns; in other formats each field has its path as its name and
+    /// follows the `_id`, as in the documents of [`crate::Collection::get_fields`].
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -278,7 +278,7 @@ impl Cell {
     }
 }
 
-/// A field as text: extended JSON for values that have no plain text.
+/// A field as text. Values that have no plain text become extended JSON.
 fn cell(document: &Document, path: &str, name: &alluvium_collections::names::FullName) -> Result<Cell> {
     let damaged = |error: alluvium_document::row::RowError| refused(document, name, error.into());
     let Some(value) = document.get_path(path).map_err(damaged)? else { return Ok(Cell::Missing) };
@@ -318,8 +318,8 @@ impl Encoder {
     /// ```
     ///
     /// # Errors
-    /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or
-    /// would come back changed.
+    /// As the iterator's items; [`Error::Export`] naming a document that cannot be written, or that a load would
+    /// change.
     pub fn write_next<T>(&mut self, cursor: &mut Cursor<T>, out: &mut Vec<u8>) -> Result<bool> {
         match cursor.next_document() {
             Some(document) => self.document(&document?, cursor.name(), out).map(|()| true),

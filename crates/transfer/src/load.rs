@@ -1,10 +1,9 @@
 //! Bulk loads of JSON, CSV and BSON: parsed in parallel, written in input order, resumable.
 //!
-//! Reader threads take consecutive slices of the input and parse them into write batches; writer
-//! threads write the batches in the order of the slices. So a later line wins over an earlier one,
-//! keys that ascend in the input ascend in the log, and the progress of a load is one offset. Each
-//! batch writes that offset together with its documents, so an interrupted load, even one that was
-//! killed, resumes where it stopped.
+//! Reader threads take consecutive slices of the input and parse them into write batches; writer threads write the
+//! batches in the order of the slices. Therefore a later line replaces an earlier one with the same `_id`, keys that
+//! ascend in the input ascend in the log, and one offset describes the progress of a load. Each batch writes that
+//! offset together with its documents, so an interrupted load, even one that was killed, resumes where it stopped.
 
 mod builder;
 mod columns;
@@ -48,9 +47,9 @@ pub enum OnBad {
     /// end of the record (unclosed brackets, an impossible length).
     Skip,
     /// The record is repaired: numbers that BSON cannot hold are rounded as MongoDB's arithmetic rounds its results;
-    /// `NaN` and `Infinity` are taken; bytes that are not UTF-8, half of a surrogate pair, and a zero character in a
+    /// `NaN` and `Infinity` are accepted; bytes that are not UTF-8, half of a surrogate pair, and a zero character in a
     /// name become U+FFFD; each of several objects on one line is a document; a field of CSV with text after its
-    /// closing quote is taken as it is. A record that cannot be repaired ends the load.
+    /// closing quote is stored as it is written. A record that cannot be repaired ends the load.
     Repair,
 }
 
@@ -118,8 +117,7 @@ pub struct LoadReport {
     pub repaired: u64,
     /// Bytes of input read by this run, decompressed.
     pub bytes: u64,
-    /// Where this run began, in bytes of the decompressed input; above 0 if it resumed an earlier
-    /// one.
+    /// The offset at which this run began, in bytes of the decompressed input; above 0 if it resumed an earlier load.
     pub resumed_at: u64,
     /// Documents that earlier runs had written.
     pub documents_before: u64,

@@ -9,7 +9,7 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Compressed bytes are read and written in pieces of this size.
 const PIECE_BYTES: usize = 256 << 10;
-/// Dumps are often made with `zstd --long=31`, which looks back over 2 GiB.
+/// Dumps are often compressed with `zstd --long=31`, which needs a window of 2 GiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// Zstandard's own default.
 const ZSTD_LEVEL: i32 = 3;
@@ -47,8 +47,8 @@ impl Packing {
     }
 
     /// Determines the compression by the first bytes of the file, or by its name if they match no
-    /// compression. So a damaged compressed file is reported as a decompression error and not as an
-    /// error of its content.
+    /// compression. Therefore a damaged compressed file is reported as a decompression error and
+    /// not as an error of its content.
     ///
     /// ```
     /// use alluvium::Packing;
@@ -121,8 +121,8 @@ impl Packing {
     }
 }
 
-/// Reads the members of a gzip file, one after the other. Other bytes after the last member are an
-/// error of their own kind, not a truncated stream.
+/// Reads the members of a gzip file, one after the other. Other bytes after the last member give an
+/// error of their own, which differs from the error for a truncated stream.
 struct GzipMembers<R: BufRead> {
     /// `None` at the end.
     member: Option<GzDecoder<R>>,

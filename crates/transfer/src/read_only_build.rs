@@ -15,14 +15,14 @@ use alluvium_readonly::{BuildOptions, BuildReport};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A read-only store of documents that is being built. If it is dropped before it is finished, it
-/// removes its files.
+/// A read-only store of documents that is being built. If the build is dropped before it is finished, its files are
+/// removed.
 pub struct ReadOnlyBuild {
     target: BuildTarget,
 }
 
 impl ReadOnlyBuild {
-    /// Begins a store of the documents of a collection in a new directory.
+    /// Begins a store for the documents of a collection, in a new directory.
     ///
     /// # Errors
     /// [`Error::InvalidName`]; or if the directory cannot be created.
@@ -100,7 +100,7 @@ impl ReadOnlyBuild {
     /// ```
     ///
     /// # Errors
-    /// As [`ReadOnlyBuild::load`]. After an error no file of the store is left.
+    /// As [`ReadOnlyBuild::load`]. After an error no files of the store remain.
     pub fn finish(self) -> Result<BuildReport> {
         let mut aux = Vec::new();
         for shape in self.target.shapes.iter() {

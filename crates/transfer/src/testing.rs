@@ -10,7 +10,7 @@ use alluvium_env::Env;
 use alluvium_store::Options;
 use std::path::Path;
 
-/// A database of its own.
+/// A new database in memory.
 pub fn database() -> EngineHandle {
     database_in(Env::in_memory(1), "db")
 }
@@ -20,12 +20,12 @@ pub fn database_in(env: Env, path: &str) -> EngineHandle {
     open(env, Path::new(path), Options::default()).unwrap()
 }
 
-/// A load of text.
+/// A load into a collection.
 pub fn load<'a>(engine: &EngineHandle, name: &str, input: Input) -> Load<'a> {
     Load::new(engine.clone(), FullName::parse(name).map_err(Into::into), input)
 }
 
-/// Input that is no file.
+/// A text as the input of a load.
 pub fn text(text: impl Into<String>) -> Input {
     Input::stream("lines", std::io::Cursor::new(text.into()))
 }

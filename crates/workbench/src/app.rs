@@ -58,14 +58,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Ends this process when the one that has started it ends, even by `kill -9`, so that a trial never outlives its run.
+/// Makes this process end when its parent ends, even by `kill -9`, so that a trial never outlives its run.
 #[cfg(target_os = "linux")]
 fn end_with_parent() {
-    // Without the signal, the process ends when it is done.
+    // If the signal cannot be set, the process ends when its work is done.
     let _result = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
 
-/// This system has no such signal.
+/// Does nothing: this system has no such signal.
 #[cfg(not(target_os = "linux"))]
 fn end_with_parent() {}
 

@@ -1,4 +1,4 @@
-//! The registry of commands; each has a file of its own.
+//! The registry of commands. Each command has a file of its own.
 
 mod aggregate;
 mod demo;

@@ -1,5 +1,5 @@
 //! Comments like those of a month on a large discussion site, as JSON lines. They are generated
-//! because the original data of the document store's benchmark is 186 GB.
+//! because the original data of the benchmark for documents has 186 GB.
 //!
 //! Properties that matter to a database are like the original: the 44 fields and their order, the
 //! lengths of the lines, ascending ids, skewed authors and subreddits, the variety of shapes, and
@@ -33,10 +33,10 @@ use thread::{Thread, Threads};
 /// The number of the first comment: `evn2i5p` in base 36.
 const FIRST_COMMENT: u64 = 32_388_152_173;
 
-/// When the first comment was written, in seconds since 1970.
+/// The time at which the first comment was written, in seconds since 1970.
 const FIRST_CREATED_SECONDS: u64 = 1_564_617_600;
 
-/// When the first comment was retrieved, in seconds since 1970.
+/// The time at which the first comment was retrieved, in seconds since 1970.
 const FIRST_RETRIEVED_SECONDS: u64 = 1_573_370_605;
 
 /// The account that moderates subreddits.
@@ -44,8 +44,8 @@ const MODERATOR: &[u8] = b"AutoModerator";
 
 /// Generates comments: the same seed gives the same lines on every run and every machine.
 ///
-/// Comment ids, and so the keys, ascend from line to line by small random steps. The lines form a
-/// single stream: to skip lines, write and discard them.
+/// The ids of comments, which become the keys, ascend from line to line by small random steps. The
+/// lines form a single stream: to skip lines, write and discard them.
 #[derive(Debug)]
 pub struct Generator {
     lexicon: Lexicon,
@@ -76,7 +76,7 @@ struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Someone(Author),
-    /// Deleted by its writer, or removed.
+    /// The comment was deleted by its writer, or removed by a moderator.
     Deleted {
         removed: bool,
     },
@@ -147,7 +147,7 @@ impl Generator {
 /// Determines all properties of a comment except its text.
 fn plan(random: &mut Random, thread: &Thread, comment: u64) -> Plan {
     let index = comment - FIRST_COMMENT;
-    // About 55 comments per second, two numbers apart.
+    // About 55 comments are written per second; their numbers are about two apart.
     let created = FIRST_CREATED_SECONDS + index / 110;
     let dice = random.next();
     let writer = match dice & 0x3ff {
@@ -165,11 +165,11 @@ fn plan(random: &mut Random, thread: &Thread, comment: u64) -> Plan {
     let is_someone = matches!(writer, Writer::Someone(_));
     let awards = (is_someone && random.chance(300)).then(|| Awards::draw(random));
     let edited = (is_someone && dice >> 16 & 31 == 0).then(|| created + 20 + random.zipf(200_000, 6) as u64);
-    // Each octave of scores has five eighths of the weight of the previous one.
+    // Each octave of scores has five eighths of the weight of the octave before it.
     let octave = (random.next() | random.next() & random.next()).trailing_ones().min(14);
     let size = random.below(1 << octave) as i64;
     let score = if dice >> 21 & 15 == 0 { -(size % 60) } else { 1 + size };
-    // Each bit is set once in 256 comments.
+    // Each bit is set in one of 256 comments, on average.
     let rare = (0..7).fold(random.next(), |bits, _| bits & random.next());
     let retrieved = FIRST_RETRIEVED_SECONDS + index / 400;
     Plan { comment, created, retrieved, writer, parent, awards, edited, score, rare }
@@ -342,7 +342,7 @@ fn write_tail(plan: &Plan, thread: &Thread, out: &mut Vec<u8>) {
     push(out, "}\n");
 }
 
-/// Appends the path of a comment whose id is at `id` in `out`.
+/// Appends the path of a comment. The id of the comment is in `out` at the range `id`.
 fn write_permalink(thread: &Thread, id: Range<usize>, out: &mut Vec<u8>) {
     push(out, "/r/");
     out.extend_from_slice(thread.name());

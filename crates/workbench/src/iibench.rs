@@ -1,9 +1,9 @@
-//! iibench, after the insert benchmark of Tokutek: rows in the order of their `_id`, with
-//! secondary indexes on random values, from several loaders in batches; then range queries.
+//! iibench, after the insert benchmark of Tokutek: rows in the order of their `_id`, with secondary
+//! indexes on random values, inserted in batches by several loaders; then range queries.
 //!
 //! [`run`] is the harness, which is the same for every [`Engine`]. It measures rates, processor
-//! time, context switches, bytes and calls in each interval, separately for the loaders' threads
-//! (the *foreground*), the other threads of the process, and itself.
+//! time, context switches, bytes and calls in each interval, separately for the threads of the
+//! loaders (the *foreground*), for the other threads of the process, and for the harness itself.
 
 mod engine;
 mod failure;

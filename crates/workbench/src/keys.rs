@@ -1,7 +1,7 @@
 //! Random keys and values, as lines: the data of the key/value benchmarks.
 //!
-//! A line is the 16-byte key as 32 hexadecimal digits, a tab, the value as hexadecimal digits, and a newline. So a
-//! line of `v` value bytes has `34 + 2 v` bytes, sorts as its key sorts, and needs no escaping.
+//! A line is the 16-byte key as 32 hexadecimal digits, a tab, the value as hexadecimal digits, and a newline. Therefore
+//! a line with a value of `v` bytes has `34 + 2 v` bytes. Lines sort like their keys, and need no escaping.
 
 use crate::comments::random::{Random, mix};
 
@@ -19,8 +19,8 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator that draws evenly from `key_space` different keys (0 counts as 1) and gives every key a new random
-    /// value of `value_bytes` bytes each time.
+    /// A generator that draws uniformly from `key_space` different keys (0 counts as 1). Each drawn key gets a new
+    /// random value of `value_bytes` bytes.
     pub fn new(seed: u64, key_space: u64, value_bytes: usize) -> Self {
         Self { random: Random::new(seed), seed, key_space: key_space.max(1), value_bytes }
     }

@@ -1,8 +1,8 @@
-//! The `alluvium-bench` command: see the library beside it.
+//! The `alluvium-bench` command: see the library of this crate.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-// The allocator is the system's, as in `alluvium`.
+// The program uses the allocator of the system, like `alluvium`.
 fn main() -> std::process::ExitCode {
     alluvium_workbench::main()
 }

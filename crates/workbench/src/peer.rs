@@ -1,8 +1,9 @@
-//! The interfaces of databases that are measured beside Alluvium, and their implementation by Alluvium itself.
+//! The interfaces of databases that are compared with Alluvium, and the implementation of these interfaces by Alluvium
+//! itself.
 //!
 //! [`KeyValues`] is a store of keys and values, and [`Documents`] is a store of documents. The scenarios
-//! ([`crate::scenarios::kv`], [`crate::scenarios::peers`]) run over these traits alone, so that every database does the
-//! same work. `bench-peers` implements them for other databases.
+//! ([`crate::scenarios::kv`], [`crate::scenarios::peers`]) use only these traits, so that every database does the same
+//! work. `bench-peers` implements them for other databases.
 
 mod documents;
 mod key_values;

@@ -1,6 +1,6 @@
 //! Plans of trials: experiments, each a command line over a grid of parameters, and the charts of their figures.
 //!
-//! [`read`] resolves a plan file for one [`Size`]; the result is also what `run` writes to `plan.json`.
+//! [`read`] resolves a plan file for one [`Size`]; `run` writes the resolved plan to `plan.json`.
 
 mod error;
 mod file;
@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 /// The version of the format of plans and records in JSON.
 pub const FORMAT: u32 = 1;
 
-/// The program of experiments that name no other: this program itself.
+/// The program of experiments that name no program: this program itself.
 pub const THIS_PROGRAM: &str = "alluvium-bench";
 
-/// Names with values: those of a plan, or the parameters of a trial.
+/// Named values: the values of a plan, or the parameters of a trial.
 pub type Parameters = BTreeMap<String, Value>;
 
 /// How much a plan measures.
@@ -56,50 +56,50 @@ impl Size {
 pub struct Plan {
     /// [`FORMAT`].
     pub format: u32,
-    /// The name of its file without the extension.
+    /// The name of the plan file, without the extension.
     pub name: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// The size for which it was resolved.
+    /// The size for which the plan is resolved.
     pub size: Size,
-    /// Chooses the order of the trials, and the seeds of their commands.
+    /// The seed that determines the order of the trials and the seeds of their commands.
     pub seed: u64,
-    /// The command that runs it, for readers of a report.
+    /// The command that runs the plan, for readers of a report.
     pub command: Vec<String>,
-    /// The experiments, those of included plans first.
+    /// The experiments. Experiments of included plans come first.
     pub experiments: Vec<Experiment>,
 }
 
 /// Trials of one command over a grid of parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// The name of the plan file that defines it, without the extension.
+    /// The name of the plan file that defines the experiment, without the extension.
     pub plan: String,
     /// The title of that plan.
     pub plan_title: String,
-    /// Its name, unique in the plan: letters, digits and dashes.
+    /// The name, unique in the plan: letters, digits and dashes.
     pub name: String,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// The program: `alluvium-bench` is this program itself.
     pub program: String,
-    /// The command that makes the store, once for each combination of the values it names.
+    /// The command that creates the store. It runs once for each combination of the values that it uses.
     pub prepare: Option<Vec<String>>,
     /// The command of a trial.
     pub command: Vec<String>,
-    /// Runs before each trial; its figures are dropped.
+    /// The command that runs before each trial. Its figures are discarded.
     pub warm_up: Option<Vec<String>>,
-    /// Every trial has a store of its own.
+    /// True if every trial has a store of its own.
     pub fresh: bool,
-    /// The store's files leave the system's page cache before each trial.
+    /// True if the files of the store are dropped from the page cache before each trial.
     pub cold: bool,
-    /// Trials of each combination.
+    /// The number of trials of each combination.
     pub repeats: u32,
-    /// The named values that its commands use.
+    /// The named values that the commands use.
     pub values: Parameters,
     /// The values of each parameter.
     pub grid: BTreeMap<String, Vec<Value>>,
-    /// The charts and tables that are drawn.
+    /// The charts and tables to draw.
     pub charts: Vec<Chart>,
 }
 
@@ -107,11 +107,12 @@ pub struct Experiment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chart {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its kind.
+    /// The kind of the chart.
     pub kind: ChartKind,
-    /// Of `line`, `bar` and `quartiles`, a parameter. Of `time`, a key of the list's items, by default `seconds`.
+    /// For `line`, `bar` and `quartiles`, a parameter. For `time`, a key in the items of the list, by default
+    /// `seconds`.
     #[serde(default)]
     pub x: Option<String>,
     /// The scale of `x`.
@@ -120,7 +121,8 @@ pub struct Chart {
     /// The unit of `x`.
     #[serde(default)]
     pub x_unit: Option<String>,
-    /// A path in the record ([`crate::record::figure`]); of `time`, one in an item of the list. Tables may be without.
+    /// A path in the record ([`crate::record::figure`]). For `time`, a path in an item of the list. Tables do not need
+    /// it.
     #[serde(default)]
     pub y: Option<String>,
     /// The scale of `y`.
@@ -129,29 +131,29 @@ pub struct Chart {
     /// The unit of `y`.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Parameters whose values make the lines.
+    /// The parameters whose values distinguish the lines.
     #[serde(default)]
     pub series: Vec<String>,
-    /// Of `time`, the path of the list in the record, by default `outcome.samples`.
+    /// For `time`, the path of the list in the record, by default `outcome.samples`.
     #[serde(default)]
     pub list: Option<String>,
-    /// Of `table`, paths in the record.
+    /// For `table`, the paths in the record of its columns.
     #[serde(default)]
     pub columns: Vec<String>,
-    /// Published figures, drawn beside the measured ones.
+    /// Published figures, drawn next to the measured figures.
     #[serde(default)]
     pub published: Vec<Published>,
-    /// The chart compares engines, and is part of the first page of ratios.
+    /// True if the chart compares engines and is included in the ratios at the beginning of the page.
     #[serde(default)]
     pub ratio: bool,
-    /// The base for shares, an experiment before this one in the plan: each figure is divided by the
-    /// median of the other's trials with the same parameters.
+    /// The name of an earlier experiment in the plan that is the base for shares. Each figure is divided by the median
+    /// of the trials of that experiment with the same parameters.
     #[serde(default)]
     pub share_of: Option<String>,
 }
 
 impl Chart {
-    /// The path, in the record of a trial, of the list that a `time` chart shows.
+    /// The path of the list that a `time` chart shows, in the record of a trial.
     pub fn list(&self) -> &str {
         self.list.as_deref().unwrap_or("outcome.samples")
     }
@@ -167,9 +169,9 @@ pub enum ChartKind {
     Time,
     /// `y` by a parameter whose values are words.
     Bar,
-    /// The least, the quartiles and the greatest of the repeats.
+    /// The minimum, the quartiles and the maximum of the repeats.
     Quartiles,
-    /// Columns without a drawing.
+    /// A table without a drawing.
     Table,
 }
 
@@ -180,17 +182,17 @@ pub enum Scale {
     /// Equal steps.
     #[default]
     Linear,
-    /// Each step is twice the one before.
+    /// Each step doubles the value.
     Log2,
-    /// Each step is ten times the one before.
+    /// Each step multiplies the value by ten.
     Log10,
 }
 
-/// A line, or the bars, of a publication.
+/// Published figures, drawn as a line or as bars.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Author, title, and what the line is.
+    /// The author, the title, and a description of the figures.
     pub name: String,
     /// Values of `x`, numbers or words, each with its `y`.
     pub points: Vec<(Value, f64)>,

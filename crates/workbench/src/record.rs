@@ -1,4 +1,4 @@
-//! Records of trials: what a trial ran, where, and what it measured.
+//! Records of trials: the command of a trial, the machine, and the results.
 
 use crate::plan::{Parameters, Size};
 use serde::{Deserialize, Serialize};
@@ -17,17 +17,17 @@ pub struct Record {
     pub size: Size,
     /// The values that the commands used.
     pub parameters: Parameters,
-    /// The number of the trial among those with the same parameters, from 0.
+    /// The number of the trial among the trials with the same parameters, from 0.
     pub repeat: u32,
     /// The seed of the command.
     pub seed: u64,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// When it began, as RFC 3339 in UTC.
+    /// The time at which the trial began, as RFC 3339 in UTC.
     pub began: String,
-    /// Wall clock of the process.
+    /// Wall clock time of the process.
     pub seconds: f64,
-    /// Where it ran.
+    /// The machine on which the trial ran.
     pub machine: Machine,
     /// The programs that ran.
     pub versions: Versions,
@@ -35,11 +35,11 @@ pub struct Record {
     pub process: ProcessUse,
     /// The work of the store's device for all processes; `None` if the kernel does not count it.
     pub device: Option<DeviceUse>,
-    /// The output of the command that made the store.
+    /// The output of the command that created the store.
     pub prepared: Option<Value>,
     /// The output of the command.
     pub outcome: Option<Value>,
-    /// Why the trial has no figures.
+    /// The reason if the trial has no figures.
     pub failure: Option<String>,
 }
 
@@ -50,8 +50,8 @@ impl Record {
     }
 }
 
-/// The value at a path: names of fields, and places in lists, with dots between them. A place is a number from 0, or
-/// `last`.
+/// The value at a path. A path consists of names of fields and indexes of lists, separated by dots. An index is a
+/// number from 0, or `last`.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, name| match value {
         Value::Array(list) if name == "last" => list.last(),
@@ -60,7 +60,7 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// The number at a path, as [`at`].
+/// The number at a path; see [`at`].
 pub fn figure(value: &Value, path: &str) -> Option<f64> {
     at(value, path)?.as_f64()
 }
@@ -70,9 +70,9 @@ pub fn figure(value: &Value, path: &str) -> Option<f64> {
 pub struct Machine {
     /// The model of the processor.
     pub processor: String,
-    /// Hardware threads that the process may use.
+    /// The number of hardware threads that the process may use.
     pub cores: u64,
-    /// All memory.
+    /// The memory of the machine, in bytes.
     pub memory_bytes: u64,
     /// The kernel's name and release.
     pub kernel: String,
@@ -82,25 +82,25 @@ pub struct Machine {
     pub device: String,
 }
 
-/// The versions of what ran.
+/// The versions of the programs that ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Versions {
     /// The version of Alluvium.
     pub alluvium: String,
-    /// The commit of the sources, with `-dirty` if they differ from it; `None` if unknown.
+    /// The commit of the sources, with `-dirty` if the sources differ from the commit; `None` if unknown.
     pub commit: Option<String>,
     /// The program and its version.
     pub program: String,
 }
 
-/// The resources that the process of a trial used, its child processes included.
+/// The resources that the process of a trial and its child processes used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// Processor time of all threads.
     pub cpu_seconds: f64,
-    /// The part of it in the program.
+    /// The part of `cpu_seconds` spent in the program.
     pub user_seconds: f64,
-    /// The part of it in the kernel.
+    /// The part of `cpu_seconds` spent in the kernel.
     pub system_seconds: f64,
     /// The number of times that a thread waited.
     pub voluntary_switches: u64,
@@ -110,7 +110,7 @@ pub struct ProcessUse {
     pub read_bytes: u64,
     /// Bytes written to storage, now or later.
     pub written_bytes: u64,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
 }
 

@@ -1,6 +1,6 @@
 //! A report of benchmark records: one HTML file with charts, tables and ratios, and the same charts as SVG.
 //!
-//! [`read::read`] reads a directory of records; [`Report::of`] computes everything that is shown; [`page::html`] and
+//! [`read::read`] reads a directory of records; [`Report::of`] computes the content of the report; [`page::html`] and
 //! [`svg::svg`] write it.
 
 mod axis;
@@ -26,7 +26,7 @@ use serde_json::Value;
 use split::Trial;
 use table::Table;
 
-/// All that a report shows.
+/// The content of a report.
 #[derive(Debug)]
 pub(crate) struct Report {
     title: String,
@@ -44,15 +44,15 @@ struct Section {
     plan_title: String,
     name: String,
     title: String,
-    /// The command that ran it with all others.
+    /// The command that ran the plan of this experiment.
     run_command: String,
-    /// The commands that prepare and run a trial, parameters in braces.
+    /// The commands that prepare and run a trial, with parameters in braces.
     commands: Vec<String>,
     trials: Count,
     figures: Vec<Figure>,
 }
 
-/// Trials of an experiment.
+/// The numbers of trials of an experiment.
 #[derive(Debug, Default)]
 struct Count {
     planned: usize,
@@ -60,7 +60,7 @@ struct Count {
     failed: usize,
 }
 
-/// A chart, or a panel of one, or a table.
+/// A chart, a panel of a chart, or a table.
 #[derive(Debug)]
 struct Figure {
     title: String,
@@ -78,14 +78,14 @@ struct FailedTrial {
     reason: String,
 }
 
-/// An experiment, of the first run that has it.
+/// An experiment, as in the first run that has it.
 struct Known<'a> {
     experiment: &'a Experiment,
     plan: &'a Plan,
 }
 
 impl Report {
-    /// The report of some directories, under a title or that of the first plan.
+    /// The report of some runs, with the given title or the title of the first plan.
     pub(crate) fn of(runs: &[Run], title: Option<String>) -> Self {
         let title = title.unwrap_or_else(|| runs.first().map_or_else(String::new, |run| run.plan.title.clone()));
         let (origins, places) = origin::origins(runs);
@@ -110,7 +110,7 @@ impl Report {
         report
     }
 
-    /// Adds an experiment; `trials_of` returns the trials of another one.
+    /// Adds an experiment. `trials_of` returns the trials of any other experiment.
     fn add<'a>(
         &mut self,
         known: &Known<'_>,
@@ -169,7 +169,7 @@ impl Report {
         self.sections.iter().flat_map(|section| section.figures.iter().filter_map(|figure| figure.drawing.as_ref()))
     }
 
-    /// One line about the report.
+    /// A summary of the report in one line.
     pub(crate) fn summary(&self) -> String {
         use alluvium_cli::text::counted;
         let charts = counted(self.drawings().count() as u64, "chart");
@@ -183,7 +183,7 @@ impl Report {
     }
 }
 
-/// Each experiment once, and notes about those that differ.
+/// Each experiment once, and notes about experiments that differ between runs.
 fn experiments(runs: &[Run]) -> (Vec<Known<'_>>, Vec<String>) {
     let mut known: Vec<Known<'_>> = Vec::new();
     let mut notes = Vec::new();
@@ -233,7 +233,7 @@ fn count(runs: &[Run], experiment: &Experiment) -> Count {
     count
 }
 
-/// The commands of a trial with the values that all trials share.
+/// The commands of a trial, with the values that all trials share filled in.
 fn commands(experiment: &Experiment) -> Vec<String> {
     let value = |name: &str| experiment.values.get(name).map(split::plain);
     let line = |arguments: &Vec<String>| {

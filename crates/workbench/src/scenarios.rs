@@ -1,8 +1,8 @@
-//! The scenarios: loading comments, putting, getting and updating them, the key/value mixes, read-only stores, raw reads,
-//! and requests to a server.
+//! The scenarios: loads, puts, gets and updates of comments, queries, pipelines, mixes of key/value operations,
+//! read-only stores, raw reads, and requests to a server.
 //!
-//! Each scenario runs a number of threads for a time, samples its counters every second, and returns an
-//! [`Outcome`] that serializes to JSON.
+//! Most scenarios run a number of threads for a time, sample their counters every second, and return an [`Outcome`]
+//! that can be serialized to JSON.
 
 pub mod aggregate;
 pub mod documents;

@@ -1,4 +1,4 @@
-//! Runs the trials of a plan, each in a process of its own, and keeps a record of each.
+//! Runs the trials of a plan, each in a separate process, and writes a record of each trial.
 
 mod child;
 mod directory;

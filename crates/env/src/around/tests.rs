@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const LEN: usize = 300_000;
 
-/// A file of bytes that are never 0xff, on a disk that cannot read these.
+/// A file without the byte 0xff, on a disk that cannot read the ranges `bad`.
 fn file(bad: &[std::ops::Range<u64>]) -> (FaultFs, Arc<dyn File>, Vec<u8>) {
     let fs = FaultFs::over(Arc::new(MemFs::new()));
     let file = fs.open(Path::new("f"), OpenMode::CreateNew).unwrap();

@@ -7,8 +7,8 @@ use crate::{File, Fs, OpenMode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file system that counts, under one that keeps three files open, with files that hold their
-/// numbers.
+/// A bounded file system that keeps three files open, over a file system that counts operations.
+/// Each file contains its own number.
 fn files(count: usize) -> (Arc<FaultFs>, BoundedFs, Vec<Arc<dyn File>>) {
     let below = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
     let path = |n: usize| PathBuf::from(format!("{n}"));
@@ -27,7 +27,7 @@ fn read(file: &Arc<dyn File>) -> u8 {
     buf[0]
 }
 
-/// Files of the ring that are open.
+/// The number of files of the ring that are open.
 fn open_now(fs: &BoundedFs) -> usize {
     let files = fs.ring.files.lock();
     files.iter().filter_map(std::sync::Weak::upgrade).filter(|file| file.open.read().is_some()).count()

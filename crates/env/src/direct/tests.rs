@@ -5,8 +5,8 @@ use super::*;
 use crate::Env;
 use crate::sync::Mutex;
 
-/// A file in memory with the system's restrictions on direct I/O, which counts the bytes
-/// transferred.
+/// A file in memory with the restrictions that operating systems have on direct I/O. It records the
+/// transferred bytes.
 struct Strict {
     file: Arc<dyn File>,
     /// Reads return at most this many bytes.

@@ -71,22 +71,23 @@ impl OpKind {
         Self::Space,
     ];
 
-    /// True for the operations that change what a crash may leave: all but open, read, len,
-    /// list, exists, space and a lock for reading. A lock counts, for it may create its file.
+    /// True for operations that change the possible states after a crash: all except open, read,
+    /// len, list, exists, space and a lock for reading. An exclusive lock is included because it
+    /// may create its file.
     pub fn changes(self) -> bool {
         use OpKind::{Exists, Len, List, LockToRead, Open, Read, Space};
         !matches!(self, Open | Read | Len | List | Exists | LockToRead | Space)
     }
 }
 
-/// One operation, as a hook sees it.
+/// One operation, as it is passed to a hook.
 #[derive(Debug, Clone, Copy)]
 pub struct Op<'a> {
     /// Its position among the operations of all kinds, from 1.
     pub number: u64,
-    /// Which operation it is.
+    /// The kind of the operation.
     pub kind: OpKind,
-    /// The file or directory; of a rename or link, the old name.
+    /// The file or directory; for a rename or link, the old name.
     pub path: &'a Path,
     /// The first byte of a read or write, and the first byte after it. `None` for other operations.
     pub bytes: Option<(u64, u64)>,
@@ -95,10 +96,10 @@ pub struct Op<'a> {
 /// The operating system's number for "Input/output error" (`EIO`).
 const EIO: i32 = 5;
 
-/// An operation that is to fail, built step by step:
+/// Describes which operation fails and how, built step by step:
 /// `Fault::nth(3).of(OpKind::Sync).losing_pages()`.
 ///
-/// By default any operation fails once, with an I/O error and without effect.
+/// By default an operation of any kind fails, once, with an I/O error and without effect.
 #[derive(Debug, Clone)]
 pub struct Fault {
     left: u64,
@@ -152,7 +153,7 @@ impl Fault {
         Self { changes_only: true, ..self }
     }
 
-    /// Matches only paths that contain this text; of a rename or link, the old one.
+    /// Matches only paths that contain this text; for a rename or link, the old path counts.
     pub fn on(self, part: impl Into<String>) -> Self {
         Self { part: Some(part.into()), ..self }
     }
@@ -177,16 +178,16 @@ impl Fault {
         Self { reason: Reason::Kind(ErrorKind::StorageFull), ..self }
     }
 
-    /// A failing write leaves its first bytes, at most `bytes` of them. Other operations do
-    /// nothing.
+    /// A failing write still writes its first bytes, at most `bytes` of them. Other failing
+    /// operations have no effect.
     pub fn short(self, bytes: usize) -> Self {
         Self { effect: Effect::Prefix(bytes), ..self }
     }
 
-    /// A failing sync marks the unsynced pages as clean, as Linux does: they read as they were
-    /// written, no later sync writes them, and a crash loses them. A failing sync of a directory
-    /// does the same to its new entries. Needs [`super::FaultFs::over`]; over another file system
-    /// the sync just fails.
+    /// A failing sync marks the unsynced pages as clean, as Linux does: reads return the written
+    /// bytes, no later sync writes them to disk, and a crash loses them. A failing sync of a
+    /// directory does the same to its new entries. Needs [`super::FaultFs::over`]; over other file
+    /// systems the sync fails without this effect.
     pub fn losing_pages(self) -> Self {
         Self { effect: Effect::LosePages, ..self }
     }
@@ -196,7 +197,7 @@ impl Fault {
         Self { effect: Effect::All, ..self }
     }
 
-    /// Counts `op`. If it is to fail, returns the error and the effect.
+    /// Counts `op`. Returns the error and the effect if the fault strikes it.
     pub(super) fn strike(&mut self, op: &Op<'_>) -> Option<Failure> {
         let matches = self.kind.is_none_or(|kind| kind == op.kind)
             && (!self.changes_only || op.kind.changes())
@@ -219,7 +220,7 @@ impl Fault {
         Some(Failure { error, effect: self.effect })
     }
 
-    /// True once it can fail no more operations.
+    /// True once the fault can strike no more operations.
     pub(super) fn is_spent(&self) -> bool {
         self.left == 0
     }

@@ -76,14 +76,15 @@ fn operations_are_counted_by_kind() {
 fn each_kind_fails_alone() {
     for (index, kind) in OpKind::ALL.into_iter().enumerate() {
         let (_, fs) = over_memory();
-        // The helper makes two files first.
+        // The helper creates two files first.
         let nth = if kind == OpKind::Create { 3 } else { 1 };
         fs.inject(Fault::nth(nth).of(kind));
         let mut failed = one_of_each(&fs);
         assert!(failed[index], "{kind:?}");
         assert_eq!((fs.fired(), fs.struck()), (1, vec![kind]));
         failed[index] = false;
-        // Without the rename there is nothing to link, without the directory none to remove.
+        // If the rename fails, the file to link is missing; if the directory is not created, it
+        // cannot be removed.
         match kind {
             OpKind::Rename => failed[OpKind::HardLink as usize] = false,
             OpKind::CreateDir => failed[OpKind::RemoveDir as usize] = false,
@@ -227,7 +228,8 @@ fn a_plain_failure_does_nothing_and_another_does_all() {
 #[test]
 fn a_failed_sync_leaves_the_bytes_unsynced_done_or_forgotten() {
     type Case = (fn(Fault) -> Fault, [&'static [u8]; 2]);
-    // What a crash that loses all unsynced finds at once, and after a second sync.
+    // The content after a crash that loses all unsynced changes: right after the failed sync, and
+    // after a second sync.
     let cases: [Case; 3] = [
         (|fault| fault, [b"old", b"new"]),
         (Fault::though_done, [b"new", b"new"]),
@@ -253,7 +255,8 @@ fn a_failed_sync_leaves_the_bytes_unsynced_done_or_forgotten() {
 #[test]
 fn a_failed_sync_of_a_directory_leaves_its_entries_unsynced_done_or_forgotten() {
     type Case = (fn(Fault) -> Fault, [bool; 2]);
-    // Whether a crash that loses all unsynced finds the name at once, and after a second sync.
+    // Whether the name exists after a crash that loses all unsynced changes: right after the failed
+    // sync, and after a second sync.
     let cases: [Case; 3] =
         [(|fault| fault, [false, true]), (Fault::though_done, [true, true]), (Fault::losing_pages, [false, false])];
     for (make, wanted) in cases {

@@ -1,4 +1,4 @@
-//! The bytes of a file, in pages that clones share until one of them writes.
+//! The bytes of a file, in pages that clones share until one clone writes to them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 /// Bytes per page.
 pub(crate) const PAGE: u64 = 4096;
 
-/// The bytes that a disk writes atomically.
+/// The number of bytes that a disk writes atomically.
 pub(crate) const SECTOR: u64 = 512;
 
-/// The longest file, in bytes; keeps the list of leaves small.
+/// The maximum length of a file, in bytes. The limit keeps the list of leaves small.
 pub(crate) const MAX_LEN: u64 = 1 << 40;
 
 const LEAF_PAGES: usize = 64;
 
 type Page = [u8; PAGE as usize];
 
-/// Some pages in a row. An absent page, like an absent leaf, reads as zeros.
+/// A group of consecutive pages. Absent pages and absent leaves read as zeros.
 #[derive(Clone)]
 struct Leaf {
     pages: [Option<Arc<Page>>; LEAF_PAGES],
 }
 
-/// A file's bytes. Bytes past the length are zeros in every page.
+/// The bytes of a file. In every page, bytes past the length of the file are zeros.
 #[derive(Clone, Default)]
 pub(crate) struct Content {
     len: u64,
@@ -47,7 +47,7 @@ impl Content {
         self.page(page).is_some()
     }
 
-    /// The number of pages, at `first` and after it, that take memory.
+    /// The number of pages from `first` on that take memory.
     pub(crate) fn pages_from(&self, first: u64) -> u64 {
         if first == 0 { self.pages } else { self.pages_in(first..u64::MAX) }
     }
@@ -76,8 +76,8 @@ impl Content {
         len
     }
 
-    /// Writes `buf` at `offset`, extending the file if it must. The caller ensures that the end is
-    /// not above [`MAX_LEN`].
+    /// Writes `buf` at `offset`, and extends the file if necessary. The caller ensures that the end
+    /// is at most [`MAX_LEN`].
     pub(crate) fn write(&mut self, buf: &[u8], offset: u64) {
         let mut done = 0;
         while done < buf.len() {
@@ -107,7 +107,7 @@ impl Content {
         Arc::make_mut(leaf.pages[page % LEAF_PAGES].get_or_insert_with(zeros))
     }
 
-    /// Sets the length: bytes past it are lost, added bytes read as zeros.
+    /// Sets the length. Bytes past the new length are lost; added bytes read as zeros.
     pub(crate) fn set_len(&mut self, len: u64) {
         if len < self.len {
             let keep = len.div_ceil(PAGE) as usize;
@@ -127,7 +127,7 @@ impl Content {
         self.len = len;
     }
 
-    /// The bytes of a sector, zeros past the end of the file.
+    /// The bytes of a sector. Bytes past the end of the file are zeros.
     pub(crate) fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
         let mut bytes = [0; SECTOR as usize];
         self.read(&mut bytes, sector * SECTOR);

@@ -22,24 +22,24 @@ pub enum CrashStyle {
     Any,
 }
 
-/// Random decisions that follow from a seed.
+/// Random decisions that are determined by a seed.
 struct Dice {
     rng: SeededRng,
 }
 
 impl Dice {
-    /// A number below `n`, which is not 0. The bias is below 2^-40 for every `n` here.
+    /// A random number below `n`; `n` must not be 0. The bias is below 2^-40 for every `n` here.
     fn below(&self, n: usize) -> usize {
         (self.rng.next_u64() % n as u64) as usize
     }
 
-    /// True `n` times out of `of`.
+    /// True with probability `n / of`.
     fn chance(&self, n: usize, of: usize) -> bool {
         self.below(of) < n
     }
 }
 
-/// Copies a file system, under the caller's lock on its names.
+/// Copies a file system. The caller must hold the lock on its names.
 pub(super) struct Copier {
     dice: Dice,
     style: Option<CrashStyle>,
@@ -48,7 +48,8 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// `None` for the death of the process alone: nothing is lost, nothing becomes durable.
+    /// A copier for a power cut of this style. `None` stands for the death of the process alone:
+    /// nothing is lost, and nothing becomes durable.
     pub(super) fn new(seed: u64, style: Option<CrashStyle>, capacity: u64) -> Self {
         let dice = Dice { rng: SeededRng::new(seed) };
         Self { dice, style, space: Space::new(capacity), files: HashMap::new() }
@@ -79,7 +80,7 @@ impl Copier {
                 *node = self.file(node);
             }
         }
-        // Counted again: the handles ended with the process.
+        // The links are counted again. The handles are not copied: they ended with the process.
         for node in copy.dirs.iter().flat_map(|dir| dir.now.values()) {
             if let Node::File(node) = node {
                 node.add_link();
@@ -100,7 +101,7 @@ impl Copier {
         entries.iter().map(copy).collect()
     }
 
-    /// The entries that the crash leaves, and everything reachable from them.
+    /// The entries that survive the crash, and everything reachable from them.
     fn crash_names(&mut self, names: &Names, style: CrashStyle) -> Names {
         let mut dirs: Vec<Arc<Entries>> = names.dirs.iter().map(|dir| Arc::clone(&dir.durable)).collect();
         let lose_of_8 = match style {
@@ -110,8 +111,8 @@ impl Copier {
         };
         let mut lost = Touched::default();
         for op in &names.pending {
-            // An operation that depends on a lost one is lost too; those on other names may survive
-            // it.
+            // An operation that depends on a lost one is lost, too. Later operations on other names
+            // may survive.
             if lost.touches(op) || self.dice.chance(lose_of_8, 8) {
                 lost.add(op);
                 continue;
@@ -148,7 +149,7 @@ impl Copier {
         copy.dirs[to] = Dir { now: Arc::clone(&entries), durable: entries, ..Dir::default() };
     }
 
-    /// The copy of a file, made at the first name that refers to it.
+    /// The copy of a file. It is made when the first name of the file is copied.
     fn file(&mut self, node: &Arc<FileNode>) -> Arc<FileNode> {
         let key = Arc::as_ptr(node);
         if let Some(copy) = self.files.get(&key) {
@@ -168,7 +169,7 @@ impl Copier {
         copy
     }
 
-    /// Takes the space of the files that have a name.
+    /// Charges the space of all files that have a name.
     fn charge_linked(&self) {
         for node in self.files.values() {
             let mut state = node.state.lock();
@@ -196,8 +197,8 @@ impl Copier {
         }
     }
 
-    /// The content if the disk executed the changes in order and stopped, possibly between two
-    /// sectors of a write.
+    /// A possible content after a crash of a disk that executes changes in order. The disk may have
+    /// stopped between two sectors of a write.
     fn cut_in_order(&self, durable: &Content, changes: &[Change]) -> Content {
         let mut content = durable.clone();
         let whole = self.dice.below(changes.len() + 1);
@@ -209,7 +210,7 @@ impl Copier {
         content
     }
 
-    /// `from`, or an end of a sector above it and below `to`.
+    /// `from`, or the end of a sector between `from` and `to`, chosen at random.
     fn sector_end(&self, from: u64, to: u64) -> u64 {
         let first = from / SECTOR + 1;
         let ends = to.div_ceil(SECTOR).saturating_sub(first) as usize;
@@ -219,10 +220,11 @@ impl Copier {
         }
     }
 
-    /// The disk wrote any sectors, each in a state that it had since the sync. The length is one
-    /// that the file had, or one within a write that extended it, or what is left of it if some
-    /// changes that only extend the file did not reach the disk and later ones did. A truncation
-    /// that did not reach the disk removed nothing there.
+    /// A possible content after a crash of a disk that writes sectors in any order. Each sector has
+    /// a state that it had at or after the last sync. The length is a length that the file had, or
+    /// lies within a write that extended the file. It may also be shorter, if some `SetLen` changes
+    /// that extend the file did not reach the disk but later changes did. A truncation that did not
+    /// reach the disk removed nothing on disk.
     fn any_sectors(&self, durable: &Content, changes: &[Change]) -> Content {
         let moment = self.dice.below(changes.len() + 1);
         let mut content = durable.clone();
@@ -258,12 +260,13 @@ impl Copier {
         content
     }
 
-    /// One past state of a sector; `None` if that is the durable one.
-    /// `group` names the sector and the writes that touch it, in order.
+    /// A random past state of a sector; `None` if the durable state is chosen. `group` contains the
+    /// sector and the writes that touch it, in order.
     fn any_moment(&self, from: &Choice<'_>, group: &[(u64, usize)]) -> Option<(u64, [u8; SECTOR as usize])> {
         let sector = group.first()?.0;
         let covers = |cut: &&(usize, u64)| cut.1 < (sector + 1) * SECTOR;
-        // Between the last cut that reached the disk and the first that did not.
+        // The write must be between the last truncation that reached the disk and the first one
+        // that did not.
         let (done, open) = from.cuts.split_at(from.cuts.partition_point(|cut| cut.0 < from.moment));
         let low = done.iter().rev().find(covers).map(|cut| cut.0);
         let high = open.iter().find(covers).map_or(from.changes.len(), |cut| cut.0);
@@ -289,19 +292,19 @@ impl Copier {
     }
 }
 
-/// The possible states of the sectors of one file.
+/// The conditions under which the states of the sectors of a file are chosen.
 struct Choice<'a> {
     durable: &'a Content,
     changes: &'a [Change],
-    /// The truncations: their index in `changes`, and the new length.
+    /// The truncations: for each, its index in `changes` and the new length.
     cuts: &'a [(usize, u64)],
-    /// The number of entries of `changes` whose change of the length reached the disk.
+    /// For this many of the first `changes`, the new length reached the disk.
     moment: usize,
-    /// The chance, in eighths, that a sector has its newest bytes.
+    /// The probability, in eighths, that a sector has its newest bytes.
     kept_of_8: usize,
 }
 
-/// Every sector below `end` that a write touches, with the index of the write; sorted.
+/// Every pair of a sector below `end` and the index of a write that touches it, sorted.
 fn dirty_sectors(changes: &[Change], end: u64) -> Vec<(u64, usize)> {
     let mut sectors = Vec::new();
     for (index, change) in changes.iter().enumerate() {
@@ -315,7 +318,7 @@ fn dirty_sectors(changes: &[Change], end: u64) -> Vec<(u64, usize)> {
     sectors
 }
 
-/// Applies `change` of the file to the sector that starts at `start`.
+/// Applies a change of the file to the sector that starts at offset `start`.
 fn overlay(sector: &mut [u8; SECTOR as usize], start: u64, change: &Change) {
     match change {
         Change::SetLen { len } => sector[len.saturating_sub(start).min(SECTOR) as usize..].fill(0),
@@ -331,9 +334,9 @@ fn overlay(sector: &mut [u8; SECTOR as usize], start: u64, change: &Change) {
 }
 
 impl Shared {
-    /// A copy as a crash of `style` leaves it, or as the process's death does.
+    /// A copy in the state after a crash of `style`, or after the death of the process for `None`.
     pub(super) fn copy(&self, seed: u64, style: Option<CrashStyle>) -> Self {
-        // Exclusive, so that every file is copied as it is at this one moment.
+        // The lock is exclusive, so that all files are copied in their state at the same moment.
         let names = self.names.write();
         let capacity = self.space.capacity.load(Ordering::SeqCst);
         Copier::new(seed, style, capacity).copy(&names)

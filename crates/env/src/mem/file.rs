@@ -1,4 +1,5 @@
-//! One file: its contents as readers see them, the durable contents, and the changes between them.
+//! One file: its contents as readers see them, the durable contents, and the changes since the
+//! durable contents.
 
 use super::Shared;
 use super::content::{Content, MAX_LEN, PAGE};
@@ -11,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The space of a disk, in bytes.
+/// The capacity of a disk and the space in use, in bytes.
 pub(super) struct Space {
     pub(super) capacity: AtomicU64,
     pub(super) used: AtomicU64,
@@ -53,13 +54,13 @@ impl Space {
 /// A change of a file since its last sync.
 #[derive(Clone)]
 pub(super) enum Change {
-    /// These bytes were written here; the file grew if it had to.
+    /// These bytes were written at `offset`; the file was extended if necessary.
     Write { offset: u64, bytes: Arc<[u8]> },
     /// The length was set.
     SetLen { len: u64 },
 }
 
-/// Everything about a file but its names.
+/// The state of a file, except its names.
 #[derive(Clone)]
 pub(super) struct FileState {
     /// The content that readers see.
@@ -68,15 +69,16 @@ pub(super) struct FileState {
     pub(super) durable: Arc<Content>,
     /// The changes since the last sync, in order.
     pub(super) unsynced: Vec<Change>,
-    /// True once a failed sync has discarded changes: `now` has them, the disk never will.
+    /// True once a failed sync has discarded changes: they are in `now`, but never reach the disk.
     pub(super) forgot: bool,
-    /// Pages reserved from the start of the file, written or not.
+    /// The number of pages reserved from the start of the file, whether or not they are written.
     pub(super) reserved: u64,
-    /// Pages taken from the disk's space: the reserved ones and the written ones past them.
+    /// The number of pages taken from the disk's space: the reserved pages, and the written pages
+    /// past them.
     pub(super) charged: u64,
     /// The number of names, as readers see them.
     pub(super) links: u32,
-    /// Open files and held locks.
+    /// The number of open files and held locks.
     pub(super) handles: u32,
     /// The locks of the file.
     pub(super) locks: Locks,
@@ -115,7 +117,7 @@ impl FileState {
         self.unsynced.clear();
     }
 
-    /// Returns the space once no name and no handle is left.
+    /// Gives the space back to the disk if the file has neither a name nor a handle.
     fn release_if_gone(&mut self, space: &Space) {
         if self.links == 0 && self.handles == 0 {
             space.give_pages(self.charged);
@@ -168,7 +170,8 @@ pub(crate) struct MemFile {
     node: Arc<FileNode>,
     path: PathBuf,
     writable: bool,
-    /// It was opened in a held directory: there a file that is in use keeps its name.
+    /// True if the file was opened in a held directory. In such a directory, a file that is in use
+    /// must keep its name.
     is_held: bool,
 }
 
@@ -178,7 +181,7 @@ impl MemFile {
         Self { shared: Arc::clone(shared), node, path: path.to_owned(), writable: mode != OpenMode::Read, is_held }
     }
 
-    /// Runs `change` on the state, atomically for the whole file system.
+    /// Runs `change` on the state. The change is atomic for the whole file system.
     fn change<T>(&self, op: &'static str, change: impl FnOnce(&mut FileState) -> io::Result<T>) -> Result<T> {
         let at = |kind: ErrorKind| Error::io(op, &self.path, kind.into());
         if !self.writable {
@@ -188,8 +191,8 @@ impl MemFile {
         change(&mut self.node.state.lock()).map_err(|error| Error::io(op, &self.path, error))
     }
 
-    /// The effect of a failed sync on a system that then marks the pages as clean: reads still see
-    /// them, no later sync writes them, and a crash loses them.
+    /// The effect of a failed sync on a system that then marks the pages as clean: reads still
+    /// return the new bytes, no later sync writes them to disk, and a crash loses them.
     pub(crate) fn forget_unsynced(&self) {
         let _moment = self.shared.names.read();
         let mut state = self.node.state.lock();
@@ -214,7 +217,8 @@ fn check_end(offset: u64, len: u64) -> io::Result<u64> {
 
 impl File for MemFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        // Copied out of the lock: the pages are immutable while this reference is held.
+        // The bytes are copied without the lock: the pages are immutable while this reference is
+        // held.
         let now = Arc::clone(&self.node.state.lock().now);
         Ok(now.read(buf, offset))
     }

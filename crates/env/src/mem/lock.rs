@@ -1,4 +1,4 @@
-//! A held lock of a file and a directory.
+//! A held lock on a file and a directory.
 
 use super::Shared;
 use super::file::FileNode;
@@ -15,8 +15,8 @@ pub(super) struct MemLock {
 }
 
 impl MemLock {
-    /// Takes the lock of a file, if there is one, and of the directory `dir`, if both are free.
-    /// `names` are those of `owner`.
+    /// Takes the lock of the file `node`, if given, and of the directory `dir`, if both are free.
+    /// `names` must be the names of `owner`.
     pub(super) fn try_new(
         owner: &Arc<Shared>,
         names: &mut Names,

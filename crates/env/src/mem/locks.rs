@@ -1,6 +1,6 @@
-//! The locks that one file or directory has.
+//! The locks on one file or directory.
 
-/// The locks of one file or directory that are held.
+/// The held locks on one file or directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Locks {
     exclusive: bool,

@@ -1,4 +1,4 @@
-//! Directories: what readers see, what the disk holds, and the operations between.
+//! Directories: the entries that readers see, the entries on disk, and the operations in between.
 
 use super::file::{FileNode, Space};
 use super::locks::Locks;
@@ -26,19 +26,20 @@ pub(super) type Entries = BTreeMap<Arc<str>, Node>;
 /// One directory.
 #[derive(Clone, Default)]
 pub(super) struct Dir {
-    /// The entry that readers see.
+    /// The entries that readers see.
     pub(super) now: Arc<Entries>,
-    /// The entry that is durable.
+    /// The entries that are durable.
     pub(super) durable: Arc<Entries>,
-    /// True once a failed sync has discarded operations: `now` has them, the disk never will.
+    /// True once a failed sync has discarded operations: their effect is in `now`, but never
+    /// reaches the disk.
     pub(super) forgot: bool,
-    /// True once it was removed: it takes no entries any more.
+    /// True once the directory is removed. A removed directory cannot get new entries.
     pub(super) removed: bool,
     /// The locks of the directory itself.
     pub(super) locks: Locks,
 }
 
-/// A path from some directory.
+/// A path relative to a directory.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p> {
     pub(super) start: DirId,
@@ -52,7 +53,7 @@ impl<'p> Place<'p> {
     }
 }
 
-/// A change of what a name refers to.
+/// A change of the file or directory that a name refers to.
 #[derive(Clone)]
 pub(super) struct NameChange {
     pub(super) dir: DirId,
@@ -60,7 +61,7 @@ pub(super) struct NameChange {
     pub(super) node: Option<Node>,
 }
 
-/// One operation on entries: the disk holds all of its changes or none.
+/// One operation on entries. The disk has either all of its changes or none.
 pub(super) type EntryOp = Vec<NameChange>;
 
 /// All directories of a file system.
@@ -87,8 +88,8 @@ impl Touched {
     }
 }
 
-/// The path's parts from the root. The working directory is the root; `..` is taken by
-/// name, which is exact without symbolic links.
+/// The names of a path, from the root. The working directory is the root. `..` removes the name
+/// before it, which is exact because symbolic links do not exist.
 fn parts(path: &Path) -> io::Result<Vec<&str>> {
     let mut parts = Vec::new();
     for component in path.components() {
@@ -153,7 +154,8 @@ impl Names {
         self.pending.push(op);
     }
 
-    /// Adds a free name for `node`, whose count of names does not include it yet.
+    /// Adds a name for `node`. The name must be free, and the link count of `node` must not include
+    /// it yet.
     pub(super) fn add(&mut self, place: Place<'_>, node: Node) -> io::Result<()> {
         let (dir, name) = self.parent(place)?;
         if self.dirs[dir].now.contains_key(name) {
@@ -206,7 +208,7 @@ impl Names {
         let (to_dir, to_name) = self.parent(to)?;
         let target = self.dirs[to_dir].now.get(to_name).cloned();
         match (&node, &target) {
-            // Two names of one file: POSIX leaves both.
+            // Both names refer to the same file: POSIX requires that a rename changes nothing.
             (Node::File(a), Some(Node::File(b))) if Arc::ptr_eq(a, b) => return Ok(()),
             (Node::Dir(a), Some(Node::Dir(b))) if a == b => return Ok(()),
             (Node::File(_), Some(Node::Dir(_))) => return Err(ErrorKind::IsADirectory.into()),
@@ -229,15 +231,15 @@ impl Names {
         Ok(())
     }
 
-    /// True if `dir` is `above`, or a directory below it.
+    /// True if `dir` is `above` or a directory below `above`.
     fn is_below(&self, dir: DirId, above: DirId) -> bool {
         let below = |node: &Node| matches!(node, Node::Dir(next) if self.is_below(dir, *next));
         dir == above || self.dirs[above].now.values().any(below)
     }
 
-    /// Makes the entries of `dir` durable: the pending operations that touch it, and the
-    /// earlier ones that those depend on. A rename between two directories is one operation, so
-    /// syncing either makes it durable in both.
+    /// Makes the entries of `dir` durable: executes the pending operations that touch `dir`, and
+    /// the earlier operations on which they depend. A rename between two directories is one
+    /// operation, so a sync of either directory makes the rename durable in both.
     pub(super) fn sync_dir(&mut self, dir: DirId) {
         let mut needed = Touched::default();
         let mut keep = vec![false; self.pending.len()];
@@ -260,8 +262,8 @@ impl Names {
     }
 
     /// Discards the pending operations that add a name and touch `dir`: readers still see their
-    /// effect, the disk never will. Later operations on the same names are not affected. Removals
-    /// stay pending.
+    /// effect, but it never reaches the disk. Later operations on the same names are not affected.
+    /// Removals stay pending.
     pub(super) fn forget_dir(&mut self, dir: DirId) {
         let touches = |op: &EntryOp| op.iter().any(|change| change.dir == dir);
         let names = |op: &EntryOp| op.iter().any(|change| change.node.is_some());

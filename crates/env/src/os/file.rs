@@ -16,24 +16,27 @@ use std::time::SystemTime;
 pub(super) struct OsFile {
     file: fs::File,
     path: PathBuf,
-    /// It was opened in a held directory: there a file that is in use keeps its name.
+    /// True if the file was opened in a held directory. In such a directory, a file that is in use
+    /// must keep its name.
     is_held: bool,
-    /// The most bytes that the process may write to it; see [`file_bytes_max`].
+    /// The maximum size that the process may give the file, in bytes; see [`file_bytes_max`].
     bytes_max: u64,
 }
 
-/// The most bytes that a file of this process may have, when it is opened (RLIMIT_FSIZE).
+/// The current limit of the process on the size of files, in bytes (RLIMIT_FSIZE). It is read when
+/// a file is opened.
 ///
-/// The system answers a write beyond the limit with the signal SIGXFSZ, which ends the process. A
-/// library neither ends its host nor changes its signals: the write is refused before.
+/// On a write beyond the limit, the system sends the signal SIGXFSZ, which ends the process. A
+/// library must not end its host or change its signal handlers, so the write is refused before the
+/// system sees it.
 fn file_bytes_max() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
-/// Zeros are written in pieces of this many bytes where the file system cannot reserve.
+/// If the file system cannot reserve space, zeros are written in pieces of this many bytes.
 pub(super) const ZEROS_LEN: usize = 64 * 1024;
 
-/// The operation of an open, for messages.
+/// The name of the operation of an open, for messages.
 fn verb(mode: OpenMode) -> &'static str {
     match mode {
         OpenMode::Read | OpenMode::ReadWrite => "open",
@@ -41,8 +44,8 @@ fn verb(mode: OpenMode) -> &'static str {
     }
 }
 
-/// Opens a file without waiting for anything: the open of a pipe would wait for a writer. Anything
-/// but a file is refused; outside of held directories, devices are not.
+/// Opens a file without blocking: a plain open of a pipe would wait for a writer. Anything that is
+/// not a file is refused, except devices outside of held directories.
 fn open(place: &Place<'_>, flags: OFlags, op: &'static str) -> Result<fs::File> {
     let failed = |errno| place.error(op, errno);
     let open = |flags: OFlags| {
@@ -51,9 +54,10 @@ fn open(place: &Place<'_>, flags: OFlags, op: &'static str) -> Result<fs::File> 
     };
     let file = match open(flags | OFlags::NONBLOCK) {
         Ok(file) => file,
-        // Another process holds a lease on the file (a file server), and gives it up when asked.
+        // Another process, such as a file server, holds a lease on the file. It gives up the lease
+        // when the file is opened without `O_NONBLOCK`, which waits for that.
         Err(Errno::AGAIN) if type_at(place)? == FileType::RegularFile => open(flags).map_err(failed)?,
-        // The cause may be its type: a socket, for instance, cannot be opened.
+        // The type of the file may be the cause: a socket, for instance, cannot be opened.
         Err(errno) => {
             let special = type_at(place).ok().and_then(|found| refused(place, found));
             return Err(special.unwrap_or_else(|| failed(errno)));
@@ -71,7 +75,8 @@ fn type_at(place: &Place<'_>) -> Result<FileType> {
     found.map(|found| FileType::from_raw_mode(found.st_mode)).map_err(|errno| place.error("look at", errno))
 }
 
-/// The error for what is not opened; `None` for a file, a directory, and what may be one.
+/// The error for a type that is not opened; `None` for files, directories, and types that may be
+/// allowed.
 fn refused(place: &Place<'_>, found: FileType) -> Option<Error> {
     let what = match found {
         FileType::Fifo => "a named pipe",
@@ -105,7 +110,7 @@ impl OsFile {
                 OpenMode::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
             };
         let file = open(place, flags, op)?;
-        // The limit is one on files; devices have none.
+        // The limit applies to files, not to devices.
         let bytes_max = match file.metadata().at(op, place.shown)?.is_file() && mode != OpenMode::Read {
             true => file_bytes_max(),
             false => u64::MAX,
@@ -113,12 +118,12 @@ impl OsFile {
         Ok(Self { file, path: place.shown.to_owned(), is_held: place.held.is_some(), bytes_max })
     }
 
-    /// Opens a file for its lock alone: for that, permission to read it is enough.
+    /// Opens a file only to lock it. Permission to read the file is sufficient for that.
     pub fn open_to_lock(place: &Place<'_>, create: bool) -> Result<fs::File> {
         open(place, if create { OFlags::RDWR | OFlags::CREATE } else { OFlags::RDONLY }, "open")
     }
 
-    /// Refuses a change after which the file may have `end` bytes, if that is beyond the limit.
+    /// Returns an error if a change may extend the file to `end` bytes and this exceeds the limit.
     fn check_end(&self, end: u64) -> io::Result<()> {
         if end <= self.bytes_max {
             return Ok(());
@@ -145,8 +150,7 @@ impl OsFile {
             self.file.write_all_at(&zeros[..piece], at)?;
             at += piece as u64;
         }
-        // As with an atomic allocation, the length is on disk before anything that is written
-        // later.
+        // As with an allocation by the system, the new length is on disk before any later write.
         self.file.sync_all()
     }
 
@@ -157,7 +161,7 @@ impl OsFile {
             match fallocate(&self.file, FallocateFlags::empty(), 0, len) {
                 Ok(()) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
-                // A file system without it (some network and FUSE ones).
+                // Some network and FUSE file systems do not support this call.
                 Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
                     return self.write_zeros(len);
                 }
@@ -213,7 +217,7 @@ impl File for OsFile {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        // The limit is one on growth: a longer file may be cut to any length.
+        // The limit applies to growth only: a longer file may be truncated to any length.
         let grown =
             if len > self.file.metadata().at("look at", &self.path)?.len() { self.check_end(len) } else { Ok(()) };
         grown.and_then(|()| self.file.set_len(len)).at("set the length of", &self.path)
@@ -222,7 +226,8 @@ impl File for OsFile {
     fn sync(&self) -> Result<()> {
         // `fdatasync` on Linux, which covers the length; `F_FULLFSYNC` on Apple's systems.
         self.file.sync_data().at("sync", &self.path)?;
-        // A file without a name ends with this process, whatever is durable.
+        // The contents of a file without a name are lost when it is closed, even if they are
+        // durable.
         if self.is_held && self.file.metadata().at("look at", &self.path)?.nlink() == 0 {
             return Err(Error::removed(&self.path));
         }

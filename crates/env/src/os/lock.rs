@@ -1,4 +1,4 @@
-//! The lock of a database: on a file, and on the directory that it is in.
+//! The lock of a database: a lock on a file, and a lock on the directory that contains the file.
 
 use super::OsFile;
 use super::held::{FileId, Place};
@@ -9,19 +9,19 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// A file is locked again this many times if another one has its name by then.
+/// The number of attempts, if each time another file has the name by the time the lock is taken.
 const MOST_TRIES: usize = 16;
 
-/// Who may hold the lock at once.
+/// The number of processes that may hold the lock at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockKind {
-    /// One holder; its file is created.
+    /// One holder. The lock file is created if it is missing.
     Exclusive,
-    /// Any number of readers; nothing is created.
+    /// Any number of readers. No file is created.
     Shared,
 }
 
-/// The lock files that this process has locked, each once for each lock.
+/// The lock files that this process has locked. A file occurs once for each lock on it.
 static HELD_HERE: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
 
 /// True if this process has locked the file.
@@ -30,16 +30,16 @@ pub(super) fn is_held_here(place: &Place<'_>) -> bool {
     found.is_ok_and(|found| HELD_HERE.lock().contains(&FileId::of(&found)))
 }
 
-/// A held lock. The system releases it when the descriptors are closed, which includes the death of the process.
+/// A held lock. The system releases the lock when the descriptors are closed, and also when the process dies.
 pub(super) struct OsLock {
-    /// `None`: there is no lock file, and the lock is one on the directory.
+    /// The locked file; `None` if no lock file exists and only the directory is locked.
     _file: Option<(std::fs::File, Noted)>,
     _dir: Option<OwnedFd>,
 }
 
 impl FileLock for OsLock {}
 
-/// The note that a file is locked, until the lock is dropped.
+/// An entry in `HELD_HERE`, which is removed on drop.
 struct Noted(FileId);
 
 impl Noted {
@@ -58,19 +58,19 @@ impl Drop for Noted {
     }
 }
 
-/// The lock of a held directory itself.
+/// The result of locking a held directory itself.
 enum DirLock {
     Taken(OwnedFd),
-    /// Another process has it.
+    /// Another process has the lock.
     Held,
     /// The place is not an entry of a held directory.
     NotHeldOpen,
-    /// The file system locks no directories, as some network ones.
+    /// The file system cannot lock directories, like some network file systems.
     Unsupported(Errno),
 }
 
 impl OsLock {
-    /// Locks the file at `place`, and the held directory that it is an entry of.
+    /// Locks the file at `place`, and the held directory that contains it.
     pub fn take(place: &Place<'_>, kind: LockKind) -> Result<Option<Self>> {
         for _ in 0..MOST_TRIES {
             let file = match OsFile::open_to_lock(place, kind == LockKind::Exclusive) {
@@ -105,8 +105,8 @@ impl OsLock {
         Ok(None)
     }
 
-    /// The lock of a reader where there is no lock file: a writer creates one, and then needs the
-    /// lock of the directory, too.
+    /// Takes the lock of a reader in a directory without a lock file. A writer creates the lock file, and also needs
+    /// the lock of the directory, so the directory lock is sufficient.
     fn without_file(place: &Place<'_>) -> Result<Option<Self>> {
         match lock_dir(place, LockKind::Shared)? {
             DirLock::Taken(dir) => Ok(Some(Self { _file: None, _dir: Some(dir) })),
@@ -117,7 +117,7 @@ impl OsLock {
     }
 }
 
-/// Takes the lock of an open file or directory; false if it is held.
+/// Locks an open file or directory. Returns false if the lock is held already.
 fn lock(file: impl AsFd, kind: LockKind) -> rustix::io::Result<bool> {
     let operation = match kind {
         LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
@@ -130,7 +130,7 @@ fn lock(file: impl AsFd, kind: LockKind) -> rustix::io::Result<bool> {
     }
 }
 
-/// Locks the held directory itself, so that a lock file that is removed lets no second process in.
+/// Locks the held directory itself, so that a second process is excluded even if the lock file is removed.
 fn lock_dir(place: &Place<'_>, kind: LockKind) -> Result<DirLock> {
     if !place.is_entry_of_held() {
         return Ok(DirLock::NotHeldOpen);

@@ -3,7 +3,7 @@
 use super::file::ZEROS_LEN;
 use super::*;
 
-/// The replacement for `fallocate` on file systems without it.
+/// Tests the replacement for `fallocate` on file systems that do not support it.
 #[test]
 fn written_zeros_extend_and_keep_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ fn what_is_no_file_is_named_and_waits_for_nothing() {
         assert!(held.sync_dir(&path(name)).unwrap_err().is_not_a_directory());
     }
     assert!(matches!(OsFs::new().open(&path("pipe"), OpenMode::Read), Err(Error::NotAFile { .. })));
-    // Settings and inputs may come from a device.
+    // Devices are allowed, because settings and inputs may be read from a device.
     OsFs::new().open(Path::new("/dev/null"), OpenMode::Read).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! The files of an overlay: pages in memory over a file of the disk.
+//! The files of an overlay: changed pages in memory over a file on disk.
 
 use crate::error::{Error, Result};
 use crate::fs::File;
@@ -65,13 +65,13 @@ impl Memory {
 struct Changes {
     /// The written pages, and the length.
     pages: Content,
-    /// Bytes from this offset onwards are not those of the file on the disk.
+    /// From this offset on, the bytes are not read from the file on disk.
     below_end: u64,
 }
 
 /// A file, shared by its names and handles.
 pub(super) struct Node {
-    /// The file of the disk, if there is one.
+    /// The file on disk, if it exists.
     below: Option<Arc<dyn File>>,
     changes: RwLock<Changes>,
     memory: Arc<Memory>,
@@ -83,7 +83,7 @@ impl Node {
         Self { below: None, changes: RwLock::new(Changes::default()), memory: memory.clone() }
     }
 
-    /// A file of the disk.
+    /// A node for a file on disk.
     pub fn over(file: Arc<dyn File>, memory: &Arc<Memory>) -> Result<Self> {
         let below_end = file.len()?;
         let mut changes = Changes { below_end, ..Changes::default() };
@@ -100,7 +100,7 @@ impl Node {
         let (pages, end) = (&changes.pages, offset + len as u64);
         let mut at = offset;
         while at < end {
-            // Neighbouring pages of one kind are read at once.
+            // Neighbouring pages that are all on disk, or all in memory, are read at once.
             let is_below = |page: u64| !pages.has_page(page) && page * PAGE < changes.below_end;
             let first = at / PAGE;
             let count = (first + 1..end.div_ceil(PAGE)).take_while(|page| is_below(*page) == is_below(first)).count();
@@ -134,7 +134,7 @@ impl Node {
     fn write(&self, buf: &[u8], offset: u64) -> Result<()> {
         let end = offset + buf.len() as u64;
         let mut changes = self.changes.write();
-        // Recovery writes the end of the log again as it is.
+        // For example, recovery rewrites the end of the log with the same bytes.
         if buf.is_empty() || self.has(&changes, buf, offset)? {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl Node {
         Ok(())
     }
 
-    /// Copies a page from the disk, before a part of it is written.
+    /// Copies a page from the disk before a part of the page is written.
     fn copy_up(&self, changes: &mut Changes, page: u64) -> Result<()> {
         let start = page * PAGE;
         let len = changes.below_end.saturating_sub(start).min(PAGE) as usize;
@@ -199,7 +199,7 @@ impl Handle {
         Self { node, path: path.to_owned(), writable }
     }
 
-    /// Errors unless the file may become `end` bytes long.
+    /// Returns an error unless the file is writable and may become `end` bytes long.
     fn check(&self, op: &'static str, end: Option<u64>) -> Result<()> {
         match end {
             _ if !self.writable => Err(Error::io(op, &self.path, ErrorKind::PermissionDenied.into())),
@@ -220,7 +220,7 @@ impl File for Handle {
         self.node.write(buf, offset)
     }
 
-    /// Nothing is reserved: memory is taken by what is written.
+    /// Reserves nothing: memory is taken when pages are written.
     fn allocate(&self, len: u64) -> Result<()> {
         self.check("reserve space for", Some(len))?;
         if len > self.node.len() {

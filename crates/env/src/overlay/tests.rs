@@ -65,7 +65,7 @@ fn over(below: &MemFs, limit: u64) -> (OverlayFs, Arc<FaultFs>) {
     (OverlayFs::new(refusing.hold_dir(Path::new(DIR)).unwrap(), Path::new(DIR), limit, all), refusing)
 }
 
-/// One random operation; the outcome without the text of an error.
+/// Runs one random operation, and returns its result. An error is returned without its text.
 fn step(fs: &dyn Fs, rng: &SeededRng, open: &mut Vec<Arc<dyn File>>) -> std::result::Result<Vec<u8>, String> {
     let n = || rng.next_u64();
     let (one, other) = (name(n() % 8), name(n() % 8));

@@ -4,7 +4,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::thread::spawn;
 use std::sync::Mutex as Real;
 
-/// Two threads that add without a lock around both steps: sometimes one addition is lost.
+/// Two threads that add, without a lock around the load and the store: sometimes one addition is
+/// lost.
 fn race() -> u64 {
     let sum = Arc::new(AtomicU64::new(0));
     let add = || {

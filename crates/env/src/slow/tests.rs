@@ -22,7 +22,7 @@ fn bytes_and_syncs_take_the_time_of_the_disk() {
     let mut buf = [0; 1000];
     file.read_exact_at(&mut buf, 0).unwrap();
     assert_eq!((clock.now(), buf[0]), (Duration::from_millis(531), 7));
-    // A disk that has waited is not faster for it.
+    // A disk that was idle is not faster afterwards.
     clock.wait_until(Duration::from_secs(5));
     file.write_at(&[0; 1000], 0).unwrap();
     assert_eq!(clock.now(), Duration::from_millis(5001));

@@ -43,7 +43,7 @@ impl Condvar {
     }
 }
 
-/// A shared value that is replaced as a whole: readers take no lock, and keep the value they
+/// A shared value that is replaced as a whole: readers take no lock, and keep the value that they
 /// loaded.
 pub struct ArcCell<T> {
     inner: ArcSwap<T>,
@@ -61,7 +61,7 @@ impl<T> ArcCell<T> {
         self.inner.load()
     }
 
-    /// The value with a reference of its own.
+    /// The value, as a new counted reference.
     #[inline]
     pub fn load_full(&self) -> Arc<T> {
         self.inner.load_full()
@@ -88,7 +88,7 @@ impl<T> Default for ArcSlot<T> {
 }
 
 impl<T> ArcSlot<T> {
-    /// The value, for a short use: mostly without counting a reference.
+    /// The value, for a short use; usually without changing a reference count.
     #[inline]
     pub fn load(&self) -> Pinned<T> {
         self.inner.load()
@@ -112,9 +112,9 @@ impl<T> ArcSlot<T> {
 }
 
 /// Checks for a few microseconds whether another thread has made `done` true, then a few times more
-/// after yielding the core. Returns false if not; the caller then waits on a condition variable.
-/// Worth it where waits are mostly shorter than sleeping and waking: about 10 µs on each of two
-/// cores.
+/// after yielding the core. Returns false if `done` stayed false; the caller then waits on a
+/// condition variable. This pays off if most waits are shorter than the time to sleep and wake,
+/// which is about 10 µs on each of two cores.
 #[inline]
 pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     for _ in 0..spins() {
@@ -132,12 +132,12 @@ pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     done()
 }
 
-/// Turns of the loop, of about 40 to 140 cycles each: beyond that, sleeping is cheaper. Zero on a
-/// single core.
+/// The number of iterations of the loop, of about 40 to 140 cycles each. For longer waits, sleeping
+/// is cheaper. On a single core the loop is skipped.
 const SPINS: u32 = 150;
 
-/// The number of times that the core is yielded: with more threads than cores, the awaited thread
-/// may need it.
+/// The number of times that the core is yielded. If there are more threads than cores, the awaited
+/// thread may need this core.
 const YIELDS: u32 = 4;
 
 fn spins() -> u32 {

@@ -1,4 +1,4 @@
-//! The same names on shuttle's scheduler or in loom's model.
+//! The same types as in `real.rs`, on shuttle's scheduler or in loom's model.
 
 // `Option` is empty only while `Condvar::wait` holds the guard by value.
 #![allow(clippy::expect_used)]
@@ -61,7 +61,7 @@ impl<T: ?Sized> Mutex<T> {
         Some(MutexGuard { inner: Some(guard), mutex: &self.inner })
     }
 
-    /// The value, to which there is no other reference.
+    /// A reference to the value; no lock is needed, because `self` is borrowed exclusively.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl<T: ?Sized> RwLock<T> {
         free(self.inner.try_write())
     }
 
-    /// The value, to which there is no other reference.
+    /// A reference to the value; no lock is needed, because `self` is borrowed exclusively.
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +151,8 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// A shared value that is replaced as a whole. Here each access is a step of its own.
+/// A shared value that is replaced as a whole. Here each access is a separate step of the
+/// scheduler.
 pub struct ArcCell<T> {
     inner: Mutex<Arc<T>>,
 }
@@ -237,7 +238,7 @@ impl<T> ArcSlot<T> {
     }
 }
 
-/// Checks once: here every wait is a step of its own.
+/// Calls `done` once: here every wait is a separate step of the scheduler.
 pub fn spin_until(mut done: impl FnMut() -> bool) -> bool {
     done()
 }

@@ -112,7 +112,8 @@ fn atomics_count() {
     });
 }
 
-/// The file system in memory runs on the same locks, so that whole stores can be checked.
+/// The file system in memory uses the same locks, so that whole stores can be checked under
+/// schedules.
 #[test]
 fn files_in_memory_run_here_too() {
     use crate::mem::{CrashStyle, MemFs};

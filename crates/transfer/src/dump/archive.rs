@@ -1,9 +1,9 @@
 //! Archives of `mongodump --archive`: a dump in one file, plain or compressed.
 //!
-//! After four bytes of a magic number there are blocks. A block is a header, which is a document of BSON, further
-//! documents, and four bytes `ff`. In the first block these describe the collections. In the others they are documents of
-//! the collection that the header names; the header of an empty block with `EOF` is the last one of its collection. The
-//! blocks of several collections alternate.
+//! An archive is a magic number of four bytes, followed by blocks. A block consists of a header (a BSON document),
+//! further BSON documents, and four bytes `ff`. The documents of the first block describe the collections. The
+//! documents of every other block belong to the collection that its header names. A block without documents, whose
+//! header has `EOF`, ends its collection. The blocks of several collections may alternate.
 
 mod crc64;
 
@@ -21,12 +21,13 @@ use std::sync::Arc;
 
 const MAGIC: [u8; 4] = [0x6d, 0xe2, 0x99, 0x81];
 const TERMINATOR: [u8; 4] = [0xff; 4];
-/// MongoDB's limit of a document and its own fields.
+/// The size limit of a document in MongoDB, with 16 KiB for fields that MongoDB adds.
 const DOCUMENT_MAX: usize = (16 << 20) + (16 << 10);
 const PIECE_BYTES: usize = 256 << 10;
-/// Of a compressed archive, collections of at most this many bytes are held in memory...
+/// The documents of a collection in a compressed archive are held in memory if they have at most this many bytes...
 const HELD_MAX: usize = 1 << 20;
-/// ...and not more than this of all of them: the others are read from the beginning of the archive.
+/// ...and if all held documents together have at most this many. Other collections are read by decompressing the
+/// archive from its beginning.
 const ALL_HELD_MAX: usize = 32 << 20;
 
 /// The content of an archive.
@@ -55,7 +56,7 @@ struct Content {
     parts: Vec<(u64, u64)>,
     bytes: u64,
     hash: u64,
-    /// All of them, if they are held.
+    /// The bytes of all documents, if they are held in memory.
     held: Option<Vec<u8>>,
 }
 
@@ -74,7 +75,7 @@ impl Archive {
     /// Reads the descriptions and the places of the documents; `None` if the file is no archive.
     ///
     /// # Errors
-    /// [`Error::Dump`] if the archive is cut or damaged.
+    /// [`Error::Dump`] if the archive is truncated or damaged.
     pub fn read(env: &Env, path: &Path) -> Result<Option<Self>> {
         let mut stream = Blocks { reader: BufReader::with_capacity(PIECE_BYTES, open(env, path)?), at: 0 };
         let damaged = |what: String| Error::Dump(format!("the archive {} is damaged: {what}", path.display()));
@@ -87,7 +88,7 @@ impl Archive {
         let mut described = Vec::new();
         let mut is_first = true;
         while stream.next(&mut document).map_err(&damaged)? {
-            // The first document is about the tools.
+            // The first document describes the tools that wrote the archive.
             if !is_first {
                 described.push(bson::decode_document(&document).map_err(|error| damaged(error.to_string()))?);
             }
@@ -98,7 +99,7 @@ impl Archive {
         let mut entries = Vec::new();
         for description in described {
             let entry = Entry::of(&description, &mut sections).map_err(&damaged)?;
-            // A time series has its documents in buckets, of another name.
+            // The documents of a time series are stored in buckets, in a collection with another name.
             let name = (entry.logical.clone(), format!("system.buckets.{}", entry.collection));
             let buckets = Some(()).filter(|()| entry.kind == "timeseries").and_then(|()| sections.remove_entry(&name));
             entries.push(entry);
@@ -129,7 +130,7 @@ impl Entry {
         Ok(Self { logical, collection, kind: text("type"), metadata, section: found.finish() })
     }
 
-    /// Documents that no description is about.
+    /// A collection with documents but without a description in the archive.
     fn of_section(logical: String, collection: String, found: Building) -> Self {
         Self { logical, collection, kind: "collection".to_owned(), metadata: None, section: found.finish() }
     }
@@ -142,7 +143,7 @@ impl Building {
         Section(Arc::new(self.content))
     }
 
-    /// Ends the section after its last block, which has a checksum of its documents.
+    /// Ends the section after its last block, and compares the checksum in that block with the documents.
     fn end(&mut self, checksum: Option<&Value>) -> std::result::Result<(), String> {
         self.has_ended = true;
         let computed = self.crc.value();
@@ -179,7 +180,7 @@ impl Building {
 }
 
 impl Section {
-    /// The bytes of its documents.
+    /// The number of bytes of its documents.
     pub fn bytes(&self) -> u64 {
         self.0.bytes
     }
@@ -211,7 +212,7 @@ fn packing(env: &Env, path: &Path) -> Result<Packing> {
     Ok(Packing::of(Path::new(""), head.get(..len).unwrap_or(&[])))
 }
 
-/// The decompressed bytes of the archive.
+/// Opens the archive as a stream of decompressed bytes.
 fn open(env: &Env, path: &Path) -> Result<Box<dyn Read + Send>> {
     let packing = packing(env, path)?;
     let file = env.fs.open(path, OpenMode::Read).map_err(alluvium_store::Error::from)?;
@@ -233,7 +234,7 @@ impl<R: Read> Blocks<R> {
         Ok(())
     }
 
-    /// The next document of a block; false at its end.
+    /// Reads the next document of a block; returns false at the end of the block.
     fn next(&mut self, document: &mut Vec<u8>) -> std::result::Result<bool, String> {
         let cut = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
@@ -255,12 +256,12 @@ impl<R: Read> Blocks<R> {
         Ok(true)
     }
 
-    /// The sections that the rest of the archive has.
+    /// Reads the rest of the archive, and returns its sections.
     fn sections(&mut self, is_packed: bool) -> std::result::Result<Sections, String> {
         let mut sections = Sections::new();
         let (mut document, mut all_held) = (Vec::new(), 0);
         loop {
-            // The archive ends before a header.
+            // An archive may end only where a header could begin.
             let mut head = [0; 1];
             let read = self.reader.read(&mut head).map_err(|error| error.to_string())?;
             if read == 0 {
@@ -301,7 +302,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// The documents of a small section.
+/// Reads the documents of a section that is held in memory.
 struct Held {
     section: Section,
     at: usize,
@@ -321,12 +322,12 @@ impl Read for Held {
 struct Parts {
     section: Section,
     part: usize,
-    /// The bytes of the part that were read.
+    /// The number of bytes of the part that were read already.
     inside: u64,
 }
 
 impl Parts {
-    /// The offset of the next byte, and the bytes that follow it without a gap.
+    /// The offset of the next byte, and the number of bytes left in its part.
     fn place(&self) -> Option<(u64, u64)> {
         let (start, bytes) = self.section.0.parts.get(self.part)?;
         Some((start + self.inside, bytes - self.inside))
@@ -350,7 +351,7 @@ impl Parts {
     }
 }
 
-/// A section of a plain archive.
+/// Reads a section of an uncompressed archive.
 struct PlainSource {
     file: Arc<dyn File>,
     parts: Parts,
@@ -372,7 +373,7 @@ impl Source for PlainSource {
     }
 }
 
-/// A section of a compressed archive, which is read from its beginning.
+/// Reads a section of a compressed archive by decompressing it from its beginning.
 struct PackedSource {
     stream: Box<dyn Read + Send>,
     /// The offset of the next byte of the stream.

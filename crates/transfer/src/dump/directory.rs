@@ -11,7 +11,7 @@ const MARK: &[u8] = b"a dump is being written here, or was cut short: the next d
 
 /// A directory that a dump is being written into.
 pub(super) struct DumpDirectory<'a> {
-    /// The environment in which the directory is held open: to be used for all that is written to
+    /// The environment in which the directory is held open. All writes to the directory must use
     /// it.
     pub env: Env,
     dir: &'a Path,
@@ -52,8 +52,8 @@ impl<'a> DumpDirectory<'a> {
         }
     }
 
-    /// Marks the directory and clears it. False if another dump was completed since the mark had
-    /// `marked` bytes.
+    /// Marks the directory as incomplete and removes the files in it. Returns false if another dump
+    /// was completed since the mark had `marked` bytes.
     fn begin(&self, marked: u64) -> Result<bool> {
         let (fs, marker) = (&self.env.fs, self.dir.join(INCOMPLETE));
         if !fs.exists(&marker).map_err(storage)? {
@@ -80,7 +80,8 @@ impl<'a> DumpDirectory<'a> {
         Ok(())
     }
 
-    /// Removes the files of this dump. The next dump removes those that cannot be removed now.
+    /// Removes the files of this dump. Files that cannot be removed now are removed by the next
+    /// dump.
     pub fn abandon(self) {
         if self.remove_all().is_ok() && self.created {
             let _left = self.env.fs.remove_dir(self.dir);
@@ -127,7 +128,7 @@ impl<'a> DumpDirectory<'a> {
     }
 }
 
-/// True for the name of a file of a dump, complete or being written.
+/// True if a file of a dump may have this name, complete or while it is written.
 fn is_of_a_dump(name: &str) -> bool {
     let name = name.strip_suffix(".part").unwrap_or(name);
     let name = name.strip_suffix(".gz").unwrap_or(name);
@@ -159,7 +160,7 @@ fn in_the_way(dir: &Path, path: &Path) -> Error {
     Error::Dump(format!("{dir} holds an incomplete dump, and {path} does not belong to it: move that file elsewhere"))
 }
 
-/// True if a directory was expected where a file is.
+/// True if the path names a file, where a directory was expected.
 pub(super) fn is_file(error: &alluvium_env::Error) -> bool {
     matches!(error, alluvium_env::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotADirectory)
 }

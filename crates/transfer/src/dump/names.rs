@@ -11,8 +11,9 @@ const MONGODUMP_STEM: usize = 238;
 /// A shortened stem keeps this many bytes; `%24` and 27 characters of a hash follow.
 const KEPT: usize = 198;
 
-/// The stem of the file names of a collection. All bytes but letters, digits and `-_.~` become `%`
-/// and two hexadecimal digits. A very long stem is shortened; the metadata file has the whole name.
+/// The stem of the file names of a collection. All bytes except letters, digits and `-_.~` become
+/// `%` and two hexadecimal digits. A very long stem is shortened; the metadata file has the whole
+/// name.
 pub(super) fn file_stem(name: &str) -> String {
     let mut stem = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -19,9 +19,9 @@ pub struct Dump {
     pub collections: Vec<DumpedCollection>,
     /// The views, with their full names.
     pub views: Vec<(String, View)>,
-    /// Files without documents or indexes of users that are not restored, and why.
+    /// Files that are not restored and hold no documents or indexes of users, each with the reason.
     pub passed_over: Vec<(PathBuf, String)>,
-    /// Collections and views that cannot be restored: their files, or names in an archive, and why.
+    /// Collections and views that cannot be restored: the file or the name in the archive, and the reason.
     pub skipped: Vec<(PathBuf, String)>,
 }
 
@@ -42,7 +42,7 @@ pub struct DumpedCollection {
     pub bytes: u64,
 }
 
-/// The files of one collection: those with the same stem.
+/// The files of one collection, which have the same stem.
 #[derive(Default)]
 struct Files {
     bson: Vec<PathBuf>,
@@ -51,12 +51,13 @@ struct Files {
     bytes: u64,
 }
 
-/// Reads the directory of a dump: `DIR/<logical>/<collection>.bson`, plain or compressed, with
-/// `.metadata.json` and `.alluvium.jsonl` beside it; the directory of one database of a dump, which has the name of the
-/// database; or an archive of `mongodump --archive`, which is a file.
+/// Reads a dump. `dir` is one of three: the directory of a dump, with files `DIR/<logical>/<collection>.bson`, plain or
+/// compressed, and `.metadata.json` and `.alluvium.jsonl` next to them; the directory of a single database of a dump,
+/// named after the database; or the file of an archive of `mongodump --archive`.
 ///
 /// # Errors
-/// [`Error::Dump`] if the directory holds no dump or an incomplete one, if an archive is damaged; and as for any read.
+/// [`Error::Dump`] if the directory holds no dump or an incomplete one, or if an archive is damaged; and as for any
+/// read.
 pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
     let entries = match env.fs.list(dir) {
         Err(error) if is_file(&error) => {
@@ -92,7 +93,7 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
         if entry.is_dir {
             dump.logical(env, &entry.name, &path)?;
         } else if is_prelude(&entry.name) {
-            // What the tools write about themselves.
+            // The file describes the tools; it has nothing to restore.
         } else if plain_name(&entry.name) == OPLOG {
             dump.pass_over(path, "writes during the dump (`mongodump --oplog`) are not applied");
         } else {
@@ -106,12 +107,13 @@ pub fn read(env: &Env, dir: &Path) -> Result<Dump> {
 const OPLOG: &str = "oplog.bson";
 /// The file about the tools, which mongodump 100.9 and later write.
 const PRELUDE: &str = "prelude.json";
-/// The collections in which MongoDB keeps what it makes itself: of views, users and roles, versions and profiles.
+/// The names of MongoDB's internal collections begin with these: definitions of views, users and roles, versions,
+/// profiles.
 const INTERNAL: [&str; 2] = ["system.", "$admin.system."];
-/// The documents of a time series, as users wrote them.
+/// The names of collections with the documents of a time series begin with this. These documents belong to users.
 const BUCKETS: &str = "system.buckets.";
 
-/// The name without the ending of its compression.
+/// The name without the suffix of its compression.
 fn plain_name(name: &str) -> &str {
     [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(name)
 }
@@ -120,7 +122,8 @@ fn is_prelude(name: &str) -> bool {
     plain_name(name) == PRELUDE
 }
 
-/// True if a directory has files of collections, and no directories, which would be those of databases.
+/// True if a directory has files of collections and no subdirectories. In the directory of a whole dump each database
+/// has a subdirectory.
 fn is_of_one_database(entries: &[DirEntry]) -> bool {
     let is_file = |name: &str| name.ends_with(BSON_ENDING) && name != OPLOG || name.ends_with(METADATA_ENDING);
     entries.iter().all(|entry| !entry.is_dir) && entries.iter().any(|entry| is_file(plain_name(&entry.name)))
@@ -134,7 +137,7 @@ impl DumpedCollection {
 }
 
 impl Dump {
-    /// Checks what was found in `dir`.
+    /// Refuses a dump in which nothing was found in `dir`.
     fn checked(mut self, dir: &Path) -> Result<Self> {
         if self.collections.is_empty() && self.views.is_empty() && self.skipped.is_empty() {
             let what = format!("{} holds no dump: there is no file DIR/LOGICAL/COLLECTION.bson", dir.display());
@@ -178,7 +181,7 @@ impl Dump {
         dump
     }
 
-    /// A collection whose name no collection can have.
+    /// Adds a collection whose name is not valid here.
     fn no_collection(&mut self, path: PathBuf, collection: &str, why: String) {
         let is_internal = INTERNAL.iter().any(|start| collection.starts_with(start));
         match is_internal && !collection.starts_with(BUCKETS) {
@@ -191,7 +194,7 @@ impl Dump {
         self.skipped.push((path, why.into()));
     }
 
-    /// A view, whose stages are checked when it is created.
+    /// Adds a view. Its stages are checked when it is created.
     fn view(&mut self, logical: &str, stem: &str, path: PathBuf, metadata: &Metadata) {
         let name = metadata.collection.clone().or_else(|| names::collection_name(stem));
         let name = name.and_then(|name| FullName::new(logical, &name).ok());
@@ -259,7 +262,7 @@ impl Dump {
         }
         let Some(bson) = bson.pop() else {
             let why = "there are no documents (.bson) beside it";
-            // The documents of a time series are in a file of another name.
+            // The documents of a time series are in a file with another name.
             let is_view = |read: &Metadata| read.kind.as_deref() == Some("timeseries");
             if let Some((path, read)) = metadata {
                 if is_view(&read) { self.pass_over(path, why) } else { self.skip(path, why) }

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Makes the writer of the rejects of an input.
+/// Makes the writer that receives the rejects of an input, given its name.
 type MakeRejects = Arc<dyn Fn(&str) -> Box<dyn Write + Send> + Send + Sync>;
 
 /// How to restore: see the methods of [`Restore`].
@@ -104,7 +104,7 @@ pub struct Restore<'a> {
 
 impl Restore<'_> {
     /// Sets the action for a document whose `_id` exists already. By default, or with `None`, a collection that has
-    /// documents is refused, unless an interrupted restore of the same files wrote them; and a dump that was restored
+    /// documents is refused, unless an interrupted restore of the same files wrote them. A dump that was restored
     /// completely before is refused, too.
     pub fn on_duplicate(mut self, treatment: impl Into<Option<OnDuplicate>>) -> Self {
         self.options.on_duplicate = treatment.into();
@@ -112,7 +112,7 @@ impl Restore<'_> {
     }
 
     /// Sets the action for a document that cannot be stored. MongoDB keeps strings that are not UTF-8; no document here
-    /// can have such a string. [`OnBad::Repair`] puts U+FFFD in the place of such bytes. Default: the restore fails.
+    /// can have such a string. [`OnBad::Repair`] replaces such bytes by U+FFFD. Default: the restore fails.
     pub fn on_bad(mut self, choice: OnBad) -> Self {
         self.options.on_bad = choice;
         self
@@ -150,7 +150,7 @@ impl Restore<'_> {
         self
     }
 
-    /// Ends the restore with [`Error::Stopped`] once `stop` is set to true. Run again, it continues.
+    /// Ends the restore with [`Error::Stopped`] once `stop` is set to true. The next run continues it.
     pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.options.stop = stop;
         self
@@ -173,8 +173,8 @@ impl Restore<'_> {
         Ok(report)
     }
 
-    /// Creates the views of the dump, except those that exist with the same definition. Returns the names of the
-    /// created views.
+    /// Creates the views of the dump, except views that exist already with the same definition. Returns the names of
+    /// the created views.
     ///
     /// # Errors
     /// A view that Alluvium does not support, or whose name is taken; as for any write.
@@ -191,10 +191,10 @@ impl Restore<'_> {
         Ok(created)
     }
 
-    /// Refuses what [`Restore::run`] would refuse before it changes anything. Without
-    /// [`Restore::on_duplicate`], these are collections that have documents, and a dump that
-    /// was restored completely before: its documents may have changed since, and skipping it would
-    /// not bring them back. With [`Restore::strict_indexes`], these are unsupported indexes.
+    /// Runs the checks with which [`Restore::run`] begins, and changes nothing. Without [`Restore::on_duplicate`],
+    /// these refuse collections that have documents, and a dump that was restored completely before: its documents may
+    /// have changed since, and skipping it would not restore them. With [`Restore::strict_indexes`], they refuse
+    /// unsupported indexes.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -313,7 +313,7 @@ impl DumpedCollection {
         }
     }
 
-    /// The part of this collection that the database has.
+    /// The state of this collection in the database, before the restore.
     fn existing(&self, engine: &EngineHandle) -> Result<Existing> {
         let name = FullName::parse(&self.name)?;
         let empty = is_empty(engine, &name)?;
@@ -327,7 +327,8 @@ impl DumpedCollection {
         let documents: u64 = marks.iter().flatten().map(|mark| mark.documents).sum();
         let finished = marks.iter().all(|mark| mark.as_ref().is_some_and(|mark| mark.finished));
         Ok(match (empty, finished, marks.iter().any(Option::is_some)) {
-            // The dump has no documents either. Otherwise the collection was emptied since.
+            // The dump has no documents either, so nothing is missing. With documents, the collection was emptied
+            // since.
             (true, true, _) if documents == 0 => Existing::Restored,
             (true, ..) => Existing::Nothing,
             (false, true, _) => Existing::Restored,
@@ -341,8 +342,8 @@ impl DumpedCollection {
         let empty = is_empty(engine, &name)?;
         let mut restored = RestoredCollection { name: self.name.clone(), ..RestoredCollection::default() };
         if let Some((_, metadata)) = &self.metadata {
-            // The indexes come first: so each document is indexed as it is written, even if the
-            // restore is interrupted.
+            // The indexes are created first, so that each document is indexed as it is written, even if the restore is
+            // interrupted.
             restored.indexes = metadata.create_indexes(engine, &name)?;
         }
         let files = [(Some(&self.bson), Format::Bson), (self.others.as_ref(), Format::ExactLines)];
@@ -361,7 +362,7 @@ impl DumpedCollection {
             restored.repaired += report.repaired;
         }
         if let Some((_, metadata)) = &self.metadata {
-            // After the documents, which may be older than the validator.
+            // The validator is set after the documents are restored, because they may be older than it.
             match metadata.validator() {
                 Ok(None) => {}
                 Ok(validator) => drop(engine.catalog.change_options(&name, |options| options.validator = validator)?),
@@ -391,7 +392,7 @@ enum Existing {
     Nothing,
     /// Documents of an interrupted restore of the same files.
     Interrupted,
-    /// The result of a completed restore of the same files.
+    /// The documents of a completed restore of the same files.
     Restored,
     /// Documents that did not come from these files.
     OtherDocuments,
@@ -418,7 +419,7 @@ fn open(env: &Env, file: &Path) -> Result<Input> {
 }
 
 impl DumpedCollection {
-    /// The documents of a file.
+    /// Opens the documents of a file as an input.
     fn open(&self, env: &Env, file: &Path) -> Result<Input> {
         match &self.section {
             Some(section) if *file == *self.bson => section.input(env, file, &self.name),
@@ -446,8 +447,8 @@ impl DumpedCollection {
         if let Some(make) = &options.rejects {
             load = load.rejects(make(&file.display().to_string()));
         }
-        // An earlier restore completed, but its documents were deleted or changed since: load the file
-        // again. An emptied collection has nothing left to continue from either.
+        // An earlier restore completed, but its documents were deleted or changed since: load the whole file again. An
+        // emptied collection is also loaded from the beginning.
         let finished = load.loaded_before()?.is_some_and(|before| before.finished);
         let report = load.again(empty || finished && options.on_duplicate.is_some()).run()?;
         Progress::add(&options.progress.documents, report.documents + report.documents_before);

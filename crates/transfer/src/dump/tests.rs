@@ -37,14 +37,15 @@ fn a_dump_is_restored_as_it_was() {
         }
         let state = other.catalog.require(&FullName::parse("pets").unwrap()).unwrap();
         assert!(state.indexes().find("a_1").is_some_and(|index| index.definition.is_unique()));
-        // A second time nothing is changed.
+        // A second restore is refused and changes nothing.
         let refused = dumped.restore(&other).run();
         assert!(matches!(refused, Err(Error::Dump(_))), "{refused:?}");
         assert_eq!(all(&other, "pets"), all(&engine, "pets"));
     }
 }
 
-/// Readers of JSON that other programs use stop at 128 levels; documents and the rules of collections have up to 180.
+/// Common JSON parsers stop at 128 levels of nesting. Documents and the validators of collections here may have up to
+/// 180.
 #[test]
 fn rules_of_many_levels_are_dumped_and_restored() {
     let env = Env::in_memory(1);
@@ -95,7 +96,7 @@ fn a_stopped_dump_leaves_nothing_that_looks_whole() {
     let options = DumpOptions { stop: Arc::new(AtomicBool::new(true)), ..DumpOptions::default() };
     assert!(matches!(dump(&engine, Path::new("dump"), &options, |_, _| {}), Err(Error::Stopped)));
     assert!(read(&env, Path::new("dump")).is_err());
-    // The next attempt takes the place.
+    // The next dump replaces the incomplete one.
     dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
     assert_eq!(read(&env, Path::new("dump")).unwrap().collections.len(), 2);
 }

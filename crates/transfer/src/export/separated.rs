@@ -1,6 +1,7 @@
 //! Rows of separated fields.
 //!
-//! A missing field is empty and an empty text is two quotes, so that a load gives both back. A library quotes them alike.
+//! A missing field is written as nothing, and an empty text as two quotes, so that a load distinguishes them. The CSV
+//! library would write both in the same way.
 
 /// A field of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub enum Separated<'a> {
     Text(&'a str),
 }
 
-/// Appends a row. Null is written as `null`, and a text that is equal to it in quotes.
+/// Appends a row. Null is written as the text `null`, and a text that is equal to that text is quoted.
 ///
 /// ```
 /// use alluvium::export::{Separated, write_row};
@@ -48,7 +49,7 @@ pub fn write_row<'a>(separator: u8, null: &str, row: impl IntoIterator<Item = Se
         }
     }
     if count == 1 && out.len() == start {
-        // An empty line is no row.
+        // An empty line would not be read as a row.
         out.extend_from_slice(b"\"\"");
     }
     out.push(b'\n');

@@ -1,4 +1,4 @@
-//! A load as its caller describes it.
+//! The description of a load, built by its caller.
 
 use super::pipeline::{self, BuildTarget};
 use super::{Format, Input, LoadOptions, LoadReport, LoadedBefore, OnBad, OnDuplicate, PathBefore, Progress};
@@ -28,8 +28,7 @@ enum Target<'a> {
     Build(&'a BuildTarget),
 }
 
-/// A load: made by `Collection::load` or `ReadOnlyBuild::load`, described by its methods, carried out by
-/// [`Load::run`].
+/// A load. `Collection::load` and `ReadOnlyBuild::load` create it, its methods set options, and [`Load::run`] runs it.
 #[must_use = "nothing is loaded until `run`"]
 pub struct Load<'a> {
     target: Target<'a>,
@@ -38,7 +37,7 @@ pub struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// A load into a collection, whose name may be invalid: then every method with a result fails.
+    /// A load into a collection. If the name is invalid, every method that returns a `Result` fails.
     pub fn new(engine: EngineHandle, name: Result<FullName>, input: Input) -> Self {
         Self { target: Target::Collection { engine, name }, input, options: LoadOptions::default() }
     }
@@ -62,7 +61,7 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// The field whose value becomes the `_id`; the document keeps the field, at no cost on disk. Default:
+    /// The field whose value becomes the `_id`; the document keeps the field, and this takes no space on disk. Default:
     /// `_id`, generated where it is absent.
     ///
     /// ```
@@ -112,8 +111,8 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// Also takes values that BSON cannot hold: numbers beyond decimal128 (34 digits), names and regular expressions with
-    /// a zero character. MongoDB's clients cannot read such documents, and a dump has them in a file of their own.
+    /// Also accepts values that BSON cannot hold: numbers beyond decimal128 (34 digits), names and regular expressions
+    /// with a zero character. MongoDB's clients cannot read such documents, and a dump writes them to separate files.
     /// Default: false, such a document is a bad record.
     ///
     /// ```
@@ -150,9 +149,9 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// Continues after the part of the file that an earlier load has loaded, if that part is unchanged. This serves a
-    /// log that has grown, or a file that was repaired after that part. Otherwise the whole file is loaded. Default:
-    /// false.
+    /// Continues after the part of the file that an earlier load has loaded, if that part is unchanged. This is for a
+    /// log that has grown, or for a file that was repaired after that part. If the part has changed, the whole file is
+    /// loaded. Default: false.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -209,8 +208,8 @@ impl<'a> Load<'a> {
         Ok(mark.map(|mark| LoadedBefore { bytes: mark.offset, documents: mark.documents, finished: mark.finished }))
     }
 
-    /// An earlier load of the same path, when the file had other content. `None` if there was none, or if it loaded
-    /// this input: see [`Load::loaded_before`].
+    /// The last load of a file with the same path but with other content. `None` if no load of this path is known, or
+    /// if it loaded this same input: see [`Load::loaded_before`].
     ///
     /// # Errors
     /// As for any read.

@@ -22,34 +22,33 @@ pub(crate) struct Columns {
 #[derive(Debug)]
 struct Column {
     path: FieldPath,
-    /// The name in the header, if it cannot be that of a field.
+    /// The name in the header, if it cannot be the name of a field.
     header: Option<String>,
     kind: Kind,
-    /// The values of the sample.
+    /// Counts of the values in the sample.
     tally: Tally,
-    /// The values that are not of the type that the sample shows, and are texts.
+    /// The number of values that do not have the type decided from the sample, and are stored as texts.
     others: AtomicU64,
 }
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// As the user declares.
+    /// The type that the user declares.
     Declared(FieldType),
-    /// As the sample shows.
+    /// The type decided from the sample.
     Found(ColumnKind),
 }
 
-/// An error in a row: the field, from 1, and the reason.
+/// An error in a row: the number of the field, from 1, and the reason.
 pub(crate) type BadField = (usize, String);
 
 impl Columns {
-    /// Builds the columns from the names of the fields and the types of `csv`. Names of a `header` that cannot be paths
-    /// of one document are replaced.
+    /// Builds the columns from the names of the fields and the types of `csv`. If the names are from a header, names
+    /// that cannot be paths of one document are replaced.
     ///
     /// # Errors
-    /// A name that is not from a header and is invalid, repeated, or both a value and a map; a type for an unknown
-    /// field.
+    /// A given name that is invalid, repeated, or both a value and a map; a type for an unknown field.
     pub fn new(given: &[String], is_header: bool, csv: &Csv) -> Result<Self, BadField> {
         let made = if is_header { names::made(given) } else { given.to_vec() };
         let mut columns: Vec<Column> = Vec::new();
@@ -73,7 +72,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// No fields: for an empty file, which has no row of names.
+    /// No columns. For an empty file, which has no row of names.
     pub fn none() -> Self {
         Self { columns: Vec::new(), null: None }
     }
@@ -83,7 +82,7 @@ impl Columns {
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         let names = |at: usize| self.columns[at].path.names();
         order.sort_by(|a, b| names(*a).cmp(names(*b)).then(a.cmp(b)));
-        // In this order, a path immediately precedes the paths that it is a prefix of.
+        // In this order, a path is immediately followed by the paths of which it is a prefix.
         for pair in order.windows(2) {
             let (first, second) = (&self.columns[pair[0]].path, &self.columns[pair[1]].path);
             if first == second {
@@ -107,7 +106,7 @@ impl Columns {
         }
     }
 
-    /// Decides the types that the user does not declare, after the sample.
+    /// Decides the types that the user does not declare, once the whole sample is counted.
     pub fn decide(&mut self) {
         for column in &mut self.columns {
             if let Kind::Found(kind) = &mut column.kind {
@@ -138,7 +137,7 @@ impl Columns {
     /// Converts a row to a document. With `repairs`, bytes that are not UTF-8 become U+FFFD.
     pub fn document(&self, row: &[RowField<'_>], repairs: bool) -> Result<Map, BadField> {
         let (own, more) = row.split_at_checked(self.columns.len()).unwrap_or((row, &[]));
-        // Programs write a separator at the end of a row, too.
+        // Some programs write a separator after the last field of a row.
         if own.len() < self.columns.len() || more.iter().any(|field| !field.text.is_empty()) {
             let what = format!("the row has {}, but there are names for {}", fields(row.len()), self.columns.len());
             return Err((1, what));
@@ -168,7 +167,7 @@ impl Columns {
 }
 
 impl Column {
-    /// True if a field of quotes alone is an empty text; in other columns it is absent.
+    /// True if a field that is only two quotes is an empty text. In other columns such a field is absent.
     fn takes_empty(&self) -> bool {
         let Kind::Found(kind) = self.kind else {
             return matches!(self.kind, Kind::Declared(FieldType::String | FieldType::Auto));
@@ -196,7 +195,7 @@ impl Column {
     }
 }
 
-/// True for the text of null, which is not quoted.
+/// True if the field is the text of null without quotes.
 fn is_null(null: Option<&str>, field: &RowField<'_>) -> bool {
     !field.is_quoted && null.is_some_and(|null| null.as_bytes() == &*field.text)
 }
@@ -253,8 +252,9 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// A number in the syntax of JSON, or with the point first, as `.097`. `007` and `+1` are texts, and so are digits with
-/// an exponent that no double has, which are rather part of a hash, and numbers that BSON cannot hold.
+/// A number in the syntax of JSON, or one that begins with the decimal point, such as `.097`. `007`, `+1` and numbers
+/// that BSON cannot hold are texts. Digits with an exponent outside the range of a double are texts, too: they are
+/// probably part of a hash.
 fn number(text: &str) -> Option<Value> {
     let bare = text.strip_prefix('-').unwrap_or(text);
     let padded;
@@ -278,7 +278,7 @@ fn number(text: &str) -> Option<Value> {
     }
 }
 
-/// Infers the type of a text from itself alone.
+/// Infers the type of a value from its text alone.
 fn infer(text: &str) -> Value {
     number(text).or_else(|| boolean(text)).unwrap_or_else(|| Value::from(text))
 }

@@ -8,15 +8,17 @@ pub enum ColumnKind {
     Number,
     /// All values of the sample are `true` or `false`.
     Boolean,
-    /// Some values of the sample are neither: all values are texts.
+    /// Some values of the sample are neither numbers nor booleans: all values of the column are
+    /// stored as texts.
     Text,
-    /// The sample has no values: each value has the type that it has alone.
+    /// The sample has no values: the type of each value is inferred from its text alone.
     Each,
     /// The user declares the type.
     Declared,
 }
 
-/// A column, the sample of its values at the beginning of the input, and the values that followed.
+/// The decision about a column: the sample of its values at the beginning of the input, and the
+/// later values that do not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnReport {
     /// The path of the field.
@@ -27,14 +29,14 @@ pub struct ColumnReport {
     pub kind: ColumnKind,
     /// The number of values in the sample.
     pub sampled: u64,
-    /// How many of them are numbers.
+    /// The number of sampled values that are numbers.
     pub numbers: u64,
-    /// How many of them are `true` or `false`.
+    /// The number of sampled values that are `true` or `false`.
     pub booleans: u64,
-    /// The first of the others.
+    /// The first sampled value that is neither a number nor a boolean.
     pub text: Option<String>,
-    /// All of the others are the same text.
+    /// All sampled values that are neither numbers nor booleans are the same text.
     pub is_only_text: bool,
-    /// The values of this run that are not of the type, and were stored as texts.
+    /// The number of values in this run that do not have the type, and were stored as texts.
     pub others: u64,
 }

@@ -16,8 +16,8 @@ pub enum Format {
     JsonArrayAt(String),
     /// JSON objects one after the other, each on any number of lines.
     JsonObjects,
-    /// One JSON object whose fields are the documents. The name of a field becomes the `_id`. A
-    /// value that is an object has the remaining fields; any other value becomes the field `value`.
+    /// One JSON object whose fields are the documents. The name of a field becomes the `_id`. If the value is an
+    /// object, its fields become the fields of the document; any other value becomes the field `value`.
     JsonFields,
     /// Rows of fields, separated by commas, tabs or another byte.
     Csv(Csv),
@@ -38,15 +38,14 @@ pub struct Csv {
     /// The names of the fields; `None` if the first row has them. `a.b` is the field `b` of the map
     /// `a`.
     pub fields: Option<Vec<String>>,
-    /// The types of some fields; those of the remaining fields are decided from a sample at the beginning of the input:
+    /// The types of some fields. The types of the other fields are decided from a sample at the beginning of the input:
     /// see [`ColumnReport`](super::ColumnReport).
     pub types: Vec<(String, FieldType)>,
-    /// The text of null, where it is not quoted. An empty field is always absent, and an empty field in
-    /// quotes is an empty text.
+    /// The text that means null if it is not quoted. An empty field is always absent, and two quotes are an empty text.
     pub null: Option<String>,
-    /// The number of lines before the names, or before the first row.
+    /// The number of lines to skip before the row of names, or before the first row.
     pub skip_lines: u64,
-    /// False if a quote is a character like others, as in tab-separated files of some programs.
+    /// False if a quote is an ordinary character, as in tab-separated files of some programs.
     pub has_quotes: bool,
 }
 
@@ -65,7 +64,8 @@ impl Csv {
         for (name, kind) in &self.types {
             text += &format!("\x01{name}\0{}", kind.name());
         }
-        // In the marks of older versions there is nothing of these.
+        // Marks of older versions do not have these options. With their defaults, nothing is added, and the mark is the
+        // same.
         if let Some(null) = &self.null {
             text += &format!("\x02{null}");
         }
@@ -202,7 +202,7 @@ impl Format {
         }
     }
 
-    /// Distinguishes the marks of loads of one file in different formats; empty for JSON lines.
+    /// Bytes that distinguish the marks of loads of one file in different formats; empty for JSON lines.
     pub(crate) fn mark(&self) -> Vec<u8> {
         let text = match self {
             Self::JsonLines => return Vec::new(),
@@ -228,7 +228,7 @@ impl Format {
     }
 }
 
-/// The suffix of a file name before that of its compression, in lower case.
+/// The suffix of a file name, in lower case, after the suffix of a compression is removed.
 fn inner_ending(name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let plain = [".gz", ".zst", ".zstd"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);

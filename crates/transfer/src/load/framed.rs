@@ -14,10 +14,10 @@ pub(crate) use within::Seeker;
 use super::Source;
 use super::slice::{BrokenPlace, Cut, Slice, SliceLimits, Slicer, fill};
 
-/// The input violates its format at this byte, and the load cannot continue after it.
+/// A violation of the format, after which the load cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// The offset of the byte, counted from the first byte that is kept.
+    /// The offset of the violating byte, counted from the first byte that is kept.
     pub at: usize,
     pub reason: String,
 }
@@ -60,12 +60,12 @@ pub(crate) struct FramedSlicer {
     carry: Vec<u8>,
     /// The number of bytes of the carry that were scanned.
     scanned: usize,
-    /// The position of the carry in the input.
+    /// The position in the input at which the carry begins.
     place: Start,
     ticket: u64,
     limits: SliceLimits,
     ended: bool,
-    /// No slice follows.
+    /// True if no slice follows.
     done: bool,
 }
 
@@ -113,8 +113,8 @@ impl FramedSlicer {
                 break (self.framing.end(), None, Some(error.to_string()));
             }
             if self.ended {
-                // The closing bracket belongs to no slice: a load that stops right before its last
-                // mark finds it again.
+                // The closing bracket belongs to no slice, so a load that stops right before its
+                // last mark reads the bracket again.
                 break (self.framing.end(), None, None);
             }
             match self.framing.end() {
@@ -178,7 +178,7 @@ fn documents_in(mut bytes: &[u8]) -> u64 {
 }
 
 /// The number of lines that end within `bytes`, and the number of characters after the last line
-/// end; `column` characters of the first line precede `bytes`.
+/// end. `column` is the number of characters of the first line that precede `bytes`.
 pub(crate) fn place_after(bytes: &[u8], column: u64) -> (u64, u64) {
     let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
     let (rest, before) = match memchr::memrchr(b'\n', bytes) {
@@ -189,7 +189,7 @@ pub(crate) fn place_after(bytes: &[u8], column: u64) -> (u64, u64) {
     (lines, before + rest.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64)
 }
 
-/// True if `text` is one JSON value whose brackets all close at its end.
+/// True if `text` is exactly one JSON value, with all its brackets closed.
 pub(crate) fn is_whole_json(text: &[u8]) -> bool {
     let mut framing = JsonFraming::new(Outer::Nothing, true);
     let scanned = framing.scan(text, 0).and_then(|()| framing.finish(text));

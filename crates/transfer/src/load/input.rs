@@ -35,7 +35,8 @@ pub trait Source: Read + Send {
 pub struct Identity {
     /// The size of the file on disk, in bytes.
     pub size: u64,
-    /// A hash of the content; or of parts of it, the inode and the modification time.
+    /// A hash of the whole content, or of the inode, the modification time and parts of the
+    /// content.
     pub hash: u64,
 }
 
@@ -78,8 +79,8 @@ impl Identity {
         Ok(Self { size, hash: hasher.finish() })
     }
 
-    /// The identity of a file by its size and a hash of its whole content: dumps of one collection
-    /// often have one size and differ only in the middle.
+    /// The identity of a file by its size and a hash of its whole content. Dumps of one collection
+    /// often have the same size and differ only in the middle.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -130,7 +131,7 @@ pub struct Input {
     pub(crate) identity: Option<Identity>,
     pub(crate) total: u64,
     pub(crate) source: Box<dyn Source>,
-    /// The file, if it is a plain one with a path.
+    /// The file and its path, if the input is a file without compression.
     pub(crate) place: Option<FilePlace>,
 }
 

@@ -24,14 +24,14 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium ignores all but these, the validator, the collation, and
-    /// those of [`Metadata::without_effect`].
+    /// The collection's options, such as `capped`. Alluvium uses the limits of a capped collection, the validator and
+    /// the collation, keeps the options of [`Metadata::without_effect`], and ignores all others.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`. Definitions of old versions of
     /// MongoDB are converted: see [`Metadata::converted_indexes`].
     pub indexes: Vec<Map>,
     converted: Vec<(String, String)>,
-    /// The collection's name, which the file name may have in a shortened form.
+    /// The collection's full name; the file name may be a shortened form.
     pub collection: Option<String>,
     /// `collection`, `view` or `timeseries`.
     pub kind: Option<String>,
@@ -62,15 +62,15 @@ impl Metadata {
         }
     }
 
-    /// The limits among the options, of a capped collection.
+    /// The limits of a capped collection, from the options.
     ///
     /// # Errors
-    /// [`Error::InvalidDocument`] if it has no size.
+    /// [`Error::InvalidDocument`] if the collection is capped but no size is given.
     pub fn capped(&self) -> Result<Option<CappedLimits>> {
         CappedLimits::from_options(&self.options)
     }
 
-    /// The options that have no effect and are kept, as `create` keeps them.
+    /// The options that have no effect but are stored, as by the command `create`.
     pub fn without_effect(&self) -> Map {
         let kept = self.options.iter().filter(|(name, value)| {
             name.as_str().is_some_and(|name| WITHOUT_EFFECT.contains(&name)) && value.as_map().is_some()
@@ -213,14 +213,14 @@ impl Metadata {
         self.wanted_indexes().filter_map(error).collect()
     }
 
-    /// The indexes whose definitions old versions of MongoDB had accepted and newer ones refuse, each with what was
-    /// converted, as by `mongorestore --convertLegacyIndexes`: an order that is neither a number nor a text, 0 or an empty
-    /// text becomes 1, and options that do not exist are left out.
+    /// The indexes with definitions that old versions of MongoDB accepted and newer ones refuse, each with a
+    /// description of the conversion. The conversion is the same as with `mongorestore --convertLegacyIndexes`: an
+    /// order that is 0, an empty text, or neither a number nor a text becomes 1, and unknown options are removed.
     pub fn converted_indexes(&self) -> &[(String, String)] {
         &self.converted
     }
 
-    /// All indexes except the one on `_id`.
+    /// All indexes except the index on `_id`.
     fn wanted_indexes(&self) -> impl Iterator<Item = &Map> {
         let is_on_id = |index: &Map| {
             let keys = index.get("key").and_then(Value::as_map);
@@ -232,8 +232,8 @@ impl Metadata {
     }
 }
 
-/// Converts the definition of an index of an old version of MongoDB; returns its name and what was converted, if
-/// anything.
+/// Converts the definition of an index from an old version of MongoDB. Returns its name and a description of the
+/// conversion, if anything was converted.
 fn convert_legacy(index: &mut Map) -> Option<(String, String)> {
     if is_unbuilt(index) {
         return None;
@@ -272,7 +272,7 @@ fn check(index: &Map) -> std::result::Result<(), IndexError> {
     }
 }
 
-/// True for the definition of an index of a kind that is not built.
+/// True if the definition is of a kind of index that is declared but not built.
 fn is_unbuilt(index: &Map) -> bool {
     index.get("key").and_then(Value::as_map).is_some_and(Unbuilt::is_kind_of)
 }
@@ -284,14 +284,13 @@ fn name_of(index: &Map) -> String {
 }
 
 impl Metadata {
-    /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the
-    /// indexes that did not exist. A collection that does not exist is created with the options of the
-    /// metadata, but for the validator.
+    /// Creates the supported indexes: see `Collection::create_indexes_of`. Returns the names of the indexes that did
+    /// not exist. A collection that does not exist is created with the options of the metadata, except the validator.
     ///
     /// # Errors
     /// As for declaring and building an index.
     pub fn create_indexes(&self, engine: &EngineHandle, name: &FullName) -> Result<Vec<String>> {
-        // What is not supported is noted by the caller.
+        // The caller reports options that are not supported.
         let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
         let default = engine.catalog.default_options(name);
         let natural_order = self.natural_order || default.natural_order;
@@ -314,7 +313,7 @@ impl Metadata {
             let Ok(definition) = Definition::from_map(index) else { continue };
             let mut options = definition.to_map();
             if !options.contains("collation") {
-                // In place of that of the collection.
+                // An index without a collation uses the simple one, not the collation of the collection.
                 options.push("collation", Map::from([("locale", Value::from("simple"))]));
             }
             let declared = indexes::declare(engine, name, &definition.keys_map(), &options)?;

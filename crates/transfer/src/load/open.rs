@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// The limit of the first row, in bytes.
 const MAX_HEADER: usize = 4 << 20;
-/// The types of columns are decided from the rows in this many bytes, and from at most [`SAMPLE_ROWS`], as many as DuckDB
-/// reads for that.
+/// The types of columns are decided from the rows in this many bytes, and from at most [`SAMPLE_ROWS`] rows. DuckDB
+/// samples the same number of rows.
 const SAMPLE_BYTES: usize = 1 << 20;
 const SAMPLE_ROWS: usize = 20_480;
 /// The reason for refusing a field with text after its closing quote.
@@ -69,10 +69,10 @@ pub(crate) fn open_input(
     Ok(Opened { cutter: Cutter::Framed(slicer), rows: None, begin: before })
 }
 
-/// The bytes that are read at once of what is before the array.
+/// The text before the array is read in pieces of this many bytes.
 const SEEK_BYTES: usize = 256 << 10;
 
-/// Opens the array at a path. What is before it is read in pieces.
+/// Opens the array at a path. The text before it is read in pieces.
 fn open_array(
     name: &str,
     mut source: Box<dyn Source>,
@@ -136,7 +136,7 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, li
     }
     let (head, failure) = read_head(name, source.as_mut(), csv)?;
     if let Some(error) = failure {
-        // The rows before the failure are loaded.
+        // The rows before the failure are loaded first; then the source returns the error again.
         source = Box::new(Failed(error));
     }
     let begin = match before.offset {
@@ -162,7 +162,7 @@ fn open_csv(name: &str, mut source: Box<dyn Source>, csv: &Csv, before: Mark, li
 
 /// Reads the file up to the end of its head and of the sample.
 ///
-/// Also returns the failure of reading that ended the sample early.
+/// Also returns the read error that ended the sample early, if any.
 fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<(Head, Option<io::Error>)> {
     let mut bytes = Vec::new();
     let mut ended = false;
@@ -188,7 +188,7 @@ fn read_head(name: &str, source: &mut dyn Source, csv: &Csv) -> Result<(Head, Op
     }
 }
 
-/// A source whose reading has failed, and fails again.
+/// A source that returns an error that occurred before.
 struct Failed(io::Error);
 
 impl io::Read for Failed {
@@ -225,7 +225,7 @@ impl Layout {
             at = line_end(at)?;
         }
         let mut separator = csv.separator;
-        // Excel's line about the separator.
+        // Excel may begin a file with a line `sep=;` that sets the separator.
         let line = bytes.get(at..line_end(at)?)?.trim_ascii_end();
         if let [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', given] = line
             && !matches!(given, b'"' | b'\r')
@@ -283,7 +283,7 @@ impl Layout {
                 sample.push(std::mem::take(&mut fields));
             }
         }
-        // R's write.table names no column of row names, which each row has.
+        // R's write.table writes the row names as a first column, but gives that column no name in the header.
         let has_row_names = |row: &Vec<RowField<'_>>| row.len() == names.len() + 1;
         let is_filled = |row: &Vec<RowField<'_>>| row.last().is_some_and(|field| !field.text.is_empty());
         if csv.fields.is_none() && sample.iter().all(has_row_names) && sample.iter().any(is_filled) {

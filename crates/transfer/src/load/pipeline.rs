@@ -1,8 +1,8 @@
 //! The threads of a load and their order.
 //!
-//! Readers take turns at the slicer, parse their slices in parallel, and store the batches under
-//! the tickets of the slices. Writers take the batches in the order of their tickets. The number of
-//! slices between readers and writers is bounded.
+//! Readers take slices from the slicer one at a time, parse them in parallel, and store each batch under the ticket of
+//! its slice. Writers take the batches in the order of their tickets. The number of slices between readers and writers
+//! is bounded.
 
 use super::framed::Cutter;
 use super::open::{CsvRows, open_input};
@@ -42,7 +42,7 @@ use target::{CollectionTarget, PlaceTarget, Rows, Target};
 /// A parsed slice.
 struct Parsed<'a> {
     rows: Rows<'a>,
-    /// The keys of the documents, concatenated, and the end of each.
+    /// The keys of the documents, concatenated; `key_ends` has the end of each key.
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     /// The position of each document.
@@ -68,11 +68,11 @@ struct Parsed<'a> {
 /// The position of a line or another record.
 #[derive(Clone, Copy)]
 struct RecordPlace {
-    /// The number of its first line within the slice; for BSON, of the document.
+    /// The number of the first line of the record within the slice; for BSON, the number of the document.
     line: u64,
     /// The byte offset in the input.
     offset: u64,
-    /// The number of characters before it in its line.
+    /// The number of characters before the record in its line.
     column: u64,
 }
 
@@ -104,19 +104,21 @@ struct Load<'a> {
     progress: Arc<Progress>,
     stop: Arc<AtomicBool>,
     rejects: Mutex<Option<Box<dyn Write + Send>>>,
-    /// Keep the texts of valid documents, too: only the write detects a unique key that is taken.
+    /// True if the texts of valid documents are kept, too. A document may be rejected later, because only the write
+    /// detects that a unique key is taken.
     keeps_texts: bool,
     name: String,
     id_seed: u64,
     cutter: Mutex<Cutter>,
     csv: Option<Arc<CsvRows>>,
     state: Mutex<LoadState<'a>>,
-    /// The progress of the load in the slice with the record that ended it.
+    /// The progress of the load at the record that ended it.
     failed_at: Mutex<Option<Mark>>,
     changed: Condvar,
     /// The readers run at most this many slices ahead of the writers.
     ahead_max: u64,
-    /// They take no slice while those ahead have this many bytes: slices with long lines are long.
+    /// The readers take no further slice while the slices ahead have this many bytes in total. Slices with long lines
+    /// can be large.
     ahead_bytes_max: u64,
 }
 
@@ -124,7 +126,7 @@ struct LoadState<'a> {
     ready: BTreeMap<u64, Parsed<'a>>,
     taken: u64,
     next: u64,
-    /// The bytes of the slices that were taken and are not written.
+    /// The number of bytes in slices that were taken and are not written yet.
     ahead_bytes: u64,
     writing: bool,
     readers: usize,
@@ -149,7 +151,7 @@ pub(crate) fn run(engine: &EngineHandle, name: &FullName, input: Input, options:
     {
         before = Mark { finished: false, ..mark.mark };
     }
-    // A load that continues has the documents of the earlier one.
+    // A load that continues includes the documents of the earlier load.
     let generated_before = before.offset > 0 && place_before.is_some_and(|mark| mark.generated);
     options.progress.total_bytes.store(input.total, Ordering::Relaxed);
     if before.finished {
@@ -212,7 +214,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
             id_field: options.id_field.clone(),
             on_duplicate: options.on_duplicate,
             on_bad: options.on_bad,
-            // A dump's file of exact lines has values that BSON cannot hold, and a BSON file has none.
+            // Files of exact lines exist for values that BSON cannot hold, and BSON files cannot have such values.
             is_for_bson: !options.alluvium_types && !matches!(options.format, Format::ExactLines | Format::Bson),
             durability: options.durability,
         },
@@ -243,7 +245,7 @@ fn run_threads(target: Target<'_>, plan: Plan, input: Input, mut options: LoadOp
     load.finish(before)
 }
 
-/// Starts threads until one is refused; returns their number.
+/// Starts threads until one is refused. Returns the number of started threads.
 fn start_threads<'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -276,9 +278,9 @@ fn report(outcome: Outcome, progress: &Progress, before: Mark, columns: Vec<Colu
 }
 
 impl<'a> Load<'a> {
-    /// Starts the threads. One of each kind is enough; without, the load fails.
+    /// Starts the threads. The load fails unless at least one reader and one writer start.
     fn start<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, readers: usize, writers: usize) {
-        // A writer first: a load with readers only would wait for ever.
+        // The writers start first: without a writer, the readers would wait for ever.
         let (started, refused) = start_threads(scope, "load-write", writers, || self.guarded(Load::write));
         if started == 0 {
             return self.refuse_threads(refused);
@@ -307,12 +309,12 @@ impl<'a> Load<'a> {
             let generated = self.progress.ids_made.load(Ordering::Relaxed) > 0;
             let reached = self.failed_at.lock().unwrap_or(state.mark);
             let marked = target.mark_end(reached, is_done, generated, self.settings.durability);
-            // The error of the load itself is the one that is returned.
+            // If the load itself failed, its error is returned instead of this one.
             if state.error.is_none() {
                 marked?;
             }
         }
-        // Also after an error: the documents loaded before it stay.
+        // The documents loaded before an error stay, so they are made durable after an error, too.
         let synced = self.target.sync();
         let rejects = self.rejects.into_inner();
         let flushed = rejects.map_or(Ok(()), |mut out| out.flush());
@@ -326,8 +328,8 @@ impl<'a> Load<'a> {
         Ok(report(outcome, &self.progress, before, columns))
     }
 
-    /// Runs a thread of the load. If the thread panics (a source may), the load fails. Otherwise it
-    /// would wait for ever for the slice of that thread.
+    /// Runs a thread of the load. If the thread panics (a source may), the load fails. Otherwise the other threads
+    /// would wait for ever for its slice.
     fn guarded(&self, body: impl FnOnce(&Self)) {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(self))).is_err() {
             let what = "a thread panicked; what was loaded before stays; please report this";
@@ -357,7 +359,7 @@ impl<'a> Load<'a> {
     }
 
     fn take_slice(&self) -> Option<Slice> {
-        // Held until the bytes of the slice are counted.
+        // The cutter stays locked until the bytes of the slice are counted.
         let mut cutter = self.cutter.lock();
         let mut state = self.state.lock();
         loop {
@@ -448,7 +450,7 @@ impl<'a> Load<'a> {
         self.take(encoded, start, place, row, text, parsed);
     }
 
-    /// The bytes that a generated or copied `_id` adds to a document as BSON.
+    /// The number of bytes that a generated or copied `_id` adds to the document in BSON.
     fn id_bytes(&self, map: &Map) -> usize {
         match map.get(&self.settings.id_field) {
             Some(_) if self.settings.id_field == "_id" => 0,
@@ -457,8 +459,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys`, at
-    /// `start` and after it.
+    /// Adds a parsed record, or its error. The row is in `row`; the key is in `parsed.keys`, from `start` to the end.
     fn take(
         &self,
         encoded: std::result::Result<Encoded, Refused>,
@@ -516,9 +517,9 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The `_id` of a document that has none. It is the same on every run over the same input, and
-    /// differs from those of any other input. Seven bytes identify the input and the terabyte
-    /// within it; five bytes are the offset within that terabyte.
+    /// The `_id` of a document that has none. It is the same on every run over the same input, and differs from
+    /// generated `_id`s of other inputs. Seven bytes identify the input and the terabyte within it; five bytes are the
+    /// offset within that terabyte.
     fn generated_id(&self, offset: u64) -> [u8; 12] {
         Progress::add(&self.progress.ids_made, 1);
         let terabyte = self.id_seed.wrapping_add(offset >> 40).to_be_bytes();
@@ -577,6 +578,6 @@ impl<'a> Load<'a> {
     }
 }
 
-/// The bytes of an `_id` in BSON besides its value: the type, the name and the terminating zero.
+/// The size of an `_id` in BSON without its value: the type, the name and the terminating zero.
 const ID_NAME_BYTES: usize = 5;
 const OBJECT_ID_BYTES: usize = 12;

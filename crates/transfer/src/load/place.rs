@@ -1,7 +1,7 @@
-//! The last load of the file at a path: its progress, and hashes of the content that it loaded.
+//! The last load of the file at a path: the progress of the load, and hashes of the content that was loaded.
 //!
 //! A file that has grown, or was repaired after the loaded part, is a different input ([`Identity`](super::Identity)).
-//! The hashes show that its beginning is unchanged, so that a load can continue after the loaded part.
+//! The hashes show that the loaded part is unchanged, so that a load can continue after it.
 
 use super::progress::Mark;
 use alluvium_codec::{Hasher64, varint};
@@ -24,26 +24,29 @@ pub(crate) struct FilePlace {
 /// The last load of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlaceMark {
-    /// Its progress.
+    /// The progress of the load.
     pub mark: Mark,
-    /// It generated `_id`s.
+    /// True if the load generated `_id`s.
     pub generated: bool,
     /// Hashes of the beginning and the end of the loaded part.
     hashes: (u64, u64),
 }
 
-/// An earlier load of the same path, whose file had other content: see [`Load::path_before`](super::Load::path_before).
+/// An earlier load of the same path, when the file had other content: see
+/// [`Load::path_before`](super::Load::path_before).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathBefore {
-    /// The documents that it wrote.
+    /// The number of documents that the load wrote.
     pub documents: u64,
-    /// The lines, or documents of BSON, that it read.
+    /// The number of lines, or of BSON documents, that the load read.
     pub lines: u64,
-    /// It loaded the whole file.
+    /// True if the load read the whole file.
     pub finished: bool,
-    /// Some of its documents got generated `_id`s, so that loading them again doubles them.
+    /// True if some of its documents got generated `_id`s, so that another load of the whole file stores these
+    /// documents twice.
     pub generated: bool,
-    /// The part that it loaded is unchanged: a load can continue after it ([`Load::append`](super::Load::append)).
+    /// True if the loaded part is unchanged, so that a load can continue after it
+    /// ([`Load::append`](super::Load::append)).
     pub continues: bool,
 }
 

@@ -71,7 +71,7 @@ impl Mark {
             offset: varint::get_u64(&mut input).ok()?,
             line: varint::get_u64(&mut input).ok()?,
             documents: varint::get_u64(&mut input).ok()?,
-            // Older marks, of JSON lines, were written without it.
+            // Marks of older versions, which exist only for JSON lines, have no column.
             column: varint::get_u64(&mut input).unwrap_or(0),
         })
     }

@@ -1,8 +1,9 @@
-//! Rows of CSV: their fields, and whether these are quoted.
+//! Rows of CSV: the fields, and whether each field is quoted.
 //!
-//! The rules are those of RFC 4180. A quote opens only at the beginning of a field, and two quotes within quotes
-//! represent one. A row ends with CR, LF or both, and empty lines are no rows. A library does not report which fields
-//! are quoted, and takes text after a closing quote as part of the field; here that is an error.
+//! The rules follow RFC 4180. A quote opens only at the beginning of a field, and two quotes within quotes represent
+//! one. A row ends with CR, LF or both, and empty lines are not rows. The CSV library is not used because it does not
+//! report which fields are quoted. It also accepts text after a closing quote as part of the field, which is an error
+//! here.
 
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
@@ -11,14 +12,14 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     pub separator: u8,
-    /// False if quotes are characters like others.
+    /// False if quotes are ordinary characters.
     pub has_quotes: bool,
 }
 
 /// A field of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RowField<'a> {
-    /// The content, without the quotes around it; the whole text of a field that is malformed.
+    /// The content, without the quotes around it. For a malformed field, this is its whole text.
     pub text: Cow<'a, [u8]>,
     pub is_quoted: bool,
 }
@@ -29,9 +30,9 @@ pub(crate) struct RowPlace {
     pub start: usize,
     /// The end, with the line end.
     pub end: usize,
-    /// The number of the first field, from 1, with text after its closing quote.
+    /// The number, from 1, of the first field with text after its closing quote.
     pub malformed: Option<usize>,
-    /// The bytes end within quotes.
+    /// True if the bytes end within quotes.
     pub is_open: bool,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Rows<'a> {
         Self { bytes, at: 0, dialect }
     }
 
-    /// The fields of the next row, which replace those in `fields`; `None` at the end.
+    /// Reads the next row, and replaces the contents of `fields` by its fields. Returns `None` at the end.
     pub fn next(&mut self, fields: &mut Vec<RowField<'a>>) -> Option<RowPlace> {
         fields.clear();
         self.at += self.rest().iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
@@ -126,7 +127,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Appends to a text, which stays borrowed while it is one piece.
+/// Appends to a text. The text stays borrowed as long as it is a single piece.
 fn append<'a>(text: &mut Cow<'a, [u8]>, more: &'a [u8]) {
     if text.is_empty() {
         *text = Cow::Borrowed(more);

@@ -15,23 +15,25 @@ pub(crate) struct Cut {
 pub(crate) struct BrokenPlace {
     /// The line within the slice, from 0; for formats without lines, the record.
     pub line: u64,
-    /// From 1; 0 for formats without lines.
+    /// The column, from 1; 0 for formats without lines.
     pub column: u64,
     pub reason: String,
 }
 
-/// The sizes that an input is read in.
+/// The sizes of the pieces in which an input is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceLimits {
-    /// The usual bytes of a slice.
+    /// The usual size of a slice, in bytes.
     pub slice_bytes: usize,
-    /// The most bytes of a line or another record.
+    /// The maximum size of a line or another record, in bytes.
     pub record_max: usize,
 }
 
-/// The text of a document at its size limit may have six times its size.
+/// The text of a document may be six times as large as the document, which has a size limit of its
+/// own.
 const RECORD_MAX: usize = 128 << 20;
-/// That is rare: with little memory the limit is lower, but every document without escapes fits.
+/// Such texts are rare. With little memory the limit is lower; every document without escapes still
+/// fits.
 const RECORD_MAX_LEAST: usize = 32 << 20;
 
 impl SliceLimits {
@@ -43,7 +45,8 @@ impl SliceLimits {
         }
     }
 
-    /// The bytes to read of a record that has `bytes` and no end yet; `None` if it is too long.
+    /// The number of bytes to read next, if `bytes` bytes of a record were read and its end was not
+    /// found; `None` if the record is too long.
     pub fn next_wanted(&self, bytes: usize) -> Option<usize> {
         (bytes <= self.record_max).then(|| (bytes * 2).min(self.record_max + 1))
     }

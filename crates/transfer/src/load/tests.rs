@@ -5,7 +5,7 @@ use alluvium_env::sync::Mutex;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes that end with an error after a while, as those of a disk that fails.
+/// A source that returns an error after a number of bytes, like a failing disk.
 struct Failing {
     text: io::Cursor<Vec<u8>>,
     left: usize,
@@ -23,7 +23,7 @@ impl Read for Failing {
     }
 }
 
-/// A file, whose content may come from somewhere else.
+/// The identity of a file. The content in a test need not be the content of that file.
 fn identity() -> Identity {
     let env = Env::in_memory(1);
     env.fs.open(Path::new("input"), alluvium_env::OpenMode::CreateNew).unwrap();
@@ -49,9 +49,9 @@ fn an_interrupted_load_continues_where_it_ended() {
     assert_eq!((report.outcome, report.documents, report.documents_before), (Outcome::Done, 20_000 - before, before));
     assert_eq!((report.resumed_at, report.duplicates), (known.bytes, 0));
     assert_eq!(all(&engine, "c").len(), 20_000);
-    // A finished one changes nothing.
+    // A load that was completed before changes nothing.
     assert_eq!(load(&engine, "c", again()).run().unwrap().outcome, Outcome::AlreadyDone);
-    // Of another collection nothing is known.
+    // The mark belongs to the collection; another collection has none.
     assert_eq!(load(&engine, "other", again()).loaded_before().unwrap(), None);
 }
 

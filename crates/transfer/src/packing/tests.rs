@@ -51,7 +51,7 @@ fn what_stands_behind_a_whole_gzip_stream_is_no_cut() {
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
         assert!(error.to_string().contains("bytes that are not gzip"), "{error}");
     }
-    // The beginning of another member is a truncated member.
+    // A second member of which only the beginning exists is reported as truncated.
     for head in [1, 2, 5] {
         let error = unpack(Packing::Gzip, [&whole, &whole[..head]].concat()).unwrap_err();
         assert!(error.to_string().starts_with("it ends early"), "{head}: {error}");

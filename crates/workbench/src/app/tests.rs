@@ -27,7 +27,7 @@ fn commands_are_listed_in_alphabetical_order() {
     assert_eq!(names, sorted);
 }
 
-/// The plans of the repository, for each size: every command is one that this program accepts.
+/// Checks the plans of the repository for each size: this program accepts every command in them.
 #[test]
 fn the_plans_of_the_repository_can_be_run() {
     let env = Env::os();

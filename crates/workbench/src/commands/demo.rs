@@ -18,7 +18,7 @@ use alluvium_cli::text;
 use alluvium_env::Env;
 use std::path::PathBuf;
 
-/// A smaller load ends before it can be killed.
+/// The minimum number of documents. A smaller load would end before it can be killed.
 const LEAST_DOCS: u64 = 20_000;
 
 /// Arguments of `demo`.
@@ -51,7 +51,7 @@ struct Demo {
 }
 
 impl Args {
-    /// Runs all steps; ends at the first that fails.
+    /// Runs all steps. Ends at the first step that fails.
     pub(crate) fn run(&self) -> Outcome {
         Stop::at_once()?;
         if self.docs < LEAST_DOCS {
@@ -81,7 +81,7 @@ impl Args {
 }
 
 impl Demo {
-    /// Removes the database of an earlier demo, and nothing else.
+    /// Removes the database of an earlier demo. Any other directory is not removed.
     fn clear(&self) -> Outcome {
         let fs = &self.env.fs;
         if fs.exists(&self.database)? {

@@ -114,7 +114,7 @@ impl Args {
     }
 }
 
-/// Errors of the library keep their exit codes.
+/// Converts an error. Errors of the library keep their exit codes.
 fn failure(error: iibench::Failure) -> Failure {
     match error.downcast::<alluvium::Error>() {
         Ok(error) => (*error).into(),

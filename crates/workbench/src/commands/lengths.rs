@@ -36,7 +36,7 @@ struct Lengths {
 
 #[derive(Debug, Serialize)]
 struct Quantile {
-    /// This part of the comments, in percent, is at most as long.
+    /// The percentage of the comments that have at most `bytes` bytes.
     percent: f64,
     bytes: u32,
 }
@@ -56,7 +56,7 @@ fn measure(documents: u64, seed: u64) -> Lengths {
         .map(|_| {
             line.clear();
             generator.write_line(&mut line);
-            // Without the line feed.
+            // The length does not include the line feed.
             u32::try_from(line.len() - 1).unwrap_or(u32::MAX)
         })
         .collect();

@@ -60,5 +60,5 @@ impl Args {
     }
 }
 
-/// The most bytes of a read.
+/// The maximum size of a read, in bytes.
 const BYTES_MAX: usize = 16 << 20;

@@ -60,7 +60,7 @@ impl Args {
         out.finish()
     }
 
-    /// The SVG files to write; the folder is created.
+    /// Returns the SVG files to write. Creates their folder.
     fn charts(&self, env: &Env, report: &Report) -> Outcome<Vec<(PathBuf, String)>> {
         let Some(folder) = &self.svg else { return Ok(Vec::new()) };
         files::refuse_inside(env, folder)?;

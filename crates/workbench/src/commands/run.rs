@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Runs the plan, and prints what became of its trials.
+    /// Runs the plan, and prints the outcomes of its trials.
     pub(super) fn run(&self) -> Outcome {
         let env = Env::os();
         let stop = Stop::on_signals()?;

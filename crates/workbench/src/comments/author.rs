@@ -9,15 +9,15 @@ use super::random::{Random, mix, permute};
 /// million of them.
 const RANK_BITS: u32 = 23;
 
-/// The ranks with the most comments are equally likely up to `2^HEAD_BITS`: no author writes one comment in fifty.
+/// The first `2^HEAD_BITS` ranks are equally likely, so that no single author writes as much as one comment in fifty.
 const HEAD_BITS: u32 = 7;
 
-/// An author, identified by the rank in the order of activity.
+/// An author, identified by the rank by number of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Author(u32);
 
 impl Author {
-    /// Draws an author: active ones often, most of them rarely.
+    /// Draws an author. Active authors are drawn often, most authors rarely.
     #[inline]
     pub(crate) fn draw(random: &mut Random) -> Self {
         Self(random.zipf(1 << RANK_BITS, HEAD_BITS) as u32)
@@ -39,8 +39,8 @@ impl Author {
         permute(u64::from(self.0), RANK_BITS)
     }
 
-    /// The account's number (in base 36 after `t2_`) and its creation time, in seconds since 1970.
-    /// Both ascend together.
+    /// The account's number (in base 36 after `t2_`) and its creation time, in seconds since 1970. The creation time
+    /// ascends with the number.
     pub(crate) fn account(self) -> (u64, u64) {
         const YEARS_5_DIGITS: u64 = 3 << (RANK_BITS - 3);
         const YEARS_6_DIGITS: u64 = 7 << (RANK_BITS - 3);
@@ -59,7 +59,7 @@ impl Author {
     /// Appends the name. Different ranks have different names: the words and the number encode the
     /// position.
     pub(crate) fn write_name(self, lexicon: &Lexicon, out: &mut Vec<u8>) {
-        // 8 bits for the first word, 9 for the second, 6 for the way in which they are combined.
+        // The position has 8 bits for the first word, 9 for the second, and 6 for the style that combines them.
         let place = permute(self.place(), RANK_BITS);
         let (first, second, style) = ((place & 255) as usize, (place >> 8 & 511) as usize, place >> 17);
         const PLAIN: u64 = 24;
@@ -104,7 +104,7 @@ impl Author {
     }
 }
 
-/// Appends a word with its first letter in upper case, hyphens left out.
+/// Appends a word with its first letter in upper case and without hyphens.
 pub(crate) fn write_capital(lexicon: &Lexicon, out: &mut Vec<u8>, class: Class, rank: usize) {
     let start = out.len();
     lexicon.write_word(out, class, rank);

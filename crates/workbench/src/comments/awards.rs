@@ -1,4 +1,5 @@
-//! Awards: deeply nested, wide and rare. Each award's map has many fields and an array of maps.
+//! Awards: rare values that are deeply nested. The map of each award has many fields and an array
+//! of maps.
 
 use super::author::write_capital;
 use super::digits;
@@ -6,18 +7,18 @@ use super::lexicon::{Class, Lexicon};
 use super::random::{Random, mix};
 use super::subreddit::Subreddit;
 
-/// The awards of one comment: the counts of the site's three awards, and the subreddit's own
-/// awards.
+/// The awards of one comment: the numbers of the three awards of the site, and the awards of the
+/// subreddit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Awards {
-    /// Silver, gold, platinum.
+    /// The numbers of silver, gold and platinum awards.
     site: [u64; 3],
-    /// One bit for each award that the subreddit invented.
+    /// One bit for each award of the subreddit.
     own: u64,
 }
 
 impl Awards {
-    /// Draws the awards of a comment that has some.
+    /// Draws the awards of a comment that has at least one award.
     pub(crate) fn draw(random: &mut Random) -> Self {
         let mut awards = Self::default();
         let kinds = 1 + random.zipf(4, 0);
@@ -32,7 +33,7 @@ impl Awards {
         awards
     }
 
-    /// The total number.
+    /// The total number of awards.
     pub(crate) fn total(&self) -> u64 {
         self.site.iter().sum::<u64>() + u64::from(self.own.count_ones())
     }

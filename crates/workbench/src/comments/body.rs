@@ -3,8 +3,8 @@
 use super::lexicon::{Group, Lexicon};
 use super::random::Random;
 
-/// Lengths in bytes at cumulative shares of 65,536, interpolated linearly. Fitted such that whole
-/// lines have the quantiles of a real month of such comments.
+/// Pairs of a cumulative share, in 65,536ths, and the length in bytes at that share; lengths between them are
+/// interpolated linearly. They are fitted so that whole lines have the same quantiles as a real month of such comments.
 const LENGTHS: [(u32, u32); 16] = [
     (0, 2),
     (3_000, 8),
@@ -25,12 +25,12 @@ const LENGTHS: [(u32, u32); 16] = [
 ];
 
 /// Draws the lengths of bodies. They follow a Weyl sequence (multiples of the golden ratio modulo 1), so that even a
-/// short run has the quantiles of a long one.
+/// short run has the same quantiles as a long run.
 #[derive(Debug)]
 pub(crate) struct Lengths(u64);
 
 impl Lengths {
-    /// A sequence whose start `seed` determines.
+    /// A sequence that starts at a value determined by `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self(super::random::mix(seed))
     }
@@ -42,7 +42,7 @@ impl Lengths {
         let share = (self.0 >> 48) as u32;
         let above = LENGTHS.partition_point(|(at, _)| *at <= share).clamp(1, LENGTHS.len() - 1);
         let ((low, short), (high, long)) = (LENGTHS[above - 1], LENGTHS[above]);
-        // 16 more bits between two shares keep the tail smooth.
+        // 16 more bits interpolate between two shares, so that the tail is smooth.
         let fine = ((self.0 >> 32) as u32 & 0xffff) as u64;
         let along = (u64::from(share.min(high) - low) << 16) + fine;
         short as usize + ((u64::from(long - short) * along) / (u64::from(high - low) << 16)) as usize
@@ -52,9 +52,9 @@ impl Lengths {
 /// The writing style of an author.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
-    /// Without capitals.
+    /// True if sentences begin without capitals.
     pub(crate) is_casual: bool,
-    /// With paragraphs, quotations and links.
+    /// True if bodies have paragraphs, quotations and links.
     pub(crate) is_elaborate: bool,
 }
 
@@ -115,8 +115,7 @@ fn write_sentence(lexicon: &Lexicon, random: &mut Random, out: &mut Vec<u8>, end
         lexicon.write_phrase(out, random, Group::Links);
     }
     if manner.is_casual {
-        // An address or an escape starts with another character and keeps its case: only the first
-        // byte changes.
+        // Only the case of the first byte changes.
         if let Some(first) = out.get_mut(start) {
             first.make_ascii_lowercase();
         }

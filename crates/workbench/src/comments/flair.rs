@@ -1,5 +1,5 @@
-//! Flair: the text beside an author's name in a subreddit. It is a function of both, so it never
-//! changes.
+//! Flair: the text next to the name of an author in a subreddit. It is a function of the author and the subreddit, so
+//! it never changes.
 
 use super::author::Author;
 use super::digits;
@@ -10,7 +10,7 @@ use super::subreddit::Subreddit;
 /// The flair fields of one comment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flair {
-    /// Picks words, colours and ids; the same for all authors who chose the same flair.
+    /// Determines words, colours and ids. All authors with the same flair have the same value.
     choice: u64,
     look: Look,
 }
@@ -34,7 +34,7 @@ impl Flair {
     pub(crate) fn of(author: Author, subreddit: Subreddit) -> Self {
         let here = subreddit.hash();
         let both = mix(author.hash() ^ here);
-        // Two subreddits in five offer flair, and there two authors in five choose one of some twenty.
+        // Two in five subreddits offer flair. In these, two in five authors choose one of about twenty flairs.
         let look = match here >> 16 & 15 {
             _ if both & 7 > 2 => Look::None,
             0 => Look::Class,

@@ -11,14 +11,14 @@ use super::random::Random;
 const WORDS: &str = include_str!("words.txt");
 const PHRASES: &str = include_str!("phrases.txt");
 
-/// The flat head of the distribution of words, in bits.
+/// The `2^WORD_HEAD_BITS` most frequent words are equally likely.
 const WORD_HEAD_BITS: u32 = 5;
 
-/// The number of nouns of a clause, in 65,536, that get an adjective although the phrase has no
-/// slot for one.
+/// Of 65,536 nouns in clauses, this number get an adjective although the phrase has no slot for
+/// one.
 const EXTRA_ADJECTIVES: u64 = 20_000;
 
-/// The number of words of a clause, in 65,536, that have two letters swapped.
+/// Of 65,536 words in clauses, this number have two letters swapped.
 const TYPOS: u64 = 1_600;
 
 /// A class of words; the discriminant is its index in [`Lexicon::words`].
@@ -43,13 +43,13 @@ pub(crate) enum Group {
     Openers,
     /// Whole clauses.
     Clauses,
-    /// Between two clauses of a sentence.
+    /// Texts between two clauses of a sentence.
     Joins,
     /// The end of a sentence.
     Closers,
     /// Whole short comments.
     Shorts,
-    /// Between two sentences.
+    /// Texts between two sentences.
     Gaps,
     /// Addresses, bare or in markdown.
     Links,
@@ -87,8 +87,9 @@ enum Piece {
     Token,
 }
 
-/// Up to [`SHORT_BYTES`] bytes inline. Copying all of them and truncating is a single store,
-/// several times faster than a copy of the exact length.
+/// A text of up to [`SHORT_BYTES`] bytes, stored inline. To append it, all [`SHORT_BYTES`] bytes
+/// are copied with a single store and the end is truncated. This is several times faster than a
+/// copy of the exact length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Short {
     bytes: [u8; SHORT_BYTES],
@@ -98,7 +99,7 @@ struct Short {
 const SHORT_BYTES: usize = 16;
 
 impl Short {
-    /// The beginning of `text`, as much of it as fits.
+    /// The first [`SHORT_BYTES`] bytes of `text`.
     fn new(text: &str) -> Self {
         let len = text.len().min(SHORT_BYTES);
         let mut bytes = [0; SHORT_BYTES];
@@ -150,7 +151,7 @@ impl Lexicon {
         }
     }
 
-    /// Appends a phrase of `group`, its slots filled with random words.
+    /// Appends a phrase of `group`, with random words in its slots.
     #[inline]
     pub(crate) fn write_phrase(&self, out: &mut Vec<u8>, random: &mut Random, group: Group) {
         let phrases = &self.groups[group as usize];
@@ -278,7 +279,7 @@ impl Lexicon {
     }
 
     fn add_text_piece(&mut self, text: &str) {
-        // The phrases are ASCII, so every position is between two characters.
+        // The phrases are ASCII, so they can be split at every byte.
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.len().min(SHORT_BYTES));

@@ -1,4 +1,4 @@
-//! Comment ids by author or subreddit, without the comments, for filling a multivalue store.
+//! Ids of comments by author or by subreddit, without the comments. They fill a multivalue store.
 
 use super::FIRST_COMMENT;
 use super::author::Author;
@@ -28,13 +28,13 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs, beginning with the first comment: the same for the same seed.
+    /// A generator that begins with the first comment. The same seed gives the same pairs.
     pub fn new(by: By, seed: u64) -> Self {
         let (lexicon, subreddits) = (Lexicon::new(), Subreddits::new());
         Self { by, lexicon, subreddits, random: Random::new(seed), comment: FIRST_COMMENT }
     }
 
-    /// The next pair: writes the name into `name`, which is replaced, and returns the number.
+    /// Generates the next pair: replaces the content of `name` by the name, and returns the number.
     pub fn next_pair(&mut self, name: &mut Vec<u8>) -> u64 {
         name.clear();
         match self.by {

@@ -1,6 +1,6 @@
 //! A small, fast generator of pseudo-random numbers whose output never changes.
 //!
-//! Generated files must stay the same in every release, so the algorithm is here and not in a
+//! Generated files must stay the same in every release, so the algorithm is implemented here and not taken from a
 //! dependency.
 
 /// Pseudo-random numbers: Wang Yi's `wyrand` (wyhash, final version 4), one multiplication per number.
@@ -21,27 +21,27 @@ impl Random {
         (product as u64) ^ ((product >> 64) as u64)
     }
 
-    /// A number below `end` (0 when `end` is 0), evenly spread.
+    /// A uniformly distributed number below `end`; 0 if `end` is 0.
     #[inline]
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// True `parts` times in 65,536.
+    /// True with a probability of `parts` in 65,536.
     #[inline]
     pub(crate) fn chance(&mut self, parts: u64) -> bool {
         self.next() >> 48 < parts
     }
 
-    /// A rank below `count` (0 when `count` is 0) from a Zipf distribution with exponent 1 whose head is flat over
-    /// the first `2^head_bits` ranks: every further octave of ranks has the same weight, and ranks within an octave
-    /// are alike. It takes only integers, so the answer is the same on every machine.
+    /// A rank below `count` (0 if `count` is 0) from an approximate Zipf distribution with exponent 1. The first
+    /// `2^head_bits` ranks are equally likely. Every further octave of ranks has the same weight, and all ranks within
+    /// an octave are equally likely. Only integers are used, so the result is the same on every machine.
     #[inline]
     pub(crate) fn zipf(&mut self, count: usize, head_bits: u32) -> usize {
         let Some(top) = count.checked_ilog2() else { return 0 };
         let head = head_bits.min(top);
         let bits = self.next();
-        // One group for the head, one for each octave above it; the top octave may be cut short by `count`.
+        // One group for the head, and one for each octave above it. The last octave may end early, at `count`.
         let groups = u64::from(top - head) + 1 + u64::from(!count.is_power_of_two());
         let group = (((bits >> 32) * groups) >> 32) as u32;
         let octave = if group == 0 { 0 } else { 1usize << (head + group - 1) };
@@ -60,7 +60,7 @@ pub(crate) fn mix(value: u64) -> u64 {
 }
 
 /// Scrambles the low `bits` bits of `value` (1 to 32 of them): a bijection of the numbers below `2^bits`, so that
-/// neighbouring ranks get names and numbers that have nothing in common.
+/// neighbouring ranks get unrelated names and numbers.
 #[inline]
 pub(crate) fn permute(value: u64, bits: u32) -> u64 {
     let mask = (1u64 << bits) - 1;

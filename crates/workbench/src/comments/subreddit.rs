@@ -1,22 +1,22 @@
-//! Subreddits: a name, an id and a handling of flair, all functions of the subreddit's rank.
+//! Subreddits: the name, the id and other properties, all functions of the rank of the subreddit.
 
 use super::author::write_capital;
 use super::digits;
 use super::lexicon::{Class, Lexicon};
 use super::random::{Random, mix, permute};
 
-/// The number of subreddits that a month of comments meets.
+/// The number of subreddits in the population.
 #[cfg(test)]
 pub(crate) const COUNT: u32 = (1 << 17) - 1 + LAST_OCTAVE as u32;
 
-/// The ranks in the last octave, which the population does not fill.
+/// The number of ranks in the last octave, which is not full.
 const LAST_OCTAVE: u64 = 20_000;
 
 /// The number of comments in 1,024 that belong to the octaves of ranks 0, 1-2, 3-6, 7-14, …: the
 /// busiest subreddit alone has 5%.
 const OCTAVE_WEIGHTS: [u16; 18] = [54, 42, 48, 58, 72, 82, 86, 94, 97, 95, 84, 70, 53, 39, 26, 15, 7, 2];
 
-/// The names at the head; the rest are made of two words.
+/// The names of the busiest subreddits. All other names are made of two words.
 const HEAD: [&str; 62] = [
     "AskReddit",
     "politics",
@@ -82,7 +82,7 @@ const HEAD: [&str; 62] = [
     "NoStupidQuestions",
 ];
 
-/// A subreddit, known by its rank in the order of comments.
+/// A subreddit, identified by its rank by number of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Subreddit(u32);
 
@@ -133,12 +133,12 @@ impl Subreddit {
         if self.0 > 100 && self.hash() & 63 == 0 { "restricted" } else { "public" }
     }
 
-    /// Whether this subreddit is one of the few that are quarantined.
+    /// True for the few subreddits that are quarantined.
     pub(crate) fn is_quarantined(self) -> bool {
         self.0 > 100 && self.hash() >> 8 & 511 == 0
     }
 
-    /// Appends the name. Names differ where ranks differ.
+    /// Appends the name. Different ranks have different names.
     pub(crate) fn write_name(self, lexicon: &Lexicon, out: &mut Vec<u8>) {
         if let Some(name) = HEAD.get(self.0 as usize) {
             out.extend_from_slice(name.as_bytes());

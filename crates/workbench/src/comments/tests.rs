@@ -12,7 +12,7 @@ mod lines;
 
 const SEED: u64 = 1;
 
-/// `count` lines of a generator's beginning.
+/// The first `count` lines of a generator.
 fn generate(seed: u64, count: usize) -> Vec<u8> {
     let mut generator = Generator::new(seed);
     let mut out = Vec::with_capacity(count * 1300);
@@ -63,7 +63,7 @@ fn ranks_are_skewed_and_within_bounds() {
         let ranks: Vec<usize> = (0..20_000).map(|_| random.zipf(count, head_bits)).collect();
         assert!(ranks.iter().all(|rank| *rank < count.max(1)), "{count}");
         if count >= 1000 {
-            // An octave near the head is as frequent as one further down.
+            // An octave near the head has the same frequency as a later octave.
             let octave = |low: usize| ranks.iter().filter(|rank| (low..2 * low).contains(*rank)).count() as f64;
             let low = 1 << head_bits.max(3);
             assert!(
@@ -92,7 +92,7 @@ fn words_take_their_endings() {
         (Class::ThirdPerson, 250, ["wants", "stops", "writes", "tries"]),
         (Class::Gerund, 250, ["wanting", "stopping", "writing", "trying"]),
         (Class::Past, 240, ["wanted", "stopped", "wrote", "tried"]),
-        // Names take a word for every number of 8 bits here and of 9 bits among the nouns.
+        // Names use 8 bits to choose an adjective and 9 bits to choose a noun, so these classes need that many words.
         (Class::Adjective, 256, ["good", "weird", "lucky", "honest"]),
         (Class::Adverb, 50, ["really", "just", "slowly", "never"]),
     ];
@@ -140,7 +140,7 @@ fn names_and_ids_tell_subreddits_apart() {
 
 #[test]
 fn a_month_would_meet_seven_million_authors() {
-    // Each rank is met unless all of the month's draws miss it. Every octave of ranks has the same share of draws.
+    // A rank occurs unless all draws of the month miss it. Every octave of ranks has the same share of draws.
     let draws = 147e6 * (1.0 - (45.0 + 12.0 + 103.0 + 110.0) / 1024.0);
     let mut authors = 128.0;
     for octave in 7..23 {
@@ -148,7 +148,7 @@ fn a_month_would_meet_seven_million_authors() {
         authors += ranks * (1.0 - (-draws / 17.0 / ranks).exp());
     }
     assert!((6.5e6..7.5e6).contains(&authors), "{authors}");
-    // And the draw is what the sum assumes.
+    // The draws have the distribution that the sum assumes.
     let mut random = Random::new(SEED);
     let head: HashSet<_> = (0..128).map(|rank| Author::from_rank(rank).hash()).collect();
     let hits = (0..100_000).filter(|_| head.contains(&Author::draw(&mut random).hash())).count();

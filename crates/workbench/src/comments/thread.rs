@@ -1,5 +1,5 @@
-//! Threads: the submissions under discussion. Each has an id, a title, an author and a subreddit;
-//! after its share of comments it is replaced by a new one.
+//! Threads: the submissions under discussion. Each thread has an id, a title, an author and a subreddit. When it has
+//! all of its comments, it is replaced by a new thread.
 
 use super::author::Author;
 use super::digits;
@@ -10,10 +10,10 @@ use super::subreddit::{Subreddit, Subreddits};
 /// The number of threads under discussion at once.
 const SLOTS: usize = 1 << 14;
 
-/// The busiest `2^HEAD_BITS` threads are alike.
+/// The busiest `2^HEAD_BITS` threads are equally busy.
 const HEAD_BITS: u32 = 6;
 
-/// Titles are cut at this many bytes in a permalink.
+/// In a permalink, titles are truncated to this many bytes.
 const SLUG_BYTES: usize = 50;
 
 /// The first submission's number: `ckej3g` in base 36.
@@ -22,17 +22,17 @@ const FIRST_LINK: u64 = 759_864_364;
 /// A submission under discussion.
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
-    /// Its subreddit.
+    /// The subreddit.
     pub(crate) subreddit: Subreddit,
-    /// Its author.
+    /// The author of the submission.
     pub(crate) author: Author,
     /// The author of the last comment.
     pub(crate) last_author: Author,
     /// The number of the last comment; 0 if there is none.
     pub(crate) last_comment: u64,
-    /// Whether it is locked.
+    /// True if the thread is locked.
     pub(crate) is_locked: bool,
-    /// The number of remaining comments.
+    /// The number of comments that the thread will still get.
     rest: u32,
     texts: [u8; TEXT_BYTES],
     name_end: u8,
@@ -53,7 +53,7 @@ impl Thread {
         &self.texts[usize::from(self.name_end)..usize::from(self.link_end)]
     }
 
-    /// The title in the form of a permalink.
+    /// The title in the form that a permalink has.
     pub(crate) fn slug(&self) -> &[u8] {
         &self.texts[usize::from(self.link_end)..usize::from(self.slug_end)]
     }
@@ -69,7 +69,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Opens the first threads, at all stages of their lives.
+    /// Opens the first threads, which already have different parts of their comments.
     pub(crate) fn new(lexicon: &Lexicon, random: &mut Random) -> Self {
         let mut threads = Self {
             slots: Vec::with_capacity(SLOTS),
@@ -112,7 +112,7 @@ impl Threads {
         let slug_end = text.len().min(TEXT_BYTES);
         texts[..slug_end].copy_from_slice(&text[..slug_end]);
         let author = Author::draw(random);
-        // A thread in the head lives for about a thousand comments, one in the last octave for two or three.
+        // A thread in the head gets about a thousand comments, a thread in the last octave two or three.
         let octave = slot.checked_ilog2().unwrap_or(0).saturating_sub(HEAD_BITS - 1);
         let mean = (1024u64 >> octave).max(2);
         Thread {

@@ -1,10 +1,10 @@
-//! The interface of a database for iibench, so that one harness measures several.
+//! The interface of a database for iibench, so that one harness can measure several databases.
 
 use super::failure::Failure;
 use super::row::Row;
 use serde::{Deserialize, Serialize};
 
-/// A database with a table of rows and its secondary indexes, empty at first.
+/// A database with an initially empty table of rows and its secondary indexes.
 pub trait Engine: Sync {
     /// A session of one thread, for inserts and queries.
     ///
@@ -18,13 +18,13 @@ pub trait Engine: Sync {
     /// Errors of the engine.
     fn settle(&self) -> Result<(), Failure>;
 
-    /// Bytes on disk, of a settled engine.
+    /// Bytes on disk. The engine must be settled.
     ///
     /// # Errors
     /// Errors of the engine.
     fn sizes(&self) -> Result<Sizes, Failure>;
 
-    /// Closes it.
+    /// Closes the engine.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -43,9 +43,9 @@ pub trait Session {
     /// Errors of the engine.
     fn insert(&mut self) -> Result<(), Failure>;
 
-    /// Reads `limit` entries of an index, beginning with the entry of `from`. Index 0 is the rows
-    /// by `_id`, 1 and above are the secondary indexes. With `fetch`, also gets the row of each
-    /// entry. Returns the number of entries; `None` if the engine has no such index.
+    /// Reads `limit` entries of an index, beginning with the entry of `from`. Index 0 stands for
+    /// the rows by `_id`; 1 and above are the secondary indexes. With `fetch`, also gets the row of
+    /// each entry. Returns the number of entries; `None` if the engine has no such index.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -57,6 +57,6 @@ pub trait Session {
 pub struct Sizes {
     /// The bytes of the rows.
     pub rows: u64,
-    /// Of each secondary index.
+    /// The bytes of each secondary index.
     pub indexes: Vec<u64>,
 }

@@ -26,7 +26,7 @@ struct State {
     /// The kernel's ids of the loaders' threads.
     threads: Vec<u32>,
     finished: usize,
-    /// True after the last measurement: the threads may end.
+    /// True after the last measurement, when the threads may end.
     released: bool,
     failure: Option<Failure>,
 }
@@ -61,8 +61,8 @@ impl Tally {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Registers the end of a loader. Waits until after the last measurement, since its counters
-    /// end with the thread.
+    /// Registers the end of a loader. Waits until the last measurement is done, because the
+    /// counters of a thread are lost when the thread ends.
     pub fn leave(&self, result: Result<(), Failure>) {
         let mut state = self.state.lock();
         if let Err(failure) = result {
@@ -76,12 +76,12 @@ impl Tally {
         }
     }
 
-    /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over; true if
-    /// all loaders have ended.
+    /// Waits until `mark` rows are inserted, all loaders have ended, or the time is over. Returns
+    /// true if all loaders have ended.
     pub fn wait(&self, mark: u64, loaders: usize, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         if state.finished < loaders && self.inserted() < mark {
-            // The caller waits again after a wake-up without a cause.
+            // The wait may end without a cause; then the caller waits again.
             self.changed.wait_for(&mut state, timeout);
         }
         state.finished == loaders
@@ -109,7 +109,8 @@ pub(super) struct Reading {
     insert: Duration,
 }
 
-/// Reads the counters. It belongs to one thread, whose own calls are not counted.
+/// Reads the counters. A meter belongs to one thread, and does not count the system calls of this
+/// thread.
 pub(super) struct Meter {
     clock: Arc<dyn Clock>,
     thread: u32,

@@ -28,7 +28,7 @@ pub enum Layer {
 /// A new database at `path`.
 ///
 /// # Errors
-/// Errors of opening; the directory is not empty; there is no index of this kind.
+/// Errors of opening; the directory is not empty; the settings have an index that does not exist.
 pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn Engine>, Failure> {
     let fs = alluvium_env::Env::os().fs;
     if fs.exists(path)? && !fs.list(path)?.is_empty() {
@@ -43,7 +43,7 @@ pub fn open(layer: Layer, path: &Path, settings: &Settings) -> Result<Box<dyn En
     Ok(match layer {
         Layer::Documents => {
             let tuning = Tuning { memtable_bytes: settings.memtable_bytes, ..Tuning::default() };
-            // As for the peers: the log is written, but inserts do not wait for the disk.
+            // The same as for the peers: the log is written, but inserts do not wait for the disk.
             let durability = Durability::Bulk;
             let options = Options { durability, tuning, ..options };
             let database = Database::builder().options(options).open(path)?;
@@ -71,8 +71,8 @@ fn declare_indexes(collection: &Collection, indexes: usize) -> Result<Vec<String
 const ROW_BYTES: u64 = 150;
 const ENTRY_BYTES: u64 = 40;
 
-/// The bytes of the trees in the sorted files. Files with several trees are divided in proportion
-/// to the raw bytes of entries that are not in files of a single tree.
+/// The bytes of each tree in the sorted files. The bytes of files with several trees are divided
+/// among the trees, in proportion to the raw bytes of their entries in such files.
 fn divide(store: &Store, rows: &TreeStats, indexes: &[TreeStats]) -> Sizes {
     let files: u64 = store.stats().partitions.iter().map(|partition| partition.bytes).sum();
     let own: u64 = indexes.iter().map(|index| index.bytes).sum();
@@ -89,7 +89,7 @@ fn divide(store: &Store, rows: &TreeStats, indexes: &[TreeStats]) -> Sizes {
 struct Documents {
     database: Database,
     collection: Collection,
-    /// Their names.
+    /// The names of the secondary indexes.
     indexes: Vec<String>,
 }
 
@@ -102,8 +102,9 @@ impl Documents {
             .indexes())
     }
 
-    /// Reads proved entries of an index, beginning with the first key of `from`, and with `fetch`
-    /// their documents. Returns their count, at most `limit`.
+    /// Reads entries of an index that are verified to be current, beginning with the first key of
+    /// `from`. With `fetch`, also reads their documents. Returns the number of entries, at most
+    /// `limit`.
     fn walk(&self, at: &Snapshot, index: &str, from: &Map, limit: usize, fetch: bool) -> Result<usize, Failure> {
         let set = self.index_set()?;
         let keys = set.find(index).map(|index| index.keys(from, &[])).transpose()?;

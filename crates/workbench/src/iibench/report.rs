@@ -6,8 +6,8 @@ use super::engine::Sizes;
 use super::settings::Settings;
 use serde::{Deserialize, Serialize};
 
-/// The cost of a part of a run: of the whole process, including background work, unless a field is
-/// more specific.
+/// The cost of a part of a run. Unless a field says otherwise, it is the cost of the whole process, including
+/// background work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Rows inserted.
@@ -18,9 +18,10 @@ pub struct Cost {
     pub inserts_per_second: f64,
     /// Processor time.
     pub cpu_seconds: f64,
-    /// The part of it for generating and encoding the rows, which is work of the harness.
+    /// Processor time to generate and encode the rows, which is work of the harness; included in `cpu_seconds`.
     pub harness_cpu_seconds: f64,
-    /// The part of it that the loaders' threads spent in the engine; the rest is background work.
+    /// Processor time that the threads of the loaders spent in the engine; included in `cpu_seconds`. The rest is
+    /// background work.
     pub foreground_cpu_seconds: f64,
     /// The number of times that a thread waited.
     pub voluntary_switches: u64,
@@ -34,9 +35,9 @@ pub struct Cost {
     pub read_calls: u64,
     /// System calls that write.
     pub write_calls: u64,
-    /// System calls that read, by the loaders' threads.
+    /// System calls that read, by the threads of the loaders.
     pub foreground_read_calls: u64,
-    /// Kilobytes read from storage for them.
+    /// Kilobytes read from storage for the threads of the loaders.
     pub foreground_read_kb: u64,
 }
 
@@ -46,7 +47,7 @@ impl Cost {
         self.inserts as f64 / self.seconds.max(1e-9)
     }
 
-    /// Processor time without the harness's own, in seconds.
+    /// Processor time in seconds, excluding the harness.
     pub fn net_cpu_seconds(&self) -> f64 {
         self.cpu_seconds - self.harness_cpu_seconds
     }
@@ -55,9 +56,9 @@ impl Cost {
 /// The figures of an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Rows inserted before its end.
+    /// Rows inserted before the end of the interval.
     pub rows: u64,
-    /// Its cost.
+    /// The cost of the interval.
     pub cost: Cost,
 }
 
@@ -66,7 +67,7 @@ pub struct Interval {
 pub struct Query {
     /// 0: the rows by `_id`; 1 and above: the secondary indexes.
     pub index: usize,
-    /// The row of every entry was fetched.
+    /// True if the row of every entry was fetched.
     pub fetched: bool,
     /// Entries that a query found, on average.
     pub entries: f64,
@@ -76,7 +77,7 @@ pub struct Query {
     pub wall_us: f64,
     /// System calls that read.
     pub read_calls: f64,
-    /// Kilobytes that came from storage.
+    /// Kilobytes read from storage.
     pub read_kb: f64,
 }
 
@@ -93,33 +94,33 @@ pub struct Sample {
     pub memory_bytes: u64,
 }
 
-/// Figures that follow from the others, for comparisons of runs.
+/// Figures that are computed from the others, for comparisons of runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Rows a second, from the first to the last.
+    /// Rows a second, from the first row to the last.
     pub rate: f64,
-    /// Rows a second, settling included.
+    /// Rows a second, including the time to settle.
     pub settled_rate: f64,
-    /// Processor time in microseconds for each insert, settling included, without the harness's own.
+    /// Processor time in microseconds for each insert, including settling and excluding the harness.
     pub net_cpu_us: f64,
-    /// Bytes of all files for each row, settled.
+    /// Bytes of all files for each row, after settling.
     pub disk_bytes_per_row: f64,
     /// Bytes of each row on disk.
     pub bytes_per_row: f64,
     /// Bytes of each index entry on disk.
     pub bytes_per_entry: Option<f64>,
-    /// Bytes written for each row, settling included.
+    /// Bytes written for each row, including settling.
     pub written_bytes_per_row: f64,
     /// The cost of 200,000 inserts.
     pub per_200k: Per200k,
 }
 
-/// The cost of 200,000 inserts on average, settling included.
+/// The average cost of 200,000 inserts, including settling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Per200k {
     /// Context switches.
     pub switches: f64,
-    /// Processor time without the harness's own.
+    /// Processor time, excluding the harness.
     pub cpu_seconds: f64,
     /// Kilobytes written.
     pub written_kb: f64,
@@ -138,32 +139,32 @@ pub struct Report {
     pub settings: Settings,
     /// Rows that were inserted; fewer than requested if the time limit was reached.
     pub rows: u64,
-    /// Every interval, in their order.
+    /// All intervals, in order.
     pub intervals: Vec<Interval>,
     /// A sample for each second.
     #[serde(default)]
     pub samples: Vec<Sample>,
-    /// Figures that follow from the others.
+    /// Figures that are computed from the others.
     #[serde(default)]
     pub figures: Figures,
-    /// From the first row to the last.
+    /// The cost from the first row to the last.
     pub load: Cost,
-    /// From there until no background work was pending.
+    /// The cost from the last row until no background work was pending.
     pub settle: Cost,
-    /// Bytes by tree, settled.
+    /// The bytes of each tree, after settling.
     pub sizes: Sizes,
-    /// Bytes of all files, logs included, settled.
+    /// The bytes of all files including logs, after settling.
     pub disk_bytes: u64,
-    /// Range queries, settled.
+    /// The range queries, which run after settling.
     pub queries: Vec<Query>,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
     /// The machine's load average (1 minute) before and after.
     pub load_average: (f64, f64),
 }
 
 impl Report {
-    /// Processor time in microseconds for each insert, settling included, without the harness's own.
+    /// Processor time in microseconds for each insert, including settling and excluding the harness.
     pub fn net_cpu_us(&self) -> f64 {
         self.per_row((self.load.net_cpu_seconds() + self.settle.cpu_seconds) * 1e6)
     }
@@ -173,14 +174,14 @@ impl Report {
         self.per_row(self.sizes.rows as f64)
     }
 
-    /// Bytes of each index entry on disk, all indexes together; `None` without indexes.
+    /// Bytes of each index entry on disk, averaged over all indexes; `None` without indexes.
     pub fn bytes_per_entry(&self) -> Option<f64> {
         let indexes = &self.sizes.indexes;
         let all: u64 = indexes.iter().sum();
         (!indexes.is_empty()).then(|| self.per_row(all as f64) / indexes.len() as f64)
     }
 
-    /// The figures that follow from the others.
+    /// Computes the figures that depend on the others.
     pub fn summarize(&self) -> Figures {
         let both = |of: fn(&Cost) -> u64| (of(&self.load) + of(&self.settle)) as f64;
         let each = |all: f64| self.per_row(all * 200_000.0);
@@ -208,12 +209,12 @@ impl Report {
         all / self.rows.max(1) as f64
     }
 
-    /// The intervals, a line each.
+    /// The intervals as text, one per line.
     pub fn intervals_text(&self) -> String {
         text::intervals(self)
     }
 
-    /// The results of one or several runs, side by side.
+    /// The results of one or several runs as text, side by side.
     pub fn side_by_side(reports: &[Self]) -> String {
         text::side_by_side(reports)
     }

@@ -1,4 +1,4 @@
-//! The rows of iibench: sales of cash registers, in the order of time.
+//! The rows of iibench: sales at cash registers, in the order of time.
 
 use super::failure::Failure;
 use crate::comments::random::{Random, mix};
@@ -36,7 +36,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// Its name in the documents.
+    /// The name of the field in the documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Price => "price",
@@ -47,8 +47,8 @@ impl Field {
     }
 }
 
-/// One row. It is determined by the seed and the `_id`, so that every engine gets the same rows,
-/// however its threads run.
+/// One row. It is determined by the seed and the `_id`, so that every engine gets the same rows, independent of the
+/// schedule of its threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// `_id`: consecutive numbers from 0.
@@ -63,7 +63,7 @@ pub struct Row {
     pub product: i32,
     /// `dateandtime`, milliseconds since 1970.
     pub date_ms: i64,
-    /// `data`: letters at random, which do not compress well.
+    /// `data`: random letters, which do not compress well.
     pub data: String,
 }
 
@@ -84,7 +84,7 @@ impl Row {
         }
     }
 
-    /// As a document.
+    /// The row as a document.
     pub fn document(&self) -> Map {
         let mut map = Map::with_capacity(7);
         map.push("_id", self.id);
@@ -107,12 +107,13 @@ impl Row {
         }
     }
 
-    /// Appends the key of the row: the order-preserving one of its `_id`.
+    /// Appends the key of the row: the order-preserving encoding of its `_id`.
     pub fn put_key(&self, out: &mut Vec<u8>) {
         key::encode(&Value::from(self.id), out);
     }
 
-    /// Appends the key of the row's entry in a secondary index: the keys of its fields, and that of its `_id`.
+    /// Appends the key of the row's entry in a secondary index: the encoded fields of the index, followed by the
+    /// encoded `_id`.
     pub fn put_index_key(&self, index: usize, out: &mut Vec<u8>) {
         for field in INDEXES[index] {
             key::encode(&self.value(*field), out);
@@ -121,10 +122,10 @@ impl Row {
     }
 }
 
-/// The key of the row of an entry in a secondary index; `entry` is the key of the entry.
+/// The key of the row to which an entry in a secondary index refers; `entry` is the key of the entry.
 ///
 /// # Errors
-/// [`Failure`] if it is not such a key.
+/// [`Failure`] if `entry` is not such a key.
 pub fn row_key(index: usize, entry: &[u8]) -> Result<&[u8], Failure> {
     let mut rest = entry;
     INDEXES[index].iter().try_for_each(|_| key::skip(&mut rest, false))?;
@@ -136,14 +137,14 @@ pub fn row_key(index: usize, entry: &[u8]) -> Result<&[u8], Failure> {
 pub struct Pairs {
     /// The bytes of all keys and values, concatenated.
     pub bytes: Vec<u8>,
-    /// The tree (0: rows, then the indexes), the start of the key, the start of the value, and its
-    /// end.
+    /// For each pair: its tree (0 for the rows, then the indexes), the start of the key, the start of the value, and
+    /// the end of the value.
     pub pairs: Vec<(usize, usize, usize, usize)>,
 }
 
 impl Pairs {
-    /// Encodes these rows and their entries in the first `indexes` indexes: BSON under a row's key,
-    /// index keys without a value.
+    /// Encodes these rows, and their entries in the first `indexes` indexes. The value of a row is BSON; index entries
+    /// have a key without a value.
     pub fn fill(&mut self, rows: &[Row], indexes: usize) {
         self.bytes.clear();
         self.pairs.clear();

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The number of entries that a query reads.
 const QUERY_ENTRIES: usize = 10;
 
-/// Runs the benchmark on an empty engine with its files in the directory `dir`, and closes it.
-/// `line` receives each interval at its end.
+/// Runs the benchmark on an empty engine with its files in the directory `dir`, and closes the
+/// engine. `line` receives each interval at its end.
 ///
 /// # Errors
 /// Errors of the engine.
@@ -34,7 +34,8 @@ pub fn run(
     let meter = Meter::new(env.clock.clone());
     let sampler = Sampler { env: &env, dir, started: env.clock.now() };
     load(&*engine, settings, &sampler, &tally, &meter, &mut report, line)?;
-    // On another thread, since the meter does not count the reads of its own thread.
+    // Settling runs on another thread, because the meter does not count the reads of its own
+    // thread.
     let before = meter.read(&tally);
     apart(|| engine.settle())?;
     report.settle = meter.read(&tally).since(&before);
@@ -42,7 +43,7 @@ pub fn run(
     report.disk_bytes = disk_bytes(&*env.fs, dir)?;
     let indexes = if report.rows == 0 { 0 } else { settings.indexes + 1 };
     for index in 0..indexes {
-        // Index 0 is the rows themselves, so there is nothing to fetch.
+        // Index 0 consists of the rows themselves, so nothing is fetched.
         for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
             if let Some(query) = queries(&*engine, settings, report.rows, index, fetch, &meter, &tally)? {
                 report.queries.push(query);
@@ -153,7 +154,7 @@ fn load(
     tally.take_failure().map_or(Ok(()), Err)
 }
 
-/// One loader: inserts batches of numbers until there are no more.
+/// Runs one loader, which inserts batches until no rows are left or the run is stopped.
 fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &AtomicU64) -> Result<(), Failure> {
     let mut session = engine.session()?;
     let mut rows = Vec::new();
@@ -175,7 +176,7 @@ fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &
     Ok(())
 }
 
-/// Range queries from random entries; `None` if the engine has no such index.
+/// Runs range queries that begin at random entries; `None` if the engine has no such index.
 fn queries(
     engine: &dyn Engine,
     settings: &Settings,
@@ -210,7 +211,7 @@ fn queries(
     }))
 }
 
-/// The entries found, and the processor time.
+/// Runs the queries. Returns the number of entries found, and the processor time.
 fn query_all(
     session: &mut dyn Session,
     count: u64,

@@ -22,14 +22,15 @@ pub struct Settings {
     pub queries: u64,
     /// No batch begins after this time; 0 is no limit.
     pub limit_seconds: f64,
-    /// For repeatable rows.
+    /// The seed of the rows.
     pub seed: u64,
     /// The engine's memory budget in bytes.
     pub memory_bytes: u64,
-    /// Only for Alluvium's documents: a partition's memtable is sealed at this number of bytes of
-    /// keys and values, whatever the budget.
+    /// Only for Alluvium's documents: the memtable of a partition is sealed at this number of bytes
+    /// of keys and values, independent of the budget.
     pub memtable_bytes: Option<u64>,
-    /// Only for Alluvium: partitions of the new database; `None` is the default number.
+    /// Only for Alluvium: the number of partitions of the new database; `None` for the default
+    /// number.
     #[serde(default)]
     pub partitions: Option<u32>,
     /// True if the engine bypasses the system's page cache.

@@ -2,7 +2,7 @@
 
 use super::Failure;
 
-/// A store of documents that have an `_id`, a text.
+/// A store of documents. The `_id` of each document is a string.
 pub trait Documents: Sync {
     /// A session of one thread.
     ///
@@ -10,7 +10,7 @@ pub trait Documents: Sync {
     /// Errors of the store.
     fn session(&self) -> Result<Box<dyn DocumentSession + '_>, Failure>;
 
-    /// False for a floor: an engine that only does a part of the work of a put, and keeps nothing.
+    /// False for a floor: an engine that does only a part of the work of a put and stores nothing.
     fn keeps(&self) -> bool {
         true
     }
@@ -22,17 +22,17 @@ pub trait Documents: Sync {
     /// Errors of the store.
     fn settle(&self) -> Result<(), Failure>;
 
-    /// Closes it.
+    /// Closes the store.
     ///
     /// # Errors
     /// Errors of the store.
     fn close(self: Box<Self>) -> Result<(), Failure>;
 }
 
-/// One thread's connection to a store of documents. Writes are commits as those of
+/// One thread's connection to a store of documents. Each write is a commit, as in
 /// [`super::KeyValueSession`].
 pub trait DocumentSession {
-    /// Writes a document, given as JSON text with its `_id`, replacing an existing one.
+    /// Writes a document, given as JSON text with its `_id`. An existing document is replaced.
     ///
     /// # Errors
     /// Errors of the store, and of the text.
@@ -44,15 +44,15 @@ pub trait DocumentSession {
     /// Errors of the store; a document without `_id` or `score`.
     fn get(&mut self, id: &str) -> Result<Option<Found>, Failure>;
 
-    /// Reads the field `score` of a document, by the cheapest way of the store; `None` if the
-    /// document does not exist.
+    /// Reads the field `score` of a document in the cheapest way that the store offers; `None` if
+    /// the document does not exist.
     ///
     /// # Errors
     /// Errors of the store; a document without `score`.
     fn score(&mut self, id: &str) -> Result<Option<i64>, Failure>;
 
-    /// Adds 1 to the field `score` of a document: reads, changes and writes as one step. False if
-    /// the document does not exist.
+    /// Adds 1 to the field `score` of a document: reads, changes and writes the document
+    /// atomically. Returns false if the document does not exist.
     ///
     /// # Errors
     /// Errors of the store; a document without `score`.
@@ -62,10 +62,10 @@ pub trait DocumentSession {
 /// The fields of a document that was read as a whole, for the checks of the harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its `_id`.
+    /// The `_id` of the document.
     pub id: String,
-    /// Its `score`.
+    /// The `score` of the document.
     pub score: i64,
-    /// The number of its fields, `_id` included.
+    /// The number of fields, including `_id`.
     pub fields: usize,
 }

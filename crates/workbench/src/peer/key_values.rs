@@ -17,24 +17,24 @@ pub trait KeyValues<E = Failure>: Sync {
     /// Errors of the store.
     fn settle(&self) -> Result<(), E>;
 
-    /// Closes it.
+    /// Closes the store.
     ///
     /// # Errors
     /// Errors of the store.
     fn close(self: Box<Self>) -> Result<(), E>;
 }
 
-/// One thread's connection to a store. Each write is a commit of its own: its log record is
-/// written to the operating system before the call returns, and nothing waits for a sync. A store
-/// that cannot do that says so in its documentation.
+/// One thread's connection to a store. Each write is a commit of its own: its log record is passed
+/// to the operating system before the call returns, and no call waits for a sync. Implementations
+/// that differ from this document the difference.
 pub trait KeyValueSession<E = Failure> {
-    /// Writes a value, replacing an existing one.
+    /// Writes a value. An existing value is replaced.
     ///
     /// # Errors
     /// Errors of the store.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), E>;
 
-    /// Replaces `value` by the value of a key; false if the key does not exist.
+    /// Replaces the content of `value` by the value of a key; false if the key does not exist.
     ///
     /// # Errors
     /// Errors of the store.
@@ -46,8 +46,8 @@ pub trait KeyValueSession<E = Failure> {
     /// Errors of the store.
     fn delete(&mut self, key: &[u8]) -> Result<bool, E>;
 
-    /// Reads a value, and writes what `change` makes of it, as one step: no other update of the key
-    /// comes between. False if the key does not exist.
+    /// Reads a value and writes the new value that `change` computes. This is atomic: no other
+    /// update of the key happens in between. Returns false if the key does not exist.
     ///
     /// # Errors
     /// Errors of the store and of `change`; the value is then unchanged.

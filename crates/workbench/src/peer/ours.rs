@@ -8,8 +8,8 @@ use std::path::Path;
 /// The name of the collection of comments.
 const COMMENTS: &str = "comments";
 
-/// The options of a store with this budget. Its writes are as durable as those of the peers: the
-/// log is written, and no write waits for a sync.
+/// The options of a store with this memory budget. Writes have the same durability as with the
+/// peers: the log is written, and no write waits for a sync.
 fn options(memory_bytes: u64) -> Result<Options, Failure> {
     let memory_bytes = usize::try_from(memory_bytes)?;
     Ok(Options { memory_bytes, durability: Durability::Bulk, ..Options::default() })
@@ -149,7 +149,7 @@ impl<E: From<alluvium_store::Error>> KeyValueSession<E> for PairSession<'_> {
         Ok(self.0.store.get(self.0.tree, key, value)?)
     }
 
-    /// Gets, then deletes: a delete alone does not say whether the key existed.
+    /// Looks up the key first, because a delete does not return whether the key existed.
     fn delete(&mut self, key: &[u8]) -> Result<bool, E> {
         let found = self.0.store.contains(self.0.tree, key)?;
         let mut batch = self.0.store.batch();

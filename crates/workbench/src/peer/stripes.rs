@@ -1,12 +1,12 @@
-//! Locks by key, for stores without transactions that read.
+//! Locks by key, for stores without transactions that can read.
 
 use alluvium_env::sync::Mutex;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// The number of locks, with which two threads rarely meet at one.
+/// The number of locks. With so many, two threads rarely need the same lock.
 const LOCKS: usize = 1024;
 
-/// A fixed number of locks; a key has one of them, which other keys share.
+/// A fixed number of locks. Each key is mapped to one lock, which it shares with other keys.
 #[derive(Debug)]
 pub struct Stripes {
     locks: Vec<Mutex<()>>,
@@ -19,7 +19,7 @@ impl Default for Stripes {
 }
 
 impl Stripes {
-    /// Runs `step` while it holds the lock of a key.
+    /// Runs `step` while the lock of a key is held.
     pub fn with<T>(&self, key: &[u8], step: impl FnOnce() -> T) -> T {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
         let _held = self.locks[hash as usize % LOCKS].lock();

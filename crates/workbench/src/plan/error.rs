@@ -33,7 +33,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// The name of a list that is most like `name`, if one is.
+/// The name in a list that is most similar to `name`, if any is similar.
 pub(super) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &str| strsim::damerau_levenshtein(&name.replace('-', "_"), &known.replace('-', "_"));
     names.into_iter().min_by_key(|known| distance(known)).filter(|known| distance(known) <= 3)

@@ -47,7 +47,7 @@ fn this_program() -> String {
     super::THIS_PROGRAM.to_owned()
 }
 
-/// A text with the path that errors name.
+/// The text of a plan file, with its path for errors.
 pub(super) struct Source<'a> {
     pub path: &'a Path,
     pub text: &'a str,
@@ -68,7 +68,8 @@ impl Source<'_> {
         PlanError { path: self.path.to_owned(), line: Some(line), what: what.into() }
     }
 
-    /// A value for a size: the value itself, or one of a table by size.
+    /// The value for a size: the value itself, or the entry for the size if the value is a table by
+    /// size.
     pub fn by_size<'v>(
         &self,
         name: &str,
@@ -98,7 +99,7 @@ impl Source<'_> {
     }
 }
 
-/// The parser's message; of an unknown key, with the known key that is most like it.
+/// The message of the parser. For an unknown key, the most similar known key is added.
 fn explained(message: &str) -> String {
     let message = message.trim_end();
     let mut quoted = message.split('`').skip(1).step_by(2);

@@ -1,10 +1,10 @@
-//! The trials of a plan: each combination of the parameters, each repeat.
+//! The trials of a plan: one for each combination of the parameters and each repeat.
 
 use super::{Experiment, Parameters, Plan};
 use serde_json::Value;
 use std::ops::Range;
 
-/// The distance between the seeds of two trials. Threads of a scenario add their number to it.
+/// The distance between the seeds of two trials. Each thread of a scenario adds its number to the seed.
 const SEED_STEP: u64 = 1000;
 /// The distance between the base seeds of two plans.
 const PLAN_STEP: u64 = 1_000_000_000;
@@ -12,33 +12,34 @@ const PLAN_STEP: u64 = 1_000_000_000;
 /// One trial of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial<'a> {
-    /// Its experiment.
+    /// The experiment.
     pub experiment: &'a Experiment,
-    /// Its number in the experiment, from 0. It does not depend on the order in which trials run.
+    /// The number of the trial in the experiment, from 0. It does not depend on the order in which trials run.
     pub number: usize,
-    /// The values that its commands use.
+    /// The values that the commands use.
     pub parameters: Parameters,
-    /// Its number among those with the same parameters, from 0.
+    /// The number of the trial among the trials with the same parameters, from 0.
     pub repeat: u32,
-    /// The seed of its command.
+    /// The seed of the command.
     pub seed: u64,
 }
 
 impl Trial<'_> {
-    /// The name of its record's file.
+    /// The name of the file of its record.
     pub fn file_name(&self) -> String {
         format!("{}-{:04}.json", self.experiment.name, self.number)
     }
 
-    /// The values of its parameters without those that all trials share, as `name=value`.
+    /// The parameters of the grid with their values, as `name=value`. Parameters that are equal in all trials are
+    /// omitted.
     pub fn label(&self) -> String {
         let varied = self.parameters.iter().filter(|(name, _)| self.experiment.grid.contains_key(*name));
         varied.map(|(name, value)| format!("{name}={}", text_of(value))).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// All trials in the order in which they run: experiment by experiment, those of an experiment in the random order that
-/// the plan's seed chooses.
+/// All trials in the order in which they run: experiment by experiment, and within an experiment in a random order that
+/// is determined by the seed of the plan.
 pub fn trials(plan: &Plan) -> Vec<Trial<'_>> {
     let mut all = Vec::new();
     for (at, experiment) in plan.experiments.iter().enumerate() {
@@ -67,7 +68,7 @@ fn of(experiment: &Experiment, seed: u64) -> Vec<Trial<'_>> {
     repeats.enumerate().map(trial).collect()
 }
 
-/// The arguments with the values of their placeholders, such as `{threads}`.
+/// The arguments with placeholders such as `{threads}` replaced by their values.
 pub fn fill(arguments: &[String], value: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     arguments.iter().map(|argument| fill_one(argument, value)).collect()
 }
@@ -91,7 +92,8 @@ pub fn placeholders(arguments: &[String]) -> Vec<&str> {
     arguments.iter().flat_map(|argument| of_one(argument)).collect()
 }
 
-/// The places of placeholders: a name of letters, digits and underscores in braces. Other braces, as in JSON, are text.
+/// The ranges of the placeholders. A placeholder is a name of letters, digits and underscores in braces. Other braces,
+/// as in JSON, are text.
 fn spans(argument: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (start, _) in argument.match_indices('{') {

@@ -1,4 +1,4 @@
-//! From plan files to a plan for one size: includes, values, grids, and what is wrong with them.
+//! Resolves plan files to a plan for one size: includes, values and grids, and the errors in them.
 
 use super::error::{PlanError, nearest};
 use super::file::{ExperimentFile, PlanFile, Source};
@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// Plans that include each other are refused at this depth.
+/// The maximum depth of includes. Plans that include each other are refused at this depth.
 const DEPTH_MAX: usize = 8;
-/// Placeholders that have no value in the plan.
+/// Placeholders whose values are not given in the plan.
 const OWN: [&str; 2] = ["store", "seed"];
 
-/// Reads a plan file, and those that it includes, for a size.
+/// Reads a plan file and the files that it includes, for a size.
 ///
 /// # Errors
-/// A file that cannot be read, is not TOML, or that no trial can follow.
+/// A file that cannot be read, is not TOML, or describes trials that cannot be run.
 pub fn read(env: &Env, path: &Path, size: Size, seed: u64) -> Result<Plan, PlanError> {
     let mut plan = Plan {
         format: FORMAT,
@@ -159,7 +159,7 @@ impl One<'_> {
         Ok(grid)
     }
 
-    /// The values of the plan that the commands name.
+    /// The values of the plan that the commands use.
     fn values(
         &self,
         commands: &[&Spanned<Vec<String>>],
@@ -184,7 +184,7 @@ impl One<'_> {
         Ok(values)
     }
 
-    /// Refuses parameters that no command names, and stores that nothing uses.
+    /// Refuses parameters that no command uses, and stores that are not used.
     fn used(&self, given: &ExperimentFile, commands: &[&Spanned<Vec<String>>]) -> Result<(), PlanError> {
         let named: Vec<&str> = commands.iter().flat_map(|command| placeholders(command.get_ref())).collect();
         for (name, spanned) in &given.grid {

@@ -1,4 +1,4 @@
-//! Plan files in memory: what they become, and what is refused.
+//! Plan files in memory: how they are resolved, and which are refused.
 
 use super::*;
 use alluvium_env::{Env, OpenMode};
@@ -44,7 +44,7 @@ fn read_text(text: &str) -> Result<Plan, PlanError> {
     read(&env, Path::new("p/get.toml"), Size::Small, 1)
 }
 
-/// The message about a plan in which a text is replaced by another one.
+/// The error message for a plan in which the text `from` is replaced by `to`.
 fn wrong(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     read_text(&GOOD.replacen(from, to, 1)).expect_err("a wrong plan").to_string()

@@ -3,9 +3,9 @@
 use crate::plan::Scale;
 use serde::Serialize;
 
-/// More ticks than this crowd an axis.
+/// The maximum number of ticks of an axis.
 const TICKS_MAX: usize = 9;
-/// Room before the first and after the last value, as a share of the axis.
+/// The margin before the first and after the last value, as a share of the axis.
 const MARGIN: f64 = 0.04;
 
 /// An axis.
@@ -22,7 +22,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis of figures: from zero, or from the least figure if the scale is logarithmic.
+    /// An axis of figures. It begins at zero, or at the smallest positive figure if the scale is
+    /// logarithmic.
     pub(super) fn of_figures(scale: Scale, values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(f64::MIN, f64::max);
@@ -36,7 +37,7 @@ impl Axis {
         Self { scale, from, to, ticks: powers(scale, from, to) }
     }
 
-    /// An axis of parameters, with ticks at their values if there are few.
+    /// An axis of parameters. It has ticks at the values if they are few.
     pub(super) fn of_parameters(scale: Scale, values: &[f64]) -> Self {
         let (Some(first), Some(last)) = (values.first(), values.last()) else {
             return Self { scale: Scale::Linear, from: 0.0, to: 1.0, ticks: Vec::new() };
@@ -69,14 +70,15 @@ impl Axis {
         }
     }
 
-    /// The place of a value between 0 and 1; below 0 for what has no logarithm.
+    /// The position of a value on the axis, between 0 and 1. On a logarithmic scale, values without
+    /// a logarithm are below 0.
     pub(super) fn place(&self, value: f64) -> f64 {
         let at = |value: f64| if self.scale == Scale::Linear { value } else { value.max(f64::MIN_POSITIVE).ln() };
         (at(value) - at(self.from)) / (at(self.to) - at(self.from))
     }
 }
 
-/// Round values in equal steps of 1, 2 or 5 times a power of ten.
+/// Round values at equal distances of 1, 2 or 5 times a power of ten.
 fn steps(from: f64, to: f64) -> Vec<f64> {
     let rough = (to - from) / 6.0;
     if !rough.is_finite() || rough <= 0.0 {
@@ -86,12 +88,14 @@ fn steps(from: f64, to: f64) -> Vec<f64> {
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
     let step = step.unwrap_or(rough);
     let (first, last) = ((from / step - 1e-9).ceil() as i64, (to / step + 1e-9).floor() as i64);
-    // Multiplying by the inverse of a small step would add digits: 3 * 0.1.
+    // A multiplication by a small step would add digits, as in 3 * 0.1. Therefore the number is
+    // divided by the inverse of the step.
     let value = |n: i64| if step < 1.0 { n as f64 / (1.0 / step).round() } else { n as f64 * step };
     (first..=last).map(value).collect()
 }
 
-/// Powers of 2 or 10 within a range; and, in a range with few powers of ten, 2 and 5 times these.
+/// Powers of 2 or 10 within a range. If the range has few powers of ten, also 2 and 5 times these
+/// powers.
 fn powers(scale: Scale, from: f64, to: f64) -> Vec<f64> {
     let base: f64 = if scale == Scale::Log2 { 2.0 } else { 10.0 };
     let exponents = (from.log(base).floor() as i32)..=(to.log(base).ceil() as i32);

@@ -12,18 +12,19 @@ use crate::plan::{Chart, ChartKind, Experiment, THIS_PROGRAM};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Published lines up to this number are grey; more have the colours of the measured ones in their order.
+/// Up to this number of published lines are drawn in grey. If there are more, they get the colours of the measured
+/// lines, in order.
 const GREY_MAX: usize = 2;
 
-/// The parameter whose values have colours of their own.
+/// The parameter whose values have separate colours.
 const ENGINE: &str = "engine";
 
-/// One chart: all figures of a chart of the plan, or a panel of them.
+/// One chart: all figures of a chart of the plan, or the figures of one panel.
 #[derive(Debug, Serialize)]
 pub(crate) struct Drawing {
-    /// Unique in the report: letters, digits and dashes.
+    /// The id, unique in the report: letters, digits and dashes.
     pub(super) id: String,
-    /// The title, that of the panel included.
+    /// The title, including the title of the panel.
     pub(super) title: String,
     /// The kind; never a table.
     pub(super) kind: ChartKind,
@@ -35,29 +36,29 @@ pub(crate) struct Drawing {
     pub(super) x: Axis,
     /// The vertical axis.
     pub(super) y: Axis,
-    /// The values of the horizontal axis if they are words; `xs` are their places then.
+    /// The values of the horizontal axis if they are words. In this case `xs` has their positions.
     pub(super) words: Vec<String>,
     /// The values of the horizontal axis, ascending.
     pub(super) xs: Vec<f64>,
     /// The lines, or the bars of one colour.
     pub(super) series: Vec<Series>,
-    /// Each word has a colour of its own.
+    /// True if each word has a separate colour.
     pub(super) colours_words: bool,
     /// Notes for the reader of the chart.
     pub(super) notes: Vec<String>,
-    /// The places of the origins of its figures.
+    /// The indexes of the origins of its figures.
     pub(super) origins: Vec<usize>,
 }
 
 impl Drawing {
-    /// True for engines, each of which has one bar.
+    /// True for a bar chart of engines in which each engine has one bar.
     fn is_of_engines(&self) -> bool {
         self.kind == ChartKind::Bar
             && self.x_name == ENGINE
             && self.series.iter().filter(|one| !one.published).count() == 1
     }
 
-    /// A name that no other chart of the report has.
+    /// The id of the chart, unique in the report.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
@@ -66,32 +67,32 @@ impl Drawing {
 /// A line, or the bars of one colour.
 #[derive(Debug, Serialize)]
 pub(super) struct Series {
-    /// Its name.
+    /// The name.
     pub(super) name: String,
-    /// The figures are those of a publication.
+    /// True if the figures are from a publication.
     pub(super) published: bool,
-    /// The number of its colour; `None` is grey.
+    /// The number of the colour; `None` for grey.
     pub(super) colour: Option<usize>,
-    /// The shade that distinguishes the origins of lines of one colour: 0 is the full colour, 1 a fainter one.
+    /// The shade, which distinguishes the origins of lines of the same colour: 0 is the full colour, 1 is fainter.
     pub(super) shade: usize,
     /// The name without its origin.
     #[serde(skip)]
     label: String,
-    /// For each of the drawing's `xs`, the figure, if there is one.
+    /// For each of the `xs` of the drawing, the figure, if any.
     pub(super) points: Vec<Option<Spread>>,
 }
 
-/// The panel and the line of a trial; the origin is a part of the line.
+/// The key of a line: the indexes of the parameter values that distinguish it from other lines, and the origin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct LineKey {
     places: Vec<usize>,
     origin: usize,
 }
 
-/// Lines of one panel: figures by their place on the axis.
+/// The lines of one panel, each with its trials.
 type Lines<'t, 'a> = BTreeMap<LineKey, Vec<&'t Trial<'a>>>;
 
-/// The experiment and the chart that drawings are made for.
+/// The experiment and the chart for which drawings are made.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     /// The experiment.
@@ -100,18 +101,18 @@ pub(super) struct Source<'a> {
     pub(super) chart: &'a Chart,
     /// The number of the chart in the experiment, from 1.
     pub(super) number: usize,
-    /// Figures of several origins are in the report, so that lines name theirs.
+    /// True if the report has figures of several origins, so that lines name their origins.
     pub(super) names_origins: bool,
 }
 
 impl Source<'_> {
-    /// Lines name their origins only in a chart with figures of several.
+    /// Lines name their origins only if the chart has figures of several origins.
     fn naming(self, origins: &[usize]) -> Self {
         Self { names_origins: self.names_origins && origins.len() > 1, ..self }
     }
 }
 
-/// The drawings of a chart; empty for a table, or if no trial has the figure.
+/// The drawings of a chart. Empty for a table, or if no trial has the figure.
 pub(super) fn drawings(source: Source<'_>, trials: &[Trial<'_>]) -> Vec<Drawing> {
     if source.chart.kind == ChartKind::Table {
         return Vec::new();
@@ -142,7 +143,7 @@ pub(super) fn drawings(source: Source<'_>, trials: &[Trial<'_>]) -> Vec<Drawing>
     drawn
 }
 
-/// The figures of a drawing before they have units and axes.
+/// The figures of a drawing before units and axes are chosen.
 struct Raw {
     words: Vec<String>,
     xs: Vec<f64>,
@@ -185,7 +186,8 @@ impl Raw {
     }
 }
 
-/// Gives each line its colour: that of its label, fainter for each further origin.
+/// Sets the colour of each line. Lines with the same label have the same colour, which is fainter for each further
+/// origin.
 fn colour(series: &mut [Series]) {
     let published = series.iter().filter(|series| series.published).count();
     let mut labels: Vec<String> = Vec::new();
@@ -208,7 +210,7 @@ fn colour(series: &mut [Series]) {
 }
 
 impl Series {
-    /// The line of some trials.
+    /// A line of measured figures.
     fn measured(source: Source<'_>, split: &Split, key: &LineKey, points: Vec<Option<Spread>>) -> Self {
         let label = match (split.label(&split.lines, &key.places), source.experiment.program.as_str()) {
             (label, _) if !label.is_empty() => label,
@@ -222,7 +224,7 @@ impl Series {
         Self { name, label, published: false, colour: None, shade: 0, points }
     }
 
-    /// The line of a publication.
+    /// A line of published figures.
     fn published(name: &str, points: Vec<Option<Spread>>) -> Self {
         Self { name: name.to_owned(), label: String::new(), published: true, colour: None, shade: 0, points }
     }

@@ -1,4 +1,5 @@
-//! Numbers as text: thousands separators, decimals that suit a column, short ones on axes.
+//! Numbers as text: with thousands separators, with decimals that suit a column, or in a short form
+//! for axes.
 
 use alluvium_cli::text;
 
@@ -7,12 +8,14 @@ use alluvium_cli::text;
 pub(super) enum Decimals {
     /// All figures have this number of decimal places, so that they align.
     Fixed(usize),
-    /// Each has its own: the figures differ by more than a thousand times.
+    /// Each figure has its own number of decimal places, because the figures differ by a factor of
+    /// more than a thousand.
     Own,
 }
 
 impl Decimals {
-    /// Decimals that show some four digits of the largest figure, and at least one of the smallest.
+    /// The decimals that show about four digits of the largest figure, and at least one digit of
+    /// the smallest.
     pub(super) fn of(figures: impl IntoIterator<Item = f64>) -> Self {
         let (mut least, mut most, mut whole) = (f64::INFINITY, 0.0_f64, true);
         for figure in figures.into_iter().map(f64::abs).filter(|figure| *figure > 0.0) {
@@ -37,7 +40,7 @@ impl Decimals {
     }
 }
 
-/// Decimals that show four digits of a figure.
+/// The number of decimals with which four digits of a figure are shown.
 fn digits_after(figure: f64) -> usize {
     match figure {
         f if f >= 1000.0 => 0,
@@ -59,7 +62,7 @@ fn separated(figure: f64, digits: usize) -> String {
     format!("{sign}{whole}{point}{rest}")
 }
 
-/// A figure with three digits or so.
+/// A figure with about three digits.
 pub(super) fn short(figure: f64) -> String {
     let digits = match figure.abs() {
         f if f >= 100.0 => 0,
@@ -94,16 +97,17 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-/// A unit in which figures are short, and what to multiply them by.
+/// A unit in which figures are short, and the factor by which figures are multiplied.
 pub(super) struct Unit {
-    /// Its name; empty for a number of things without a name.
+    /// The name; empty if the figures have no unit.
     pub(super) name: String,
-    /// Figures of the record times this are in the unit.
+    /// The factor that converts figures of the record to this unit.
     pub(super) factor: f64,
 }
 
 impl Unit {
-    /// The unit for figures up to `most`: multiples of bytes, and the unit itself of anything else.
+    /// The unit for figures up to `most`: for bytes, a multiple such as MB; for all other units,
+    /// the unit itself.
     pub(super) fn of(name: &str, most: f64) -> Self {
         let rest = name.strip_prefix("bytes").or_else(|| name.strip_prefix("byte")).or_else(|| name.strip_prefix('B'));
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(['/', ' '])) else {
@@ -117,7 +121,7 @@ impl Unit {
     }
 }
 
-/// True if a larger figure is a better one: a rate, or an evenness.
+/// True if a larger figure is better, as for a rate or for evenness.
 pub(super) fn more_is_better(unit: &str, path: &str) -> bool {
     let last = path.rsplit('.').next().unwrap_or(path);
     unit.ends_with("/s") || unit.ends_with("a second") || last.ends_with("rate") || last == "worst_over_median"

@@ -1,5 +1,5 @@
-//! Where figures come from: the machine, the version, and the size of the plan. Figures of different origins are not
-//! mixed.
+//! The origin of figures: the machine, the version, and the size of the plan. Figures of different origins are never
+//! combined.
 
 use super::read::Run;
 use crate::plan::Size;
@@ -18,12 +18,12 @@ pub(super) struct Origin {
     last_day: String,
     /// The directories with trials of this origin.
     pub(super) dirs: Vec<String>,
-    /// Trials, failed ones included.
+    /// The number of trials, including failed trials.
     pub(super) trials: usize,
 }
 
-/// The origins of all records, in the order of the directories and files; and for each record of each run, the place of
-/// its origin.
+/// The origins of all records, in the order of the directories and files. Also returns, for each record of each run,
+/// the index of its origin.
 pub(super) fn origins(runs: &[Run]) -> (Vec<Origin>, Vec<Vec<usize>>) {
     let mut found: Vec<Origin> = Vec::new();
     let mut places = Vec::new();
@@ -92,7 +92,7 @@ impl Origin {
         format!("Alluvium {}, {commit}", self.version)
     }
 
-    /// The day, or the first and the last one.
+    /// The day of the trials, or the first and the last day.
     pub(super) fn days(&self) -> String {
         match self.first_day == self.last_day {
             true => self.first_day.clone(),
@@ -106,18 +106,18 @@ impl Origin {
     }
 }
 
-/// The name of the origin at a place: A, B, C.
+/// The name of the origin with an index: A, B, C.
 pub(super) fn letter(place: usize) -> String {
     let letter = char::from(b'A' + (place % 26) as u8);
     if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
 }
 
-/// The date without the time.
+/// The date of a record, without the time.
 fn day(record: &Record) -> String {
     record.began.chars().take(10).collect()
 }
 
-/// The first digits of a commit, and the mark of changed sources.
+/// The first digits of a commit, and a note if the sources were changed.
 fn short_commit(commit: &str) -> String {
     let (hash, mark) = commit.split_once('-').unwrap_or((commit, ""));
     let hash: String = hash.chars().take(12).collect();

@@ -1,7 +1,8 @@
 //! The report as one HTML file.
 //!
-//! Everything from outside is escaped: texts in the page by [`escape`], the charts' figures by [`data`], which leaves no
-//! `<` that could end the script. The page forbids itself all addresses but its own (Content-Security-Policy).
+//! All text from outside is escaped: texts in the page by [`escape`], and the figures of the charts by [`data`], whose
+//! output has no `<` that could end the script. The Content-Security-Policy of the page forbids requests to any
+//! address.
 
 use super::drawing::Drawing;
 use super::origin;
@@ -18,7 +19,7 @@ const UPLOT_STYLE: &str = include_str!("uplot/uPlot.min.css");
 const UPLOT_LICENSE: &str = include_str!("uplot/LICENSE");
 const UPLOT_VERSION: &str = "uPlot 1.6.32";
 
-/// Nothing but the page itself is loaded, and nothing is sent.
+/// The policy allows the page to load no other resource, and to send no data.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// The page.
@@ -68,7 +69,7 @@ fn scripts(out: &mut String, report: &Report) {
     );
 }
 
-/// JSON for a script element. No `<` is left in it, so that no text ends the element.
+/// JSON for a script element. It contains no `<`, so that no text can end the element.
 fn data(drawings: &[&Drawing]) -> String {
     let json = serde_json::to_string(drawings).unwrap_or_else(|_| "[]".to_owned());
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

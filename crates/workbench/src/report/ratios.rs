@@ -1,4 +1,4 @@
-//! Our figures divided by those of each peer, in the same run.
+//! The figures of Alluvium divided by the figures of each peer, in the same run.
 
 use super::numbers::{more_is_better, short};
 use super::origin;
@@ -14,22 +14,22 @@ use std::collections::BTreeMap;
 const ENGINE: &str = "engine";
 const OURS: &str = "alluvium";
 
-/// Our figure divided by a peer's.
+/// The figure of Alluvium divided by the figure of a peer.
 #[derive(Debug)]
 pub(super) struct Ratio {
     /// The id of the chart's first drawing.
     pub(super) id: String,
     /// The title of the chart.
     pub(super) title: String,
-    /// The peer, with the origin if there are several.
+    /// The peer, with the origin if the report has several.
     pub(super) peer: String,
-    /// The geometric mean.
+    /// The geometric mean of the ratios.
     pub(super) mean: String,
-    /// The least and the greatest, and of how many.
+    /// The smallest and the largest ratio, and the number of ratios.
     pub(super) range: String,
     /// A sentence with the mean.
     pub(super) sentence: String,
-    /// Ours is the better figure.
+    /// True if the figure of Alluvium is better.
     pub(super) is_ahead: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn ratios(
     names_origins: bool,
 ) -> Vec<Ratio> {
     let Some(y) = chart.y.as_deref().filter(|_| chart.ratio) else { return Vec::new() };
-    // Figures by what they have in common: the run, the origin, and all parameters but the engine.
+    // Figures grouped by the run, the origin, and all parameters except the engine.
     let mut groups: BTreeMap<(usize, usize, String), BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for trial in trials {
         let parameters = &trial.record.parameters;
@@ -55,7 +55,7 @@ pub(super) fn ratios(
     let mut found: BTreeMap<(String, usize), Vec<f64>> = BTreeMap::new();
     for ((_, origin, _), engines) in &groups {
         let Some(ours) = engines.get(OURS).and_then(|figures| Spread::of(figures)) else { continue };
-        // `alluvium-pairs` and the like are Alluvium, too.
+        // Engines such as `alluvium-pairs` are Alluvium, too.
         for (peer, figures) in engines.iter().filter(|(engine, _)| !engine.starts_with(OURS)) {
             let ratio = Spread::of(figures).map(|theirs| ours.median / theirs.median);
             let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
@@ -96,7 +96,7 @@ fn ratio(chart: &Chart, y: &str, id: &str, peer: String, ratios: &[f64]) -> Rati
     Ratio { id: id.to_owned(), title: chart.title.clone(), peer, mean: shown, range, sentence, is_ahead }
 }
 
-/// All parameters but the engine, as text.
+/// All parameters except the engine, as text.
 fn others(parameters: &Parameters) -> String {
     let others: Vec<String> =
         parameters.iter().filter(|(name, _)| *name != ENGINE).map(|(name, value)| format!("{name}={value}")).collect();

@@ -28,7 +28,7 @@ pub(crate) struct Run {
 /// Reads a directory. Records that cannot be used are skipped.
 ///
 /// # Errors
-/// There is no plan in the directory, or it cannot be read.
+/// The directory has no plan, or the plan cannot be read.
 pub(crate) fn read(env: &Env, dir: &Path) -> Outcome<Run> {
     let shown = text::plain(&dir.display().to_string());
     let path = dir.join("plan.json");
@@ -67,7 +67,7 @@ fn content(env: &Env, path: &Path) -> Outcome<Result<Value, String>> {
     Ok(serde_json::from_slice(&bytes).map_err(|error| format!("not JSON: {error}")))
 }
 
-/// A plan or a record of the format that this program reads.
+/// Converts JSON to a plan or a record, if it has the format that this program reads.
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     match value.get("format") {
         Some(format) if *format == FORMAT => {}

@@ -1,14 +1,14 @@
-//! Figures as shares of those of another experiment.
+//! Figures as shares of the figures of another experiment.
 
 use super::split::Trial;
 use super::spread::Spread;
 use crate::record::figure;
 use serde_json::{Value, json};
 
-/// For each trial that has a base, the trial's place and a record that has nothing but its share at the path `y`.
+/// For each trial that has a base, the index of the trial, and a record with only the share at the path `y`.
 ///
-/// The base is the median of the trials of the other experiment from the same run and origin whose parameters are equal,
-/// as far as both have them.
+/// The base is the median of trials of the other experiment. Only trials of the same run and origin count, and only if
+/// all parameters that both trials have are equal.
 pub(super) fn shares(y: &str, trials: &[Trial<'_>], others: &[Trial<'_>]) -> Vec<(usize, Value)> {
     let share = |trial: &Trial<'_>| {
         let bases: Vec<f64> =

@@ -1,21 +1,21 @@
-//! How the trials of an experiment are divided among the panels, the lines and the places of a chart.
+//! The division of the trials of an experiment among the panels, the lines and the positions of a chart.
 
 use crate::plan::{Chart, ChartKind, Experiment, Parameters};
 use crate::record::Record;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// More lines than this are divided among panels.
+/// If a chart has more lines than this, they are divided among panels.
 const LINES_MAX: usize = 8;
-/// Engines are compared, so they stay in one panel.
+/// The parameter that names the engine. Engines are compared, so they stay in one panel.
 const ENGINE: &str = "engine";
 
 /// A trial with figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial<'a> {
-    /// The place of its run among the directories.
+    /// The index of its run among the directories.
     pub(super) run: usize,
-    /// The place of its origin.
+    /// The index of its origin.
     pub(super) origin: usize,
     /// Its record.
     pub(super) record: &'a Record,
@@ -26,11 +26,12 @@ pub(super) struct Trial<'a> {
 /// The parameters of a chart by their use, with the values of each in their order.
 #[derive(Debug)]
 pub(super) struct Split {
-    /// The parameter along the axis, if it is one.
+    /// The parameter along the horizontal axis; `None` if the axis is not a parameter.
     pub(super) x: Option<String>,
-    /// Parameters whose values make lines.
+    /// Parameters whose values distinguish lines.
     pub(super) lines: Vec<String>,
-    /// Parameters whose values make charts of their own: the chart does not name them, and their figures do not mix.
+    /// Parameters whose values have separate panels. The chart does not name these parameters, and figures of their
+    /// values must not be combined.
     pub(super) panels: Vec<String>,
     values: BTreeMap<String, Vec<Value>>,
 }
@@ -61,7 +62,7 @@ impl Split {
         Self { x, lines, panels, values }
     }
 
-    /// The places of the values of these parameters.
+    /// The indexes of the values of these parameters.
     pub(super) fn places(&self, names: &[String], parameters: &Parameters) -> Vec<usize> {
         names.iter().map(|name| self.place(name, parameters.get(name))).collect()
     }
@@ -76,7 +77,7 @@ impl Split {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The values at these places, with the names of the parameters where a value alone is not clear.
+    /// The values with these indexes, with the name of the parameter if the value alone is not clear.
     pub(super) fn label(&self, names: &[String], places: &[usize]) -> String {
         let one = |(name, place): (&String, &usize)| match self.values(name).get(*place) {
             Some(Value::String(text)) if text.starts_with(char::is_alphabetic) => text.clone(),
@@ -87,7 +88,7 @@ impl Split {
     }
 }
 
-/// The number of different values that the trials have of a parameter.
+/// The number of different values that a parameter has in the trials.
 fn used_values(name: &str, trials: &[Trial<'_>]) -> usize {
     let mut values: Vec<Option<&Value>> = Vec::new();
     for value in trials.iter().map(|trial| trial.record.parameters.get(name)) {
@@ -107,12 +108,13 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A value as the command line takes it.
+/// A value in the notation of the command line.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The values of a parameter: those of the plan, then those of other directories; numbers in their order.
+/// The values of a parameter: first the values of the plan, then other values in the trials. Numbers are in ascending
+/// order.
 fn distinct(name: &str, planned: &[Value], trials: &[Trial<'_>]) -> Vec<Value> {
     let mut values = planned.to_vec();
     for value in trials.iter().filter_map(|trial| trial.record.parameters.get(name)) {

@@ -2,30 +2,30 @@
 
 use serde::Serialize;
 
-/// The least, the quartiles and the greatest of some figures.
+/// The minimum, the quartiles and the maximum of some figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Spread {
-    /// The least.
+    /// The minimum.
     pub(super) min: f64,
-    /// A quarter is below.
+    /// The first quartile.
     pub(super) q1: f64,
-    /// Half is below.
+    /// The median.
     pub(super) median: f64,
-    /// Three quarters are below.
+    /// The third quartile.
     pub(super) q3: f64,
-    /// The greatest.
+    /// The maximum.
     pub(super) max: f64,
     /// The number of figures.
     pub(super) count: usize,
 }
 
 impl Spread {
-    /// The spread of figures, in any order; `None` of no figures.
+    /// The spread of figures in any order; `None` if there are no figures.
     pub(super) fn of(figures: &[f64]) -> Option<Self> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
-        // Between two figures, in proportion.
+        // A quantile between two figures is interpolated linearly.
         let quantile = |share: f64| {
             let at = share * (sorted.len() - 1) as f64;
             let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

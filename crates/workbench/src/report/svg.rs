@@ -1,7 +1,7 @@
-//! A chart as SVG, for pages that run no script and for paper.
+//! A chart as SVG, for pages without scripts and for print.
 //!
-//! Coordinates are half pixels: a chart has twice the size at which it is meant to be seen, because the library knows
-//! whole numbers only.
+//! Coordinates are in half pixels, because the library supports only integers. Therefore a chart has twice the size at
+//! which it is displayed.
 
 mod marks;
 
@@ -15,13 +15,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// The drawing surface.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// A step that the library may fail.
+/// The result of a drawing step of the library.
 type Drawn<'a> = Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
 
 const WIDTH: i32 = 1440;
 const PLOT_HEIGHT: i32 = 600;
 const LEGEND_ROW: i32 = 40;
-/// Over time, longer lines have no points.
+/// In charts over time, the points of longer lines are not marked.
 const POINTS_MAX: usize = 40;
 /// Sizes of text; the library divides them by 1.24.
 const TEXT: i32 = 32;
@@ -51,7 +51,7 @@ pub(crate) fn file(drawing: &Drawing) -> String {
 
 /// The chart as an element of a page that shows its title already.
 pub(super) fn inline(drawing: &Drawing) -> String {
-    // In HTML the element needs no name of its language, and no address is left in the page.
+    // In HTML the element needs no namespace. Without it, the page contains no address.
     draw(drawing, false).replace(" xmlns=\"http://www.w3.org/2000/svg\"", "")
 }
 
@@ -61,7 +61,7 @@ struct Layout {
     left: i32,
     right: i32,
     bottom: i32,
-    /// Words below the axis are written at a slant, one below the other.
+    /// The number of rows of words below the axis.
     steps: usize,
     legend: i32,
     legend_columns: usize,
@@ -89,7 +89,7 @@ fn draw(drawing: &Drawing, is_titled: bool) -> String {
     let layout = Layout::of(drawing, is_titled);
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (WIDTH as u32, layout.height as u32)).into_drawing_area();
-    // Writing to a string cannot fail; a chart that is not whole is better than none.
+    // Errors are ignored: a write to a string cannot fail, and an incomplete chart is better than no chart.
     let _written = draw_all(&area, drawing, &layout, is_titled);
     let _written = area.present();
     drop(area);
@@ -149,7 +149,7 @@ fn draw_axes<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout) -> Drawn<'
 
 fn draw_legend<'a>(area: &Area<'a>, drawing: &Drawing, layout: &Layout) -> Drawn<'a> {
     let column = (WIDTH - 40) / layout.legend_columns as i32;
-    // Words have their names below the bars.
+    // If words have colours, their names are below the bars, so the legend lists only published series.
     let named = drawing.series.iter().enumerate().filter(|(_, one)| !drawing.colours_words || one.published);
     for (at, series) in named {
         let x = 24 + (at % layout.legend_columns) as i32 * column;
@@ -169,12 +169,12 @@ fn style(drawing: &Drawing, at: usize) -> Style {
     }
 }
 
-/// The colour of a word of the axis, on white.
+/// The colour of a word on the axis, on a white background.
 fn of_word(at: usize) -> RGBColor {
     COLOURS[at % COLOURS.len()]
 }
 
-/// The colour of a series on white.
+/// The colour of a series on a white background.
 fn colour(series: &Series) -> RGBColor {
     let RGBColor(red, green, blue) = series.colour.map_or(GREY, |colour| COLOURS[colour % COLOURS.len()]);
     let share = (1.0 - 0.45 * series.shade as f64).max(0.3);

@@ -1,4 +1,4 @@
-//! Tables of figures: below each drawing, and charts that are tables only.
+//! Tables of figures: a table below each drawing, and charts that are only tables.
 
 use super::drawing::{Drawing, Series};
 use super::numbers::{Decimals, Unit, exact, more_is_better};
@@ -24,7 +24,7 @@ pub(super) struct Table {
 /// A cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
-    /// Its text.
+    /// The text.
     pub(super) text: String,
     /// A smaller second line, such as the spread of repeats.
     pub(super) small: String,
@@ -159,7 +159,7 @@ pub(super) fn of_chart(chart: &Chart, experiment: &Experiment, trials: &[Trial<'
     Table { head, names, rows }
 }
 
-/// A column of figures at a path.
+/// A column with the figures at a path.
 struct Column {
     path: String,
     head: String,
@@ -200,14 +200,14 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// The name of a column and its unit, from its path: `outcome.latency.max_us` is the greatest latency in microseconds.
+/// The name of a column and its unit, from its path: `outcome.latency.max_us` is the maximum latency in microseconds.
 fn named(path: &str) -> (String, &'static str) {
     const UNITS: [(&str, &str); 5] =
         [("_bytes", "bytes"), ("_seconds", "s"), ("_us", "µs"), ("_kb", "kB"), ("_percent", "%")];
     let mut unit = "";
     let mut words = Vec::new();
     for part in path.split('.') {
-        // The place in a list says nothing without the name of the list.
+        // An index in a list has no meaning without the name of the list, so both are removed.
         if part.parse::<usize>().is_ok() {
             let _list = words.pop();
             continue;

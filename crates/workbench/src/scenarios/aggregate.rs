@@ -1,4 +1,4 @@
-//! Pipelines over comments: time and processor time of the questions that people ask first.
+//! Pipelines over comments: measures time and processor time of common questions.
 
 use alluvium::{Collection, Map, Result};
 use alluvium_cli::process::{cpu_time, peak_resident_bytes};
@@ -9,9 +9,9 @@ use std::time::Duration;
 /// Parameters of the pipelines.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The number of runs of each pipeline; the least time counts.
+    /// The number of runs of each pipeline; the shortest time counts.
     pub rounds: usize,
-    /// Only the pipelines with one of these names; all if empty.
+    /// Runs only the pipelines with these names; all pipelines if empty.
     pub only: Vec<String>,
 }
 
@@ -19,13 +19,13 @@ pub struct Settings {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Piped {
-    /// Its name.
+    /// The name of the pipeline.
     pub name: &'static str,
-    /// Its stages, as JSON.
+    /// The stages, as JSON.
     pub stages: &'static str,
-    /// The documents that it reads: of the collection, or those it looks up.
+    /// The number of documents that the pipeline reads from the collection, or looks up.
     pub documents: u64,
-    /// The documents that it returns.
+    /// The number of documents that the pipeline returns.
     pub returned: u64,
     /// Wall clock in seconds.
     pub seconds: f64,
@@ -33,11 +33,11 @@ pub struct Piped {
     pub cpu_us: f64,
     /// Wall clock in microseconds for each document.
     pub wall_us: f64,
-    /// The most resident memory of the process so far, in bytes.
+    /// The peak resident memory of the process so far, in bytes.
     pub peak_memory_bytes: u64,
 }
 
-/// The pipelines by their names. The index on `subreddit` is created for them.
+/// The pipelines, each with its name. They use an index on `subreddit`, which [`run`] creates.
 pub const PIPELINES: [(&str, &str); 8] = [
     ("group-few", r#"[{"$group": {"_id": "$subreddit", "n": {"$sum": 1}, "score": {"$avg": "$score"}}}]"#),
     ("group-many", r#"[{"$group": {"_id": "$author", "n": {"$sum": 1}, "score": {"$avg": "$score"}}}]"#),

@@ -23,13 +23,13 @@ pub struct Settings {
     pub operations: u64,
     /// The share of gets whose `_id` exists, 0 to 1.
     pub find_rate: f64,
-    /// The type that a document is read into.
+    /// The type into which a document is read.
     pub form: Form,
-    /// For repeatable choices.
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
-/// The type that a get reads a document into.
+/// The type into which a get reads a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// A [`alluvium::Document`], whose fields are read on request.
@@ -37,7 +37,7 @@ pub enum Form {
     Document,
     /// A [`Map`] of all fields.
     Map,
-    /// A serde type with five of the fields, without a map between.
+    /// A serde type with five of the fields, decoded without a map in between.
     Typed,
 }
 
@@ -65,12 +65,12 @@ impl Default for Settings {
     }
 }
 
-/// A load of generated comments, as if from a file, with `id` as their `_id`.
+/// A load of generated comments, like a load of a file, with `id` as the `_id`.
 pub fn load(collection: &Collection, documents: u64, seed: u64) -> Load<'_> {
     collection.load(comments(documents, seed)).id_field("id")
 }
 
-/// Generated comments as an input, with an `id` each.
+/// Generated comments as an input. Each comment has an `id`.
 pub fn comments(documents: u64, seed: u64) -> Input {
     let stream = Comments { generator: Generator::new(seed), left: documents, buffer: Vec::new(), at: 0 };
     Input::stream("generated comments", stream)
@@ -134,7 +134,8 @@ fn get_as(collection: &Collection, typed: &Collection<Typed>, id: Value, form: F
     })
 }
 
-/// Updates random documents: gets, adds 1 to the score, puts, as one step ([`Collection::modify`]).
+/// Updates random documents: gets a document, adds 1 to the score and puts the document, atomically
+/// ([`Collection::modify`]).
 ///
 /// # Errors
 /// Errors of the updates.

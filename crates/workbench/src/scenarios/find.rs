@@ -1,5 +1,5 @@
-//! Queries on comments: measures time, blocks and index entries, before and after documents were
-//! rewritten without being read.
+//! Queries on comments: measures time, blocks and index entries. The queries run before and after
+//! documents are rewritten without being read.
 
 use alluvium::{Collection, Database, Document, Find, Result, Value};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Settings {
     /// The number of runs of each kind of query, each with other values.
     pub rounds: usize,
-    /// For repeatable choices.
+    /// The seed of the random choices.
     pub seed: u64,
     /// The share of the documents, in percent, that are rewritten without being read before the
     /// second round, each with a higher score and another time. With 0 there is no second round.
@@ -31,7 +31,7 @@ pub const INDEXES: [&str; 2] = [r#"{"subreddit": 1}"#, r#"{"author": 1, "created
 pub struct Asked {
     /// The kind of query.
     pub question: &'static str,
-    /// The share of documents that were rewritten before, in percent.
+    /// The share of documents that were rewritten before the queries, in percent.
     pub rewritten_percent: u8,
     /// The number of runs.
     pub times: usize,
@@ -144,8 +144,8 @@ fn one(question: &'static str, ask: &Ask<'_>, times: usize, seed: u64, rewritten
     for _ in 0..times {
         let (find, counts) = ask(&mut random);
         let again = find.clone();
-        // First counts blocks, which are read from files; then measures time, with the blocks
-        // cached.
+        // The first run counts the blocks read from files. The second run measures the time with
+        // the blocks in the cache.
         if counts {
             let explained = again.projection(r#"{"subreddit": 1, "_id": 0}"#).explain()?;
             (keys, documents) = (keys + explained.keys_examined, documents + explained.documents_examined);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longer than any build.
+/// A time that is longer than any build.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// The results of the build.
@@ -21,9 +21,10 @@ pub struct Built {
     pub seconds: f64,
     /// Checked updates of other fields before the build.
     pub before: Outcome,
-    /// The same during the build; the processor time includes that of the build.
+    /// The same updates during the build; their processor time includes the processor time of the
+    /// build.
     pub beside: Outcome,
-    /// The same with the index.
+    /// The same updates with the index.
     pub after: Outcome,
 }
 

@@ -1,5 +1,5 @@
-//! Key/value mixes: random keys, values of one length, puts, gets and deletes in fixed shares. Some
-//! gets use a key that was put before.
+//! Key/value mixes: random keys, values of one length, puts, gets and deletes in fixed shares. A
+//! share of the gets use keys that were put before.
 
 use super::run::{Counters, Outcome, Plan, Worker, run};
 use crate::keys::Generator;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Shares of puts, deletes and gets in percent.
+/// The shares of puts, deletes and gets, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Mix {
     /// 33 / 33 / 34.
@@ -24,7 +24,7 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// Percent of puts and of deletes; the rest are gets.
+    /// The percentages of puts and of deletes; the rest are gets.
     fn shares(self) -> (u32, u32) {
         match self {
             Self::Balanced => (33, 33),
@@ -48,9 +48,9 @@ pub struct Settings {
     pub value_bytes: usize,
     /// Threads.
     pub threads: usize,
-    /// How long.
+    /// How long the threads run.
     pub duration: Duration,
-    /// For repeatable keys.
+    /// The seed of the random keys.
     pub seed: u64,
 }
 
@@ -68,7 +68,7 @@ impl Default for Settings {
     }
 }
 
-/// Keys that a thread remembers having put.
+/// The number of keys that a thread remembers after putting them.
 const KNOWN: usize = 1 << 17;
 
 /// Runs the mix on a store of Alluvium at `path`, which is created if it does not exist.
@@ -82,7 +82,8 @@ pub fn kv(path: &Path, options: Options, settings: &Settings) -> alluvium_store:
     Ok(outcome)
 }
 
-/// Runs the mix on any store; `state` gives the bytes of its files and its debt for the samples.
+/// Runs the mix on any store; `state` returns the bytes of its files and its compaction debt, for
+/// the samples.
 ///
 /// # Errors
 /// Errors of the store.

@@ -13,48 +13,49 @@ use std::time::Duration;
 /// The parameters.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The keys.
+    /// The kind of the keys.
     pub by: By,
     /// Values to put.
     pub entries: u64,
     /// How long keys are looked up.
     pub duration: Duration,
-    /// For repeatable keys.
+    /// The seed of the random keys.
     pub seed: u64,
 }
 
 /// The results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
-    /// The keys.
+    /// The kind of the keys.
     pub by: By,
     /// Values put.
     pub entries: u64,
-    /// Values put a second, until settled.
+    /// Values put a second, including the time to settle.
     pub puts_per_second: f64,
-    /// Processor time for each put in microseconds, background work included.
+    /// Processor time for each put in microseconds, including background work.
     pub put_cpu_us: f64,
-    /// Bytes on disk for each entry, when settled and without the log.
+    /// Bytes on disk for each entry after settling, without the log.
     pub bytes_per_entry: f64,
     /// Keys looked up, each with all of its values.
     pub lookups: u64,
     /// The latency of a look-up with all of its values.
     pub latency: Latency,
-    /// Values read by them a second.
+    /// Values read a second by the look-ups.
     pub values_per_second: f64,
-    /// Values under the key that has most of those looked up.
+    /// The number of values under the largest key, which is the key with the most values among the
+    /// looked-up keys.
     pub largest: u64,
-    /// Its values read per second, forward.
+    /// Values of the largest key read per second in a forward scan.
     pub largest_values_per_second: f64,
-    /// Its values read per second, backward.
+    /// Values of the largest key read per second in a backward scan.
     pub largest_values_per_second_back: f64,
-    /// The estimated number of its values divided by the actual number.
+    /// The estimated number of values of the largest key divided by the actual number.
     pub estimate_over_length: f64,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
 }
 
-/// Values put in one batch.
+/// The number of values put in one batch.
 const BATCH: u64 = 1000;
 
 /// Fills a new store at `path`, settles it, and reads it.
@@ -110,8 +111,8 @@ fn look_up(
     settings: &Settings,
     found: &mut Found,
 ) -> alluvium_store::Result<()> {
-    // The same names in the same order, so that the frequency of a key's look-ups is proportional
-    // to the number of its values.
+    // The names are generated again in the same order, so that the frequency of look-ups of a key
+    // is proportional to the number of its values.
     let mut pairs = Pairs::new(settings.by, settings.seed);
     let (mut name, mut largest) = (Vec::new(), Vec::new());
     let mut times = histogram();

@@ -1,7 +1,7 @@
 //! The scenarios that `bench-peers` runs over any store: documents, and mixes of keys and values.
 //!
 //! The harness is the same for every store, checks what it reads, and separates its own processor
-//! time from the store's.
+//! time from the processor time of the store.
 
 mod documents;
 mod figures;

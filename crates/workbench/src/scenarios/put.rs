@@ -1,4 +1,4 @@
-//! Writes of comments as JSON text, by one thread: each in a commit of its own, or many in one.
+//! Writes of comments as JSON text, by one thread: one document per commit, or many.
 
 use super::documents::state;
 use super::run::{Counters, Outcome, Plan, run};
@@ -7,17 +7,17 @@ use alluvium::{Collection, Database, IntoDocument, Map, Result, Value};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Documents of one `insert_many`.
+/// The number of documents in one `insert_many`.
 const BATCH: usize = 1000;
 
 /// How comments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// [`Collection::put`], whether the `_id` exists or not.
+    /// [`Collection::put`], which does not check whether the `_id` exists.
     Put,
-    /// [`Collection::insert_one`], which looks for the `_id` first.
+    /// [`Collection::insert_one`], which looks up the `_id` first.
     InsertOne,
-    /// [`Collection::insert_many`] of 1000.
+    /// [`Collection::insert_many`] with 1000 documents.
     InsertMany,
 }
 
@@ -28,14 +28,14 @@ pub struct Settings {
     pub documents: u64,
     /// How they are written.
     pub how: How,
-    /// Each text is parsed into a map, and that is written.
+    /// True if each text is parsed into a map, and the map is written.
     pub parse: bool,
-    /// For repeatable comments.
+    /// The seed of the comments.
     pub seed: u64,
 }
 
-/// Writes generated comments, whose texts are in memory before the time begins, and waits until all compactions are
-/// done. The comments have the same `_id`s each time: they can be inserted once.
+/// Writes generated comments, and waits until all compactions are done. The texts are generated in memory before the
+/// measurement begins. The comments have the same `_id`s each time, so they can be inserted only once.
 ///
 /// # Errors
 /// Errors of the writes.
@@ -68,7 +68,7 @@ pub fn put(database: &Database, collection: &Collection, settings: &Settings) ->
     })
 }
 
-/// A comment: its `_id`, and its text with that.
+/// A comment: its `_id`, and its text including the `_id`.
 struct Comment {
     id: Value,
     text: String,
@@ -82,7 +82,7 @@ fn texts(settings: &Settings) -> Result<Vec<Comment>> {
         generator.write_line(&mut line);
         let text = String::from_utf8_lossy(&line);
         let id = text.trim_end().into_map()?.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        // The `_id` first, and the rest of the line as it is.
+        // The `_id` is added as the first field; the rest of the line is unchanged.
         let text = text.trim_end().replacen('{', &format!("{{\"_id\":\"{id}\","), 1);
         Ok(Comment { id: id.into(), text })
     };

@@ -1,5 +1,6 @@
-//! Random gets from read-only stores: every combination of the parameters, in trials of random
-//! order, each of which opens the store again. The results are medians and quartiles of the rates.
+//! Random gets from read-only stores: measures every combination of the parameters, in trials that
+//! run in random order. Each trial opens the store again. The results are medians and quartiles of
+//! the rates.
 
 use crate::keys::{Generator, KEY_BYTES};
 use alluvium::{ReadOnly, Result};
@@ -22,11 +23,11 @@ pub struct Settings {
     pub data_bytes: Vec<u64>,
     /// Bytes of a value; keys have 16.
     pub value_bytes: Vec<usize>,
-    /// Keys for each index entry: an index file is built for each.
+    /// Keys for each index entry. An index file is built for each of these values.
     pub index_intervals: Vec<u64>,
     /// The share of gets of existing keys, 0 to 1.
     pub find_rates: Vec<f64>,
-    /// Threads that read.
+    /// The numbers of threads that read.
     pub threads: Vec<usize>,
     /// Trials of each combination.
     pub trials: u32,
@@ -34,30 +35,30 @@ pub struct Settings {
     pub duration: Duration,
     /// Bytes of a data block before compression.
     pub block_bytes: usize,
-    /// The memory budget of reading.
+    /// The memory budget for reads.
     pub memory_bytes: usize,
-    /// The memory budget of building.
+    /// The memory budget for builds.
     pub build_memory_bytes: usize,
-    /// Run the same gets on an ordinary store with the same pairs.
+    /// True if the same gets are also run on an ordinary store with the same pairs.
     pub ordinary: bool,
-    /// For repeatable keys and order.
+    /// The seed of the keys and of the order of trials.
     pub seed: u64,
 }
 
-/// The cost of building a store. Zeros for a store of an earlier run.
+/// The cost of building a store. Costs are zero for a store of an earlier run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Built {
-    /// The store.
+    /// The path of the store.
     pub path: PathBuf,
     /// True for an ordinary store, for comparison.
     pub ordinary: bool,
-    /// Pairs.
+    /// The number of pairs.
     pub pairs: u64,
     /// Bytes of keys and values.
     pub raw_bytes: u64,
-    /// Bytes of its files.
+    /// Bytes of the files of the store.
     pub disk_bytes: u64,
-    /// Wall clock.
+    /// Wall clock time.
     pub seconds: f64,
     /// Processor time, including the generation of the pairs.
     pub cpu_seconds: f64,
@@ -70,17 +71,18 @@ pub struct Built {
 /// One combination of the parameters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Combination {
-    /// An ordinary store.
+    /// True for an ordinary store.
     pub ordinary: bool,
     /// Bytes of keys and values.
     pub data_bytes: u64,
     /// Bytes of a value.
     pub value_bytes: usize,
-    /// The index; `None` for an ordinary store, and for a store without index files.
+    /// Keys for each index entry; `None` for an ordinary store, and for a store without index
+    /// files.
     pub index_interval: Option<u64>,
     /// The share of existing keys.
     pub find_rate: f64,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
 }
 
@@ -92,7 +94,7 @@ pub struct Found {
     pub combination: Combination,
     /// Gets a second.
     pub rate: Quartiles,
-    /// Processor time of a get in microseconds, all threads.
+    /// Processor time of a get in microseconds, over all threads.
     pub cpu_us: Quartiles,
     /// The share of gets that found their key, over all trials.
     pub found: f64,
@@ -149,7 +151,7 @@ pub fn readonly(dir: &Path, settings: &Settings, progress: &mut dyn FnMut(Event<
     Ok(Report { settings: settings.clone(), built, found })
 }
 
-/// Every combination; an ordinary store has no index interval.
+/// All combinations of the parameters. An ordinary store has no index interval.
 fn combinations(settings: &Settings) -> Vec<Combination> {
     let mut intervals: Vec<(bool, Option<u64>)> =
         settings.index_intervals.iter().map(|interval| (false, Some(*interval))).collect();
@@ -217,7 +219,7 @@ impl Filling {
 
 /// The number of pairs between two progress reports.
 const TELL_EVERY: u64 = 1 << 16;
-/// Pairs of a batch of the ordinary store.
+/// The number of pairs in a batch of the ordinary store.
 const BATCH: u64 = 256;
 
 impl Place<'_> {
@@ -229,7 +231,8 @@ impl Place<'_> {
         (self.data_bytes / (KEY_BYTES + self.value_bytes) as u64).max(1)
     }
 
-    /// Keys of the first half of its space are in the stores; those of the second half are not.
+    /// The generator of keys. Keys in the first half of its key space are in the stores; keys in
+    /// the second half are not.
     fn keys(&self) -> Generator {
         Generator::new(self.settings.seed, 2 * self.pairs(), self.value_bytes)
     }
@@ -289,7 +292,8 @@ impl Place<'_> {
         store.wait_for_compaction()?;
         let disk_bytes = store.stats().disk_bytes;
         store.close()?;
-        // Created last, so that an interrupted run is not mistaken for a filled store.
+        // This file is created last, so that the store of an interrupted run is not mistaken for a
+        // complete one.
         env.fs.open(&done, alluvium_env::OpenMode::CreateNew).map_err(alluvium_store::Error::from)?;
         let raw_bytes = pairs * (KEY_BYTES + self.value_bytes) as u64;
         Ok(Some(filling.end(env, path, true, pairs, raw_bytes, disk_bytes)))
@@ -344,7 +348,7 @@ impl Place<'_> {
     }
 }
 
-/// Gets a key's value; false if there is none.
+/// Gets the value of a key; false if the key does not exist.
 type Get<'a> = dyn Fn(&[u8], &mut Vec<u8>) -> Result<bool> + Sync + 'a;
 
 /// The context of a thread of a trial.
@@ -356,7 +360,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The numbers of gets, and of those that found their key.
+    /// Runs the gets. Returns the number of gets, and the number of gets that found their key.
     fn run(self, get: &Get<'_>, find_rate: f64, seed: u64) -> Result<(u64, u64)> {
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut gets, mut found, mut value) = (0, 0, Vec::new());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The end of the names of sorted files.
+/// The suffix of the names of sorted files.
 const DATA_END: &str = ".sst";
 
 /// Parameters of raw reads.
@@ -18,16 +18,16 @@ pub struct Settings {
     pub duration: Duration,
     /// The number of reads after which the threads end early; 0 is no limit.
     pub operations: u64,
-    /// Bytes of a read; each begins at a multiple of it.
+    /// Bytes of a read. Each read begins at a multiple of this number.
     pub bytes: usize,
-    /// Read through the system's page cache.
+    /// True if files are read through the page cache of the system.
     pub cached: bool,
-    /// For repeatable choices.
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
-/// The data files among `paths`: each file that is named, and the sorted files at any depth below each
-/// directory, with their lengths. Files shorter than `bytes` are left out.
+/// The data files of `paths`, with their lengths: each path that is a file, and the sorted files at any depth below
+/// each directory. Files shorter than `bytes` are left out.
 ///
 /// # Errors
 /// A path does not exist; errors of the file system.
@@ -59,14 +59,14 @@ fn below(env: &Env, dir: &Path, found: &mut Vec<(PathBuf, u64)>) -> Result<()> {
     Ok(())
 }
 
-/// Reads random whole blocks of these files ([`data_files`]); each block is as likely as any other.
+/// Reads random whole blocks of these files ([`data_files`]). All blocks are equally likely.
 ///
 /// # Errors
-/// Errors of the file system, which may have no reads without the page cache.
+/// Errors of the file system, which may not support reads without the page cache.
 pub fn reads(env: &Env, files: &[(PathBuf, u64)], settings: &Settings) -> Result<Outcome> {
     let fs = alluvium_env::BoundedFs::over(env.fs.clone());
     let mut opened: Vec<Arc<dyn File>> = Vec::new();
-    // The number of the first block after each file.
+    // For each file, the number of the first block after it.
     let mut ends: Vec<u64> = Vec::new();
     for (path, len) in files {
         opened.push(match settings.cached {

@@ -33,7 +33,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Operations of the second.
+    /// The number of operations in this second.
     pub fn operations(&self) -> u64 {
         self.put + self.delete + self.get
     }
@@ -42,22 +42,22 @@ impl Sample {
 /// Latencies in microseconds.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Latency {
-    /// Half are faster.
+    /// Half of the operations are faster.
     pub p50: f64,
-    /// Nine in ten are faster.
+    /// Nine in ten operations are faster.
     pub p90: f64,
-    /// 99 in 100.
+    /// 99 in 100 operations are faster.
     pub p99: f64,
-    /// 999 in 1000.
+    /// 999 in 1000 operations are faster.
     pub p999: f64,
-    /// The slowest.
+    /// The slowest operation.
     pub max: f64,
 }
 
 /// The results of a scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
-    /// Its name.
+    /// The name of the scenario.
     pub scenario: String,
     /// Operations of all kinds.
     pub operations: u64,
@@ -65,15 +65,15 @@ pub struct Outcome {
     pub seconds: f64,
     /// Operations a second.
     pub rate: f64,
-    /// Processor time for each operation in microseconds, background work included.
+    /// Processor time for each operation in microseconds, including background work.
     pub cpu_us: f64,
-    /// The operations of the worst whole second divided by those of the median second.
+    /// The number of operations in the worst whole second divided by the number in the median second.
     pub worst_over_median: f64,
     /// The latency of an operation.
     pub latency: Latency,
     /// The resources that the process used.
     pub usage: Usage,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
     /// A sample for each second.
     pub samples: Vec<Sample>,
@@ -112,7 +112,7 @@ pub(crate) struct Plan {
     pub name: String,
     pub threads: usize,
     pub duration: Duration,
-    /// The number of operations after which it ends early; 0 for no limit.
+    /// The number of operations after which the scenario ends early; 0 for no limit.
     pub operations: u64,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// True while there are more operations to run.
+    /// Takes one of the operations that are left. Returns false if none is left, or if the run is stopped.
     pub fn goes_on(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             return false;
@@ -152,7 +152,8 @@ struct Ended {
     changed: Condvar,
 }
 
-/// Runs `body` on each thread and samples once a second; `state` gives file bytes and debt.
+/// Runs `body` on each thread, and takes a sample once a second. `state` returns the bytes of the files and the
+/// compaction debt.
 pub(crate) fn run<E: Send>(
     plan: &Plan,
     clock: &Arc<dyn Clock>,
@@ -187,7 +188,7 @@ pub(crate) fn run<E: Send>(
             })
             .collect();
         for thread in threads {
-            // A panic of a thread is passed on by the scope.
+            // The scope propagates the panic of a thread.
             let _joined = thread.join();
         }
         usage = Usage::now().since(&before);
@@ -206,8 +207,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap_or_else(|_| unreachable_histogram())
 }
 
-/// The bounds above are constants that the library accepts; otherwise a histogram with its
-/// defaults.
+/// A histogram with default bounds. It is never used, because the library accepts the constant bounds above.
 fn unreachable_histogram() -> Histogram<u64> {
     Histogram::new(0).unwrap_or_else(|_| unreachable_histogram())
 }
@@ -294,8 +294,8 @@ pub(crate) fn latency_of(times: &Histogram<u64>) -> Latency {
     }
 }
 
-/// The rate of the worst second divided by that of the median second. The first second, in which threads start, is left
-/// out.
+/// The rate of the worst second divided by the rate of the median second. The first second is left out, because the
+/// threads start in it.
 fn worst_over_median(samples: &[Sample]) -> f64 {
     let mut counts: Vec<u64> = samples.iter().skip(1).map(Sample::operations).collect();
     counts.sort_unstable();

@@ -1,8 +1,8 @@
-//! Small requests of many connections to a server of MongoDB's protocol: how many in a second, their latency, and the
-//! processor time of the server for each.
+//! Small requests on many connections to a server with MongoDB's protocol. Measures the rate, the latency, and the
+//! processor time of the server for each request.
 //!
-//! The client sends bytes that are made before the time begins, and looks for a few bytes in the reply: on a machine
-//! that client and server share, it takes little from the server.
+//! The client sends bytes that are encoded before the measurement begins, and looks for only a few bytes in the reply.
+//! Therefore it takes little processor time from the server if both run on the same machine.
 
 mod connection;
 mod request;
@@ -20,9 +20,9 @@ use std::time::Duration;
 
 /// The database of the documents, which is dropped first.
 const DATABASE: &str = "wire";
-/// Between the first `_id`s of two connections.
+/// The distance between the first `_id`s of two connections.
 const STRIDE: i64 = 1 << 32;
-/// Documents of an `insert_many`.
+/// The number of documents in an `insert_many`.
 const BATCH: u64 = 1000;
 
 /// A kind of request.
@@ -31,7 +31,7 @@ const BATCH: u64 = 1000;
 pub enum Operation {
     /// `insert` of 1,000 documents in a request.
     InsertMany,
-    /// `ping`: what a request costs that does nothing.
+    /// `ping`, which measures the cost of a request that does nothing.
     Ping,
     /// `find` of one document by its `_id`.
     FindOne,
@@ -42,7 +42,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All, in the order in which they are run.
+    /// All operations, in the order in which they are run.
     pub const ALL: [Self; 5] = [Self::InsertMany, Self::Ping, Self::FindOne, Self::InsertOne, Self::UpdateOne];
 
     /// The name of the driver's function.
@@ -70,7 +70,7 @@ pub struct Settings {
     pub documents: u64,
     /// How long each kind of request is sent.
     pub duration: Duration,
-    /// For repeatable choices.
+    /// The seed of the random choices.
     pub seed: u64,
 }
 
@@ -81,7 +81,7 @@ pub struct Measured {
     pub operation: &'static str,
     /// The number of connections.
     pub connections: usize,
-    /// Requests; of `insert_many`, documents.
+    /// The number of requests; for `insert_many`, the number of documents.
     pub operations: u64,
     /// Seconds of wall clock.
     pub seconds: f64,
@@ -98,9 +98,9 @@ pub struct Measured {
 /// Processor time in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Processor {
-    /// In the program.
+    /// Processor time in the program.
     pub user_us: f64,
-    /// In the kernel.
+    /// Processor time in the kernel.
     pub system_us: f64,
 }
 

@@ -1,4 +1,4 @@
-//! One process: its output, and what it used.
+//! One process: its output, and the resources that it used.
 
 use super::machine::Device;
 use crate::record::{DeviceUse, ProcessUse};
@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// The interval at which the process's memory and signals are looked at.
+/// The interval at which the memory of the process and signals are checked.
 const CHECK: Duration = Duration::from_millis(20);
-/// Of what a failed process wrote to standard error, this number of bytes at its end is kept.
+/// If a process fails, this many of the last bytes that it wrote to standard error are kept.
 const ERROR_BYTES_MAX: usize = 2000;
 
-/// A program with its arguments, and the measurements of its run that are wanted.
+/// A program to run, with its arguments.
 pub(super) struct Run<'a> {
     pub program: &'a Path,
     pub arguments: &'a [String],
@@ -36,15 +36,16 @@ pub(super) struct Ended {
     pub seconds: f64,
     pub used: ProcessUse,
     pub device: Option<DeviceUse>,
-    /// The JSON that it printed, or the reason why it printed no JSON.
+    /// The JSON that the process printed, or the reason why it printed none.
     pub result: Result<Value, String>,
 }
 
 impl Run<'_> {
-    /// Runs the program to its end; `tick` is called now and then.
+    /// Runs the program to its end. `tick` is called from time to time.
     ///
     /// # Errors
-    /// A signal, after the process was killed. A program that cannot be started is a result.
+    /// A signal to stop; the process was killed then. A program that cannot be started is not an error, but is reported
+    /// in the result.
     pub fn run(&self, tick: &mut dyn FnMut()) -> Outcome<Ended> {
         let (device, started) = (self.device.read(), self.env.clock.now());
         let before = children()?;
@@ -72,12 +73,14 @@ impl Run<'_> {
     fn start(&self) -> Result<Child, String> {
         let mut command = Command::new(self.program);
         command.args(self.arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C reaches this program alone, which kills the process and those that it has started.
+        // In its own process group, the process does not receive Ctrl-C. This program receives it, and kills the
+        // process group.
         command.process_group(0);
         command.spawn().map_err(|error| format!("cannot start {}: {error}", self.program.display()))
     }
 
-    /// Waits for the end of the process, and reads what is lost once its parent has taken note of it.
+    /// Waits for the end of the process. Then reads the counters that the kernel drops once the parent has waited for
+    /// the process.
     fn wait(&self, child: &Child, used: &mut ProcessUse, tick: &mut dyn FnMut()) -> Outcome {
         let (waiting, never) = (Mutex::new(()), Condvar::new());
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -99,9 +102,9 @@ impl Run<'_> {
     }
 }
 
-/// Ends the process and those that it has started.
+/// Kills the process and the processes that it has started.
 fn kill(child: &Child) {
-    // It may have ended just now.
+    // An error is ignored: the process may have ended already.
     let _ended = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
@@ -109,13 +112,13 @@ fn lost(error: &std::io::Error) -> Failure {
     Failure::Other(format!("cannot wait for the process of a trial: {error}"))
 }
 
-/// The resources that ended processes have used.
+/// The resources used by all child processes that have ended.
 fn children() -> Outcome<Usage> {
     getrusage(UsageWho::RUSAGE_CHILDREN)
         .map_err(|error| Failure::Other(format!("cannot read the resource usage: {error}")))
 }
 
-/// Adds the difference between two states, between which one process has ended.
+/// Adds the difference between two readings, between which one process has ended.
 fn add(used: &mut ProcessUse, before: &Usage, after: &Usage) {
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
@@ -124,7 +127,8 @@ fn add(used: &mut ProcessUse, before: &Usage, after: &Usage) {
     used.cpu_seconds = used.user_seconds + used.system_seconds;
     used.voluntary_switches = count(after.voluntary_context_switches() - before.voluntary_context_switches());
     used.involuntary_switches = count(after.involuntary_context_switches() - before.involuntary_context_switches());
-    // The kernel keeps the maximum over all child processes: this process has set it only if it has grown.
+    // The kernel keeps the maximum over all child processes. Only if the maximum has grown, it is the peak of this
+    // process.
     if after.max_rss() > before.max_rss() {
         used.peak_memory_bytes = used.peak_memory_bytes.max(count(after.max_rss()) * 1024);
     }
@@ -139,13 +143,13 @@ fn difference(before: &DeviceUse, after: &DeviceUse) -> DeviceUse {
     }
 }
 
-/// The number after a name at the start of a line.
+/// The number that follows a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The JSON of a process that succeeded.
+/// The JSON that a process printed if it succeeded, or else the reason of its failure.
 fn result_of(status: ExitStatus, out: &[u8], err: &[u8]) -> Result<Value, String> {
     if !status.success() {
         let said = String::from_utf8_lossy(err);
@@ -157,7 +161,7 @@ fn result_of(status: ExitStatus, out: &[u8], err: &[u8]) -> Result<Value, String
     serde_json::from_slice(out).map_err(|error| format!("what it printed is not JSON: {error}"))
 }
 
-/// A thread that reads what a process writes.
+/// A thread that reads the output of a process.
 struct Stream(JoinHandle<Vec<u8>>);
 
 impl Stream {
@@ -165,7 +169,7 @@ impl Stream {
         let read = move || {
             let mut bytes = Vec::new();
             if let Some(mut source) = source {
-                // What was read before an error is kept; the JSON is incomplete then.
+                // The bytes read before an error are kept; the JSON is incomplete then.
                 let _read = source.read_to_end(&mut bytes);
             }
             bytes

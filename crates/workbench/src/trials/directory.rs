@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The number of attempts to remove a store, and the time between them.
+/// The number of attempts to remove a store, and the time between two attempts.
 const TRIES: usize = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
@@ -22,7 +22,7 @@ const LOCK: &str = "run.lock";
 const TRIALS: &str = "trials";
 const STORES: &str = "stores";
 
-/// The directory of a run, which no other run uses.
+/// The directory of a run. It is locked, so that no other run uses it.
 pub(crate) struct Directory {
     env: Env,
     path: PathBuf,
@@ -51,7 +51,7 @@ impl Directory {
         let directory = Self { env: env.clone(), path: path.to_owned(), _lock: lock };
         env.fs.create_dir_all(&path.join(TRIALS))?;
         env.fs.create_dir_all(&directory.stores())?;
-        // Charts and titles may have changed.
+        // The plan is written again, because charts and titles may have changed.
         directory.write(&path.join(PLAN), plan)?;
         Ok(directory)
     }
@@ -66,18 +66,18 @@ impl Directory {
         self.path.join(TRIALS)
     }
 
-    /// The record of a trial that has figures.
+    /// The record of a trial, if it exists and has figures.
     pub fn figures(&self, trial: &Trial<'_>) -> Outcome<Option<Record>> {
         let record: Option<Record> = read(&self.env, &self.trials().join(trial.file_name()))?;
         Ok(record.filter(|record| record.failure.is_none()))
     }
 
-    /// Keeps the record of a trial.
+    /// Stores the record of a trial.
     pub fn keep(&self, trial: &Trial<'_>, record: &Record) -> Outcome {
         self.write(&self.trials().join(trial.file_name()), record)
     }
 
-    /// Keeps which experiments are skipped, and why.
+    /// Stores the names of skipped experiments, each with the reason.
     pub fn keep_skipped(&self, skipped: &BTreeMap<String, String>) -> Outcome {
         self.write(&self.path.join(SKIPPED), skipped)
     }
@@ -91,8 +91,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes the stores, or one of them, if it exists. The processes of a run that was killed may still write to
-    /// them for a while.
+    /// Removes the directory of all stores or of one store, if it exists. The processes of a run that was killed may
+    /// still write to them for a while.
     ///
     /// # Errors
     /// The last error, after [`TRIES`] tries.
@@ -107,7 +107,8 @@ impl Directory {
         files::remove_below(&self.env, path)
     }
 
-    /// Writes a file under another name, and renames it: a file with its name is complete.
+    /// Writes a file under a temporary name, and then renames it, so that a file with the final name is always
+    /// complete.
     pub fn write(&self, path: &Path, content: &impl Serialize) -> Outcome {
         let mut text = serde_json::to_vec_pretty(content).map_err(|error| Failure::Other(error.to_string()))?;
         text.push(b'\n');
@@ -154,7 +155,7 @@ fn read<T: DeserializeOwned>(env: &Env, path: &Path) -> Outcome<Option<T>> {
     Ok(serde_json::from_slice(&text).ok())
 }
 
-/// The first difference between the plans that makes their trials different; titles and charts do not count.
+/// The first difference between the plans that affects their trials. Titles and charts do not matter.
 fn difference(before: &Plan, now: &Plan) -> Option<String> {
     if before.name != now.name {
         return Some(format!("the plan {}", before.name));

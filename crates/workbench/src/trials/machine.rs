@@ -5,7 +5,7 @@ use alluvium_cli::process::text;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Bytes of a sector in `/proc/diskstats`, whatever the device's own are.
+/// The size of a sector in `/proc/diskstats`, in bytes. It does not depend on the device.
 const SECTOR_BYTES: u64 = 512;
 
 /// The device of a directory.
@@ -85,14 +85,14 @@ pub(super) fn versions(name: &str, program: &Path) -> Versions {
     }
 }
 
-/// The commit of the sources, if they are still where they were built.
+/// The commit of the sources, if they still exist where this program was built.
 fn commit(sources: &Path) -> Option<String> {
     let mut git = Command::new("git");
     git.arg("-C").arg(sources).args(["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]);
     printed(&mut git)
 }
 
-/// The first line that a program prints, if it succeeds.
+/// The first line that a command prints, if the command succeeds.
 fn printed(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let line = String::from_utf8(output.stdout).ok()?.lines().next()?.trim().to_owned();

@@ -1,4 +1,4 @@
-//! Where the programs of experiments are.
+//! Finds the programs of experiments.
 
 use crate::plan::{Plan, THIS_PROGRAM};
 use alluvium_cli::exit::{Failure, Outcome};
@@ -12,12 +12,13 @@ const PEERS: &str = "bench-peers";
 
 /// The programs of a plan.
 pub(super) struct Programs {
-    /// By name: the path of each program, or the reason for which it does not start.
+    /// For the name of each program, its path, or the reason why it does not start.
     found: BTreeMap<String, Result<PathBuf, String>>,
 }
 
 impl Programs {
-    /// Looks for each program of a plan: beside this one, in the folder where it is built, and on the `PATH`.
+    /// Looks for each program of a plan: in the directory of this program, in the directory where the program is built,
+    /// and on the `PATH`.
     pub fn find(env: &Env, plan: &Plan) -> Outcome<Self> {
         let own =
             std::env::current_exe().map_err(|error| Failure::Other(format!("cannot find this program: {error}")))?;
@@ -41,7 +42,7 @@ impl Programs {
         Ok(Self { found })
     }
 
-    /// The path of a program, or why experiments without it are skipped.
+    /// The path of a program, or the reason why its experiments are skipped.
     pub fn path(&self, name: &str) -> Result<&Path, String> {
         match self.found.get(name) {
             Some(Ok(path)) => Ok(path),
@@ -52,7 +53,7 @@ impl Programs {
     }
 }
 
-/// Whether a program starts, which it does not without the libraries that it is linked to.
+/// Checks that a program starts. It does not start if the libraries to which it is linked are missing.
 fn starts(path: &Path) -> Result<(), String> {
     let output = Command::new(path).arg("--version").stdin(Stdio::null()).output();
     match output {

@@ -1,4 +1,4 @@
-//! Progress of a run: a bar on a terminal, a line for each trial elsewhere.
+//! Progress of a run: a bar on a terminal; otherwise a line for each trial.
 
 use crate::plan::Trial;
 use alluvium_cli::text;
@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// The number of trials that have ended and that are left, and how long they take.
+/// The number of trials that have ended, the number of trials left, and the time that trials take.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     ended: usize,
-    /// The numbers of trials left by experiment.
+    /// The number of trials left, by experiment.
     left: HashMap<String, usize>,
-    /// The seconds and the number of the trials that have ended, by experiment.
+    /// The total seconds and the number of the trials that have ended, by experiment.
     took: HashMap<String, (f64, usize)>,
 }
 
@@ -55,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// A trial has ended, after this time with everything that belongs to it.
+    /// Records that a trial has ended. `took` includes its preparation and its warm-up.
     pub fn end(&mut self, trial: &Trial<'_>, took: Duration, failure: Option<&str>) {
         self.learn(&trial.experiment.name, took.as_secs_f64());
         if let Some(left) = self.left.get_mut(&trial.experiment.name) {
@@ -85,7 +85,7 @@ impl Progress {
         }
     }
 
-    /// The time that the trials left will take, as far as trials that have ended show it.
+    /// The estimated time of the trials left, as text. Empty if no trial has ended yet.
     fn estimate(&self) -> String {
         let (seconds, count) = self.took.values().fold((0.0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         if count == 0 {

@@ -16,31 +16,31 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How a plan is run.
+/// The settings of a run.
 pub(crate) struct Settings {
-    /// Runs trials again that have a record.
+    /// True if all trials run again, even if they have records.
     pub again: bool,
-    /// Keeps the stores.
+    /// True if the stores are kept.
     pub keep: bool,
 }
 
 /// The outcomes of the trials of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
-    /// Trials that ran and have figures.
+    /// The number of trials that ran and have figures.
     pub measured: usize,
-    /// Trials that had figures before.
+    /// The number of trials that had figures before this run.
     pub before: usize,
-    /// Trials that failed: their names, and why.
+    /// Trials that failed: their names, each with the reason.
     pub failed: Vec<(String, String)>,
-    /// Experiments that were skipped, and why.
+    /// Experiments that were skipped, each with the reason.
     pub skipped: BTreeMap<String, String>,
 }
 
 /// Runs the trials of a plan that have no figures yet.
 ///
 /// # Errors
-/// A signal; records that cannot be written. A trial that fails is in the summary.
+/// A signal to stop; records that cannot be written. Trials that fail are listed in the summary.
 pub(crate) fn run(env: &Env, directory: &Directory, plan: &Plan, settings: &Settings, stop: &Stop) -> Outcome<Summary> {
     if settings.again {
         directory.clear()?;
@@ -80,7 +80,7 @@ pub(crate) fn run(env: &Env, directory: &Directory, plan: &Plan, settings: &Sett
     Ok(summary)
 }
 
-/// Everything that the trials of a run share.
+/// The context that all trials of a run share.
 struct Place<'a> {
     env: &'a Env,
     plan: &'a Plan,
@@ -90,7 +90,7 @@ struct Place<'a> {
     stop: &'a Stop,
 }
 
-/// The figures of a trial, or why there are none.
+/// The figures of a trial, or the reason why it has none.
 struct Measured {
     command: Vec<String>,
     prepared: Option<Value>,
@@ -98,7 +98,7 @@ struct Measured {
 }
 
 impl Place<'_> {
-    /// Runs a trial, and keeps its record.
+    /// Runs a trial, and writes its record.
     fn trial(
         &self,
         trial: &Trial<'_>,
@@ -114,7 +114,7 @@ impl Place<'_> {
         let (began, started) = (date_to_iso(self.env.clock.unix_millis()), self.env.clock.now());
         let store = stores.store(trial);
         let measured = self.measure(trial, program, &store, stores, progress)?;
-        // Before the record is written, because the disk may be full.
+        // The store is released before the record is written, because the disk may be full.
         stores.release(&store)?;
         let record = self.record(trial, measured, versions, began);
         directory.keep(trial, &record)?;
@@ -126,7 +126,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Prepares the store, warms up, and runs the command.
+    /// Prepares the store, runs the warm-up, and runs the command.
     fn measure(
         &self,
         trial: &Trial<'_>,

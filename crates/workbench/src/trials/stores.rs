@@ -1,4 +1,4 @@
-//! The stores of trials: which trials share one, and when it is made and removed.
+//! The stores of trials: determines which trials share a store, and when a store is created and removed.
 
 use super::directory::Directory;
 use crate::plan::{Trial, fill, placeholders, text_of};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct Stores<'a> {
     env: &'a Env,
     directory: &'a Directory,
-    /// The names of shared stores by what makes them the same.
+    /// The names of shared stores by their keys; see `Stores::key`.
     names: HashMap<Vec<String>, String>,
     /// The number of trials that will still use a shared store.
     users: BTreeMap<String, usize>,
-    /// Stores that cannot be made, and why.
+    /// Stores that could not be created, each with the reason.
     failed: BTreeMap<String, String>,
     seed: u64,
     keep: bool,
@@ -30,18 +30,18 @@ pub(super) struct StoreOf {
     is_fresh: bool,
 }
 
-/// The record of a store that was made.
+/// The record of a store that was created.
 #[derive(Serialize, Deserialize)]
 struct Made {
     command: Vec<String>,
     outcome: Value,
 }
 
-/// Runs a command; returns what it printed, or why it failed.
+/// Runs a command. Returns its output, or the reason why it failed.
 type Make<'a> = dyn FnMut(&[String]) -> Outcome<Result<Value, String>> + 'a;
 
 impl<'a> Stores<'a> {
-    /// Names the stores of all trials of a plan.
+    /// Assigns names to the stores of all trials of a plan.
     pub fn of(env: &'a Env, directory: &'a Directory, all: &[Trial<'_>], seed: u64, keep: bool) -> Self {
         let (names, users, failed) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut stores = Self { env, directory, names, users, failed, seed, keep };
@@ -62,7 +62,7 @@ impl<'a> Stores<'a> {
         stores
     }
 
-    /// Notes that a trial will run.
+    /// Records that a trial will run and use its store.
     pub fn expect(&mut self, trial: &Trial<'_>) {
         if let Some(name) = self.names.get(&self.key(trial)) {
             *self.users.entry(name.clone()).or_default() += 1;
@@ -78,8 +78,8 @@ impl<'a> Stores<'a> {
         StoreOf { path: self.directory.stores().join(&name), name, is_fresh }
     }
 
-    /// Makes the store of a trial by `make`, unless an earlier trial has. Returns what making it printed, or why it
-    /// cannot be made.
+    /// Creates the store of a trial with `make`, unless an earlier trial has created it. Returns the output of the
+    /// command that created it, or the reason why it cannot be created.
     pub fn prepare(
         &mut self,
         trial: &Trial<'_>,
@@ -111,7 +111,8 @@ impl<'a> Stores<'a> {
             }
             Err(why) => {
                 let why = format!("the store could not be prepared: {why}");
-                // Not again for each trial that shares it. Its space is needed.
+                // The store is removed because its space is needed. The failure is remembered, so that other trials
+                // that share the store do not try again.
                 self.directory.remove_store(&store.path)?;
                 if !store.is_fresh {
                     self.failed.insert(store.name.clone(), why.clone());
@@ -141,8 +142,8 @@ impl<'a> Stores<'a> {
         self.directory.stores().join(format!("{}.json", store.name))
     }
 
-    /// The identity of a trial's store: the command that makes it, with its values. Trials with equal keys share a
-    /// store.
+    /// The key of the store of a trial: the command that creates the store, with its values. Trials with equal keys
+    /// share a store.
     fn key(&self, trial: &Trial<'_>) -> Vec<String> {
         let experiment = trial.experiment;
         match &experiment.prepare {
@@ -156,7 +157,7 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// Arguments with the values of a trial.
+/// The arguments with the values of a trial filled in.
 pub(super) fn filled(arguments: &[String], trial: &Trial<'_>, store: &Path, seed: u64) -> Vec<String> {
     fill(arguments, &|name| match name {
         "store" => Some(store.to_string_lossy().into_owned()),
@@ -191,7 +192,7 @@ pub(crate) fn drop_from_cache(env: &Env, dir: &Path) -> Outcome {
 fn drop_file(path: &Path) -> Outcome {
     use alluvium_cli::exit::Failure;
     let advise = |file: std::fs::File| {
-        // Pages that are not written yet stay in the cache.
+        // The file is synced first, because pages that are not written yet would stay in the cache.
         file.sync_all()?;
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).map_err(std::io::Error::from)
     };

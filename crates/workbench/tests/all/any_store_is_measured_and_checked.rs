@@ -12,7 +12,7 @@ fn small() -> Settings {
     Settings {
         documents: 600,
         threads: 3,
-        // The operations end each phase, however slow the machine is.
+        // Each phase ends after the number of operations, even on a slow machine.
         duration: Duration::from_secs(600),
         operations: 4_000,
         memory_bytes: 8 << 20,
@@ -59,21 +59,21 @@ fn a_mix_counts_its_operations() {
     assert!(figures.disk_bytes > 0);
 }
 
-/// A mistake of a store.
+/// A defect of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
-    /// Gets find another document.
+    /// Gets return another document.
     Other,
     /// Every tenth document is lost.
     Loses,
-    /// An update is acknowledged and not written, now and then.
+    /// Some updates are acknowledged but not written.
     Forgets,
-    /// Puts fail after a time.
+    /// Puts fail after some time.
     Fails,
 }
 
-/// Documents in memory: `_id`, and score.
+/// Documents in memory: the score of each `_id`.
 #[derive(Clone)]
 struct Fake {
     scores: Arc<Mutex<BTreeMap<String, i64>>>,

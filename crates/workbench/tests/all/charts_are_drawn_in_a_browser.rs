@@ -1,4 +1,5 @@
-//! The page of `report` in headless Chromium: every chart is drawn, no error is reported, and nothing is requested.
+//! The page of `report` in headless Chromium: every chart is drawn, no error is reported, and no other resource is
+//! requested.
 
 use crate::common;
 use crate::common::{Ended, Place};
@@ -22,7 +23,8 @@ fn open(place: &Place, page: &str) -> Ended {
     common::ended(child)
 }
 
-/// Fails if the page has reported an error, or has requested another resource. Its script records both in an attribute.
+/// Fails if the page has reported an error or requested another resource. The script of the page records both in an
+/// attribute.
 fn check(ended: &Ended) {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(!ended.err.contains("CONSOLE"), "{}", ended.err);

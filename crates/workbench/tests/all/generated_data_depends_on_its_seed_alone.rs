@@ -1,4 +1,4 @@
-//! `gen comments` and `gen keys` give the same bytes for the same arguments, to a file or to standard output.
+//! `gen comments` and `gen keys` write the same bytes for the same arguments, both to a file and to standard output.
 
 use crate::common::Place;
 

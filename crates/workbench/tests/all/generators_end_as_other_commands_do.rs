@@ -1,4 +1,5 @@
-//! Generators end with the exit codes of `alluvium`: a closed pipe is no error, a full disk is.
+//! Generators exit with the same codes as `alluvium`: a closed pipe is not an error, a full disk is
+//! an error.
 
 use crate::common::{Place, ended_soon};
 

@@ -1,4 +1,5 @@
-//! All tests of the crate from outside, as one program: a link each would take most of the time and disk.
+//! All integration tests of the crate, as one program: linking a program for each test would take most of the build
+//! time and disk space.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! `run`: every trial of a plan has a record in the end, whatever fails or interrupts it on the way.
+//! `run`: every trial of a plan has a record at the end, even if trials fail or the run is interrupted.
 
 use crate::common::{Ended, Place, ended, ended_soon, signal};
 use serde_json::Value;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Three experiments: gets from a store that is prepared once, mixes that each have a store, and one that needs a
-/// missing program.
+/// Three experiments: gets from a store that is prepared once, mixes with a separate store for each trial, and an
+/// experiment that needs a missing program.
 const PLAN: &str = r#"
 title = "Tiny trials"
 [values]
@@ -73,7 +73,7 @@ fn each_trial_has_a_record() {
     }
     let used = figure("process.user_seconds") + figure("process.system_seconds");
     assert!((figure("process.cpu_seconds") - used).abs() < 1e-9, "{got}");
-    // The process read the cold blocks, and no device is needed for that in a file system in memory.
+    // The process reads cold blocks, but in a file system in memory no bytes are read from a device.
     assert!(figure("process.read_bytes") >= 0.0, "{got}");
     let seeds: std::collections::BTreeSet<u64> =
         (0..4).map(|n| records[&format!("gets-000{n}.json")]["seed"].as_u64().expect("a seed")).collect();
@@ -153,7 +153,7 @@ fn experiments_without_their_program_are_skipped_by_name() {
     let skipped: Value = serde_json::from_str(&place.read("out/skipped.json")).expect("JSON");
     assert!(skipped["mixes"].as_str().is_some_and(|why| why.contains("no-such-program")), "{skipped}");
     place.write("q.toml", PLAN.replace("fresh = true", "fresh = true\nprogram = \"bench-peers\""));
-    // If the program exists, the trials fail, because it has no command `kv`.
+    // If the program exists nevertheless, the trials fail, because it has no command `kv`.
     let mut command = place.command(&["run", "q.toml", "--out", "q"]);
     let done = command.env("PATH", "").output().expect("the binary");
     let out = String::from_utf8(done.stdout).expect("UTF-8");
@@ -196,7 +196,7 @@ fn another_plan_or_size_in_a_directory_is_refused() {
     assert!(!place.path("new").exists(), "a wrong plan creates nothing");
 }
 
-/// A plan whose trials are long enough to be interrupted, started; waits until it has two records.
+/// Starts a plan whose trials are long enough to be interrupted, and waits until it has two records.
 fn started(place: &Place) -> Child {
     let slow = PLAN.replace("small = 0.02", "small = 0.4").replace("[0, 1]", "[0, 0.1, 0.2, 0.3, 0.4, 0.5]");
     place.write("p.toml", slow.replace("repeats = 2", "repeats = 1").replace("[1, 2]", "[1]"));
@@ -209,7 +209,7 @@ fn started(place: &Place) -> Child {
     child
 }
 
-/// Runs the plan to its end: trials that had ended keep their records.
+/// Runs the plan to its end, and checks that trials that had ended keep their records.
 fn finished_after(place: &Place, before: &BTreeMap<String, Value>) {
     let done = run(place, &[]);
     assert_eq!(done.code, Some(0), "{}", done.err);

@@ -11,7 +11,7 @@ fn place() -> Place {
     place
 }
 
-/// The page of some directories.
+/// The page of a report of some directories.
 fn page(place: &Place, dirs: &[&str]) -> String {
     place.good(&[&["report"], dirs, &["-o", "-"]].concat())
 }
@@ -51,7 +51,7 @@ fn charts_have_the_measured_and_the_published_figures() {
     assert!(page.contains("<td class=\"figure\">40,100<small>40,000 to 40,200</small></td>"), "{page}");
     assert!(page.contains("Author &amp; Co., &quot;A store&quot;, documents/s"), "{page}");
     assert!(page.contains("disk, GB") && page.contains("<td class=\"figure\">26.50</td>"), "{page}");
-    // What made it.
+    // The commands, the machine and the version that produced the figures.
     assert!(page.contains("<code>alluvium-bench get {store} --docs 200000 --threads {threads}</code>"), "{page}");
     for made in ["Processor One, 2 cores", "commit 0123456789ab", "2026-11-25", "run plans/all.toml --size small"] {
         assert!(page.contains(made), "{made}: {page}");
@@ -130,9 +130,9 @@ fn machines_and_versions_are_lines_of_their_own() {
         (&series[1]["colour"], &json!(0), &json!(1))
     );
     assert!(page.contains("several machines, versions or sizes") && page.contains("Processor Two"), "{page}");
-    // Ratios are within a run, so both have the same.
+    // Ratios are computed within a run, so both runs have the same ratio.
     assert_eq!(page.matches("Alluvium reaches 3.00 times the documents/s of rocksdb").count(), 2);
-    // One origin in two directories is one line, and its figures are repeats.
+    // Figures of one origin in two directories are drawn as one line, and count as repeats.
     records::write(&place.path("again"), ORIGIN);
     let charts = self::charts(&self::page(&place, &["one", "again"]));
     let gets = chart(&charts, "Gets by threads");
@@ -209,7 +209,7 @@ fn directories_without_a_plan_are_refused() {
     assert!(said.contains("plan.json") && said.contains("was not written by"), "{said}");
     assert!(!place.path("page.html").exists());
     place.bad(2, &["report", "-o", "page.html"]);
-    // A plan without records is a page without charts.
+    // A plan without records gives a page without charts.
     std::fs::remove_dir_all(place.path("one/trials")).expect("a directory");
     assert!(page(&place, &["one"]).contains("no record of a trial"));
 }

@@ -1,4 +1,4 @@
-//! `alluvium-bench demo`, small: every step, the kill, and the table.
+//! `alluvium-bench demo` with few documents: every step, the kill, and the table.
 
 use crate::common::Place;
 
@@ -25,7 +25,7 @@ fn the_demo_shows_all_of_it() {
     }
     assert!(!table.contains('\x1b'), "colours are for terminals: {table}");
     assert!(!table.contains("not known"), "{table}");
-    // It may be run again.
+    // The demo can be run again.
     place.good(&["demo", "--docs", "20000", "--memory", "32M"]);
     let said = place.bad(2, &["demo", "--docs", "19999"]);
     assert!(said.contains("at least 20,000 documents"), "{said}");

@@ -1,4 +1,4 @@
-//! `load|put|get|update|reads|kv|readonly|wire`, small: each prints its figures, with --json as one line.
+//! `load|put|get|update|reads|kv|readonly|wire`, with little data: each prints its figures, with --json as one line.
 
 use crate::common::Place;
 use alluvium::{Database, Value};
@@ -9,7 +9,7 @@ fn documents_are_loaded_got_and_updated() {
     let loaded = place.json(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
     assert_eq!((&loaded["documents"], &loaded["settled"]), (&2000.into(), &true.into()));
     assert!(loaded["cpu_us_per_document"].as_f64() > Some(0.0), "{loaded}");
-    // The last sample is that of the end, however short the load.
+    // The last sample is taken at the end, even if the load is short.
     let samples = loaded["samples"].as_array().expect("a list");
     assert_eq!(samples.iter().filter_map(|sample| sample["put"].as_u64()).sum::<u64>(), 2000, "{loaded}");
     assert!(samples.iter().all(|sample| sample["file_bytes"].as_u64() > Some(0)), "{loaded}");
@@ -20,7 +20,7 @@ fn documents_are_loaded_got_and_updated() {
     assert_eq!(updated["operations"], 300);
     let text = place.good(&["get", "db", "c", "--operations", "200"]);
     assert!(text.contains("200 in ") && text.contains("µs an operation"), "{text}");
-    // The same documents as from a file.
+    // The load stores the same documents as a load of a generated file.
     let lines = place.comments("c.jsonl", 2000);
     let id = serde_json::from_str::<serde_json::Value>(&lines[1999]).expect("JSON")["id"].clone();
     let database = Database::open(place.path("db")).expect("a database");
@@ -64,7 +64,7 @@ fn blocks_of_files_are_read() {
     place.good(&["load", "db", "c", "--docs", "2000", "--settle", "--json"]);
     let short = ["--operations", "300", "--threads", "2", "--json"];
     let run = |more: &[&'static str]| place.json(&[&["reads"], more, &short].concat());
-    // Not every file system has such reads.
+    // Not every file system supports reads without the page cache.
     let refused = place.run(&["reads", "db", "--operations", "1"]).err.contains("without the page cache");
     let whole = run(if refused { &["db", "--cached"] } else { &["db"] });
     assert_eq!((&whole["operations"], &whole["scenario"]), (&300.into(), &"reads".into()));

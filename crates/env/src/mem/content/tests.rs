@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The number of pages, as tracked and as counted again.
+/// The tracked number of pages, after a comparison with a new count.
 fn counted(content: &Content) -> u64 {
     assert_eq!(content.pages_from(0), content.pages_in(0..u64::MAX));
     content.pages_from(0)

@@ -10,8 +10,8 @@ use crate::{File, Fs, OpenMode};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Enough that an outcome of probability 1/20 is missed once in 10^35 runs; the seeds are
-/// fixed, so a run always sees the same.
+/// With this many seeds, an outcome of probability 1/20 would be missed once in 10^35 runs. The
+/// seeds are fixed, so every run gives the same outcomes.
 const SEEDS: u64 = 1500;
 
 fn create(fs: &MemFs, path: &str) -> Arc<dyn File> {
@@ -47,7 +47,7 @@ fn outcomes<T: Ord>(fs: &MemFs, look: impl Fn(&MemFs) -> T) -> BTreeSet<T> {
     (0..SEEDS).map(|seed| look(&fs.crash_clone(seed, CrashStyle::Any))).collect()
 }
 
-/// All names under the root, with their files' bytes as text.
+/// All files under the root: their names, and their bytes as text.
 fn tree(fs: &MemFs) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut dirs = vec![String::new()];

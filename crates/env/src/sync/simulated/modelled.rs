@@ -26,8 +26,8 @@ impl Condvar {
         guard.inner = Some(self.inner.wait(held).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Releases the lock, lets other threads run, and takes the lock again. The time always runs
-    /// out: the model has no clock.
+    /// Releases the lock, lets other threads run, and takes the lock again. Always returns true, as
+    /// if the time had run out, because the model has no clock.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _timeout: Duration) -> bool {
         drop(guard.inner.take());
         loom::thread::yield_now();

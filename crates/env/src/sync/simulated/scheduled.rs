@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct Condvar {
     inner: host::Condvar,
-    /// The waiters with a timeout, in simulated time. No thread is interrupted while this is
+    /// The waiters with a timeout, in simulated time. No thread is interrupted while this list is
     /// locked.
     timed: parking_lot::Mutex<Vec<Arc<Bell>>>,
 }
@@ -34,9 +34,9 @@ impl Condvar {
     /// Like [`Condvar::wait`], for at most `timeout`. True if the time ran out.
     ///
     /// Shuttle has no clock, and its own `wait_timeout` never times out, which would be a deadlock
-    /// where only the timeout can wake. Here every call ends: in simulated time
-    /// ([`crate::simulated::run`]) at the timeout; otherwise after other threads had a turn, and
-    /// whether the time ran out is random.
+    /// if only the timeout can wake a thread. Here every call returns. In simulated time
+    /// ([`crate::simulated::run`]) it returns at the timeout at the latest. Otherwise it returns
+    /// after other threads had a turn, and the result is random.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> bool {
         if let Some((bell, alarm)) = timeline::alarm(timeout) {
             self.timed.lock().push(bell.clone());

@@ -1,10 +1,10 @@
-//! CRC-64 with the polynomial of ECMA-182, reflected, as Go's `hash/crc64` computes it: mongodump writes the one of the
-//! documents of a collection into its last block.
+//! CRC-64 with the polynomial of ECMA-182, reflected, as Go's `hash/crc64` computes it. The last block of each
+//! collection holds the CRC-64 of its documents, written by mongodump.
 
 /// The polynomial, reflected.
 const POLYNOMIAL: u64 = 0xc96c_5795_d787_0f42;
 
-/// Of table `n`: the checksum of a byte that `n` zero bytes follow.
+/// Table `n` has the checksum of each byte followed by `n` zero bytes.
 static TABLES: [[u64; 256]; 8] = tables();
 
 const fn tables() -> [[u64; 256]; 8] {
@@ -32,7 +32,7 @@ const fn tables() -> [[u64; 256]; 8] {
     tables
 }
 
-/// A checksum of bytes that come in parts.
+/// A checksum of bytes that are added in parts.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Crc64(u64);
 

@@ -26,7 +26,7 @@ fn end(name: &str, documents: &[&str]) -> Vec<u8> {
     block(&[&format!(r#"{{"db":"{db}","collection":"{collection}","EOF":true,"CRC":{crc}}}"#)])
 }
 
-/// As mongodump 100.x writes it (mongo-tools, common/archive: archive.go, prelude.go, multiplexer.go).
+/// An archive as mongodump 100.x writes it (mongo-tools, common/archive: archive.go, prelude.go, multiplexer.go).
 fn archive() -> Vec<u8> {
     let metadata = r#"{\"options\":{},\"indexes\":[{\"v\":1,\"key\":{\"_id\":1},\"name\":\"_id_\"},{\"v\":1,\"key\":{\"a\":true},\"name\":\"a_1\",\"safe\":null}]}"#;
     let pets = format!(r#"{{"db":"shop","collection":"pets","metadata":"{metadata}","size":0,"type":"collection"}}"#);
@@ -96,7 +96,7 @@ fn large_sections_are_read_in_parts() {
         for name in ["d.a", "d.b"] {
             assert_eq!(all(&engine, name).len(), 6, "{name}");
         }
-        // A resumed load passes over the first documents.
+        // A resumed load skips the documents that are loaded already.
         let archive = Archive::read(&env, Path::new("a")).unwrap().unwrap();
         let mut source = archive.entries[1].section.input(&env, Path::new("a"), "d.b").unwrap().source;
         source.skip(archive.entries[1].section.bytes() - 10).unwrap();
@@ -139,7 +139,8 @@ fn a_changed_byte_of_a_document_names_its_collection() {
     let order = whole.windows(6).position(|bytes| bytes == b"\x10_id\0\x07").unwrap();
     let error = changed_at(order + 5).unwrap_err();
     assert!(error.contains("in shop.orders: the checksum of its documents is"), "{error}");
-    // No other byte changes a document without an error: what has no effect is the checksum of a block that is not the last.
+    // Any changed byte gives an error or leaves the documents unchanged: a checksum is used only in the last block of a
+    // collection, so changes of other checksums have no effect.
     let env = Env::in_memory(1);
     write(&env, "a", &whole);
     let sections = Archive::read(&env, Path::new("a")).unwrap().unwrap().entries;

@@ -13,7 +13,7 @@ fn names_come_back_from_files() {
         assert_eq!(file_stem(name), stem);
         assert_eq!(collection_name(stem).as_deref(), Some(name));
     }
-    // As other programs write them.
+    // Other programs leave these characters as they are.
     assert_eq!(collection_name("a:b@c").as_deref(), Some("a:b@c"));
     for stem in ["%", "%2", "%zz", "%ff"] {
         assert_eq!(collection_name(stem), None, "{stem}");
@@ -29,7 +29,7 @@ fn very_long_names_are_shortened_and_stay_apart() {
     assert_eq!(file_stem(&just).len(), 228);
     assert_eq!(collection_name(&file_stem(&just)), Some(just));
     assert!(!is_shortened("pets"));
-    // As mongodump does.
+    // A stem that mongodump shortened.
     assert!(is_shortened(&("a".repeat(208) + "%24" + &"x".repeat(27))));
     let longest = file_stem(&one).len() + ".alluvium.jsonl".len() + ".gz".len() + ".part".len();
     assert!(longest <= 255, "{longest}");

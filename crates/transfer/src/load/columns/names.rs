@@ -1,10 +1,11 @@
-//! Names of fields in place of those of a header that make no document.
+//! Replaces names of a header that cannot be the fields of one document.
 
 use alluvium_document::path::FieldPath;
 use std::collections::HashSet;
 
-/// The names of the fields for those of a header: a name that is empty becomes `column_3` by its place, one that occurs
-/// again `name_2`, and a dot becomes `_` where a name cannot be a path: `a.b` beside `a`, or `a..b`.
+/// The names of the fields for the names of a header. An empty name becomes `column_3`, with the number of its column;
+/// a repeated name becomes `name_2`. In a name that cannot be a path, dots become `_`: `a..b`, or `a.b` if there is
+/// also a column `a`.
 pub(super) fn made(header: &[String]) -> Vec<String> {
     let given: HashSet<&str> = header.iter().map(String::as_str).collect();
     let mut names: Vec<String> = Vec::with_capacity(header.len());
@@ -28,7 +29,8 @@ pub(super) fn made(header: &[String]) -> Vec<String> {
     names
 }
 
-/// True if a part of the path before its end is the name of another column, which has values.
+/// True if a proper prefix of the path is the name of another column, so that the prefix would be both a value and a
+/// map.
 fn is_inside_a_value(path: &FieldPath, given: &HashSet<&str>) -> bool {
     let text = path.as_str();
     text.match_indices('.').any(|(at, _)| given.contains(&text[..at]))

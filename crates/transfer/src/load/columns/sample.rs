@@ -3,7 +3,7 @@
 use super::super::ColumnKind;
 use super::{boolean, number};
 
-/// Counts of values by what their texts can be.
+/// Counts of values by the type that their text has.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub numbers: u64,
@@ -11,7 +11,7 @@ pub(super) struct Tally {
     pub texts: u64,
     /// The first text that is neither a number nor a boolean.
     pub text: Option<String>,
-    /// All of them are the same.
+    /// All values that are neither numbers nor booleans have the same text.
     pub is_only_text: bool,
 }
 
@@ -37,7 +37,7 @@ impl Tally {
         self.numbers + self.booleans + self.texts
     }
 
-    /// The type that all values have, or else text.
+    /// The type that all values have, or text if they have different types.
     pub fn kind(&self) -> ColumnKind {
         match self.values() {
             0 => ColumnKind::Each,

@@ -35,7 +35,7 @@ fn types_are_told_from_the_texts() {
         (".097", r#"{"$numberDouble":"0.097"}"#),
         ("-.5", r#"{"$numberDouble":"-0.5"}"#),
         (".", r#"".""#),
-        // DuckDB 1.4 and pandas 2.3 read inf; it is a part of a hash.
+        // DuckDB 1.4 and pandas 2.3 read this as infinity, but such a text is part of a hash.
         ("31e4659", r#""31e4659""#),
         ("1e-7000", r#""1e-7000""#),
         ("12345678901234567890123456789012345", r#""12345678901234567890123456789012345""#),

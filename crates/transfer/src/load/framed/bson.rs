@@ -5,7 +5,7 @@ use super::{Broken, Cut, Framing};
 /// The shortest document: its length and the zero at its end.
 const LEAST: usize = 5;
 
-/// The first document of `bytes` and what follows it; `None` if it is not whole.
+/// The first document of `bytes`, and the bytes after it; `None` if the document is not complete.
 pub(crate) fn next_document(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let len = usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()?;
     if len < LEAST { None } else { bytes.split_at_checked(len) }

@@ -1,7 +1,7 @@
 //! CSV rows: a row ends at a line end that is not within quotes.
 //!
-//! The rules are those of the rows that are read (`rows.rs`): a quote opens only at the beginning of a
-//! field, two quotes within quotes represent one, and a row ends with CR, LF or both.
+//! The rules are the same as in `rows.rs`, which reads the rows: a quote opens only at the beginning of a field, two
+//! quotes within quotes represent one, and a row ends with CR, LF or both.
 
 use super::super::rows::Dialect;
 use super::{Broken, Cut, Framing};
@@ -30,12 +30,12 @@ pub(crate) struct CsvFraming {
 }
 
 impl CsvFraming {
-    /// For an input that is read from the beginning of a row.
+    /// A framing for an input that is read from the beginning of a row.
     pub fn new(dialect: Dialect) -> Self {
         Self { dialect, state: State::Row, quote: 0, end: 0 }
     }
 
-    /// Takes a byte outside quotes.
+    /// Processes a byte outside quotes.
     fn plain(&mut self, byte: u8, at: usize) {
         self.state = match byte {
             b'\n' | b'\r' => {

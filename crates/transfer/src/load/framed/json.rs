@@ -1,7 +1,7 @@
 //! The elements of one large array, the fields of one large object, or values one after the other.
 //!
-//! This finds where records begin and end by counting brackets outside strings. It does not check
-//! that they are valid JSON; the parser does.
+//! The framing finds where records begin and end by counting brackets outside strings. The parser,
+//! not the framing, checks that they are valid JSON.
 
 use super::{Broken, Cut, Framing};
 use memchr::memchr2;
@@ -57,15 +57,16 @@ pub(crate) struct JsonFraming {
     cuts: Vec<Cut>,
     /// The end of the last whole record, even after its bytes are cut off.
     end: usize,
-    /// The first byte scanned is the first byte of the input.
+    /// True if the first byte scanned is the first byte of the input.
     fresh: bool,
-    /// The outer bracket is a part of a larger text, whose end does not matter.
+    /// True if the outer bracket is part of a larger text. The text after the closing bracket is
+    /// then ignored.
     is_inner: bool,
 }
 
 impl JsonFraming {
-    /// For an input that is read from its beginning if `fresh`, otherwise from the offset where a
-    /// load stopped.
+    /// A framing for an input that is read from its beginning if `fresh`, otherwise from the offset
+    /// where a load stopped.
     pub fn new(outer: Outer, fresh: bool) -> Self {
         let state = match (outer, fresh) {
             (Outer::Nothing, _) => State::First,
@@ -75,7 +76,7 @@ impl JsonFraming {
         Self { outer, state, depth: 0, naming: false, start: 0, cuts: Vec::new(), end: 0, fresh, is_inner: false }
     }
 
-    /// For an array within a larger text. The text after the array is not read.
+    /// A framing for an array within a larger text. The text after the array is not read.
     pub fn inner(fresh: bool) -> Self {
         Self { is_inner: true, ..Self::new(Outer::Array, fresh) }
     }
@@ -91,7 +92,7 @@ impl JsonFraming {
         self.state = if self.outer == Outer::Nothing { State::First } else { State::After };
     }
 
-    /// Takes a byte between records that is not white space.
+    /// Processes a byte between records that is not white space.
     fn between(&mut self, byte: u8, at: usize) -> Result<(), Broken> {
         let (open, close) = self.opening();
         let several = self.outer != Outer::Nothing;
@@ -113,7 +114,7 @@ impl JsonFraming {
         Ok(())
     }
 
-    /// Takes the first byte of a record or of a field's value.
+    /// Processes the first byte of a record or of a field's value.
     fn begin(&mut self, byte: u8, at: usize) -> Result<(), Broken> {
         let value = self.state == State::Value;
         if !value {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Returns a few bytes at a time.
+/// A source that returns a few bytes at a time.
 struct Dribble {
     bytes: Vec<u8>,
     at: usize,
@@ -35,7 +35,7 @@ struct Found {
 
 const COMMAS: super::super::rows::Dialect = super::super::rows::Dialect { separator: b',', has_quotes: true };
 
-/// The most bytes of a record in these tests.
+/// The maximum size of a record in these tests, in bytes.
 const RECORD_MAX: usize = 1 << 20;
 
 fn slices(bytes: &[u8], framing: Box<dyn Framing>, slice_bytes: usize) -> Vec<Slice> {
@@ -169,7 +169,7 @@ proptest! {
         if broken.is_none() {
             prop_assert_eq!(&all, text.as_bytes());
         } else {
-            // The reader treats an open quote as a field that ends with the text.
+            // In the reader, a field with an open quote ends at the end of the text.
             let at = text.len() - all.len();
             prop_assert!(text[text.len() - at..].contains('"'));
             all.extend_from_slice(b"");
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_cut_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), slice_bytes in 1usize..40) {
-        // Each with the brackets around all records, which no slice needs to have.
+        // Each framing with the brackets around all records, which need not be part of any slice.
         type Make = fn() -> Box<dyn Framing>;
         let framings: [(Make, &str); 5] = [
             (|| Box::new(JsonFraming::new(Outer::Array, true)), "[]"),
@@ -196,7 +196,7 @@ proptest! {
                 offset += slice.bytes.len() as u64;
             }
             let broken = slices.last().is_some_and(|slice| slice.broken.is_some());
-            // Nor does a slice need space after the last record.
+            // White space after the last record need not be part of any slice either.
             let rest = &bytes[(offset as usize).min(bytes.len())..];
             let empty = |byte: &u8| byte.is_ascii_whitespace() || marks.as_bytes().contains(byte);
             prop_assert!(broken || rest.iter().all(empty), "{:?}", rest);
@@ -244,14 +244,14 @@ fn a_load_that_ends_behind_the_last_element_finds_the_end_again() {
             let end = cut.iter().map(|slice| slice.bytes.len()).sum::<usize>();
             let rest = slices(&text.as_bytes()[end..], Box::new(JsonFraming::new(outer, false)), slice_bytes);
             assert!(rest.is_empty(), "{slice_bytes}: {:?}", rest[0].broken);
-            // Truncated there, it is not whole.
+            // A truncated input is refused.
             let open = slices(&text.as_bytes()[end..end], Box::new(JsonFraming::new(outer, false)), slice_bytes);
             assert!(open[0].broken.is_some());
         }
     }
 }
 
-/// Endless `x`, and the number of bytes that were read.
+/// An endless source of `x`, which counts the bytes that were read.
 struct Endless(Arc<AtomicUsize>);
 
 impl Read for Endless {

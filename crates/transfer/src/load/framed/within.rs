@@ -1,23 +1,24 @@
-//! Finds the array at a path in a large object, in memory that does not depend on what is before it.
+//! Finds the array at a path in a large object. The memory needed does not depend on the size of the text before the
+//! array.
 
 use super::Broken;
 use alluvium_document::{Value, json};
 
-/// A name with more bytes is not compared.
+/// Names with more bytes are not compared with the path.
 const NAME_MAX: usize = 4 << 10;
 /// The number of names that an error lists.
 const LISTED: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// A value follows whose place is on the path.
+    /// A value on the path follows.
     Value,
     /// A name or the end of an object follows.
     Name,
     InName,
     NameEscape,
     Colon,
-    /// In a value that is passed over.
+    /// In a value that is skipped.
     Skip,
     SkipText,
     SkipEscape,
@@ -29,10 +30,10 @@ enum State {
 pub(crate) struct Seeker {
     /// The names of the path.
     path: Vec<String>,
-    /// How many of them are found.
+    /// The number of names of the path that are found.
     found: usize,
     state: State,
-    /// The brackets that are open in the value that is passed over.
+    /// The number of open brackets in the value that is skipped.
     depth: usize,
     name: Vec<u8>,
     /// The names of the innermost object on the path.
@@ -40,16 +41,16 @@ pub(crate) struct Seeker {
 }
 
 impl Seeker {
-    /// For a path of names with dots between them.
+    /// A seeker for a path of names with dots between them.
     pub fn new(path: &str) -> Self {
         let path = path.split('.').map(str::to_owned).collect();
         Self { path, found: 0, state: State::Value, depth: 0, name: Vec::new(), seen: Vec::new() }
     }
 
-    /// Reads on. Returns the offset of the array's opening bracket, if it is in `bytes`.
+    /// Scans the next bytes. Returns the offset of the array's opening bracket, if it is in `bytes`.
     ///
     /// # Errors
-    /// [`Broken`] if the text is no JSON, or there is no array at the path.
+    /// [`Broken`] if the text is not JSON, or no array is at the path.
     pub fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         for (at, &byte) in bytes.iter().enumerate() {
             match self.state {
@@ -89,7 +90,7 @@ impl Seeker {
                 },
                 State::Colon if byte == b':' => self.named(),
                 State::Colon => return Err(Broken::new(at, "expected a colon")),
-                // The end of the object follows a number or a word directly.
+                // A number or a word is followed directly by the end of the object.
                 State::Skip if byte == b'}' && self.depth == 0 => return Err(Broken::new(at, self.missing())),
                 State::Skip => self.skip(byte),
                 State::After => match byte {
@@ -122,7 +123,7 @@ impl Seeker {
         }
     }
 
-    /// Takes the name before a colon.
+    /// Processes the name of a field at its colon.
     fn named(&mut self) {
         let quoted = [b"\"", &self.name[..], b"\""].concat();
         let name = match json::parse(&quoted) {
@@ -143,7 +144,7 @@ impl Seeker {
         self.state = State::Skip;
     }
 
-    /// Takes a byte of a value that is passed over, outside strings.
+    /// Processes a byte of a skipped value, outside strings.
     fn skip(&mut self, byte: u8) {
         match byte {
             b'"' => self.state = State::SkipText,
@@ -157,7 +158,7 @@ impl Seeker {
         }
     }
 
-    /// After a bracket or a string of a value that is passed over.
+    /// Sets the state after a closing bracket or a string in a skipped value.
     fn passed(&mut self) {
         self.state = if self.depth == 0 { State::After } else { State::Skip };
     }

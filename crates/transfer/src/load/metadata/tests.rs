@@ -1,6 +1,6 @@
 use super::*;
 
-/// As mongodump 100.9 writes it.
+/// A metadata file as mongodump 100.9 writes it.
 const TEXT: &str = r#"{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"},
     {"v":{"$numberInt":"2"},"key":{"author":{"$numberInt":"1"}},"name":"author_1","unique":true}],
     "uuid":"3d6c1b4f8f1d4e6f9a0c6c8f4c0f5a11","collectionName":"pets","type":"collection",

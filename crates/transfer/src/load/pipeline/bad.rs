@@ -18,12 +18,12 @@ pub(super) struct BadLine {
 
 /// The reason of a refusal, and the position of the error.
 pub(super) struct Refused {
-    /// Within the slice, from 0.
+    /// The line within the slice, from 0.
     pub line: u64,
-    /// From 1.
+    /// The column, from 1.
     pub column: u64,
     pub reason: String,
-    /// The error of the collection, if the record is a valid document.
+    /// The error of the collection, if the record is a valid document that the collection refuses.
     pub error: Option<Box<Error>>,
 }
 
@@ -84,7 +84,7 @@ impl RecordPlace {
     }
 }
 
-/// Refuses a document over the size limit; `id` returns the bytes that its `_id` adds.
+/// Refuses a document over the size limit. `id` returns the number of bytes that its `_id` adds.
 pub(super) fn check_size(
     text: &[u8],
     place: RecordPlace,

@@ -35,13 +35,13 @@ pub(super) struct Excluded {
     pub refused: Option<(usize, Error)>,
     /// The number of documents before it that are skipped because their `_id` is taken.
     pub duplicates: usize,
-    /// The documents before it that are rejected because a unique key of theirs belongs to another
-    /// document.
+    /// The documents before it that are rejected because one of their unique keys belongs to
+    /// another document.
     pub rejected: Vec<BadLine>,
 }
 
 impl Parsed<'_> {
-    /// Adds rejected documents to the records that cannot be stored.
+    /// Adds rejected documents to the bad records, in the order of the input.
     pub fn add_rejected(&mut self, rejected: Vec<BadLine>) {
         if !rejected.is_empty() {
             self.bad.extend(rejected);
@@ -83,7 +83,7 @@ impl Load<'_> {
             out.rejected = self.one_by_one(target, parsed, remaining, base)?.rejected;
         }
         while let Some(taken) = remaining.locked.txn.taken()? {
-            // Of several documents with one `_id`, the last is written.
+            // If several documents have the same `_id`, the last one is written.
             let place = |id: &[u8]| remaining.places.iter().rev().copied().find(|at| parsed.key(*at) == id);
             let (own, other) = (place(taken.id).unwrap_or(0), place(&taken.other));
             let (at, has_it) = match other.filter(|other| *other > own) {
@@ -100,7 +100,7 @@ impl Load<'_> {
         Ok(out)
     }
 
-    /// Processes the documents in order, as if each were written separately, and rejects those
+    /// Processes the documents in order, as if each were written separately, and rejects documents
     /// whose unique key is taken.
     fn one_by_one(
         &self,

@@ -10,8 +10,8 @@ const OVERHEAD_BYTES_MAX: usize = 64;
 
 impl Parsed<'_> {
     /// Splits the slice into its first `at` documents (at least one), with all records before the
-    /// next document, and the remaining ones, as if they were a slice of their own. Neither part
-    /// has its rows. The first part has the shapes and must be written first.
+    /// next document, and the remaining documents, which form a slice of their own. Neither part
+    /// has rows. The first part has the shapes and must be written first.
     fn split(mut self, at: usize) -> (Self, Self) {
         let next = self.lines[at];
         let keys = self.key_ends[at - 1];
@@ -27,7 +27,7 @@ impl Parsed<'_> {
             fatal: self.fatal,
             repaired: self.repaired,
             unread: self.unread.take(),
-            // Lines after a fatal one are not counted.
+            // After a fatal line, lines are not counted; therefore the subtraction saturates.
             line_count: self.line_count.saturating_sub(next.line),
             end: self.end,
             end_column: self.end_column,
@@ -46,7 +46,7 @@ impl Parsed<'_> {
 }
 
 impl CollectionTarget<'_> {
-    /// An upper bound of the bytes that a batch has besides the rows: the shapes of a slice and the
+    /// An upper bound of the bytes in a batch other than the rows: the shapes of a slice and the
     /// mark.
     pub fn overhead_bytes(&self, parsed: &Parsed<'_>) -> usize {
         let mut definitions = Vec::new();
@@ -58,7 +58,7 @@ impl CollectionTarget<'_> {
 
 impl<'a> Load<'a> {
     /// Writes the rows of a slice that is too large for one batch in two halves, which may be split
-    /// again. Each part writes a mark at the beginning of the next one.
+    /// again. Each part writes a mark with the position at which the next part begins.
     pub(super) fn write_parts(
         &self,
         target: &CollectionTarget<'a>,

@@ -31,8 +31,8 @@ impl<'a> Walk<'a> {
         Self { bytes: &slice.bytes, place, at }
     }
 
-    /// The position of byte `at`, which must not precede the byte of an earlier call. For a byte in
-    /// the byte order mark, it is the position after the mark.
+    /// The position of byte `at`, which must not be smaller than in an earlier call. For a byte in
+    /// the byte order mark, this is the position after the mark.
     fn place(&mut self, at: usize) -> RecordPlace {
         let at = at.max(self.at);
         let (lines, column) = place_after(&self.bytes[self.at..at], self.place.column);
@@ -63,7 +63,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Records the end of the slice.
+    /// Stores the position of the end of the slice in `parsed`.
     fn end(&self, mut walk: Walk<'_>, parsed: &mut Parsed<'a>) {
         let end = walk.place(walk.bytes.len());
         parsed.line_count = end.line;
@@ -266,7 +266,7 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Why a document of BSON is refused, with its `_id` if that can be read.
+/// The reason for refusing a BSON document, with the `_id` of the document if that can be read.
 fn refused_text(bytes: &[u8], error: &bson::BsonError) -> String {
     let lossy = bson::decode_document_lossy(bytes).ok();
     let id = lossy.as_ref().and_then(|map| map.get(ID)).map(alluvium_collections::error::id_text);

@@ -15,8 +15,8 @@ impl<'a> Load<'a> {
         parsed.repaired = Some(place.offset);
     }
 
-    /// Takes the documents of a text that is no JSON, or has values that BSON cannot hold. False, and nothing is taken, if
-    /// it cannot be repaired.
+    /// Repairs a text that is not JSON or has values that BSON cannot hold, and adds its documents. Returns false, and
+    /// adds nothing, if the text cannot be repaired.
     pub(super) fn repair_text(
         &self,
         text: &[u8],
@@ -35,7 +35,7 @@ impl<'a> Load<'a> {
         }
         self.note_repaired(place, parsed);
         for (at, map) in maps.into_iter().enumerate() {
-            // Each has an offset of its own, since generated `_id`s are made of them.
+            // Each document has its own offset, because generated `_id`s are derived from offsets.
             let place = RecordPlace { offset: place.offset + at as u64, ..place };
             parsed.repaired = Some(place.offset);
             row.clear();
@@ -49,7 +49,7 @@ impl<'a> Load<'a> {
         true
     }
 
-    /// The document of a field of one large object, if it has to be repaired and can be.
+    /// The document of a field of one large object, repaired; `None` if it is not to be repaired, or cannot be.
     pub(super) fn repaired_field(&self, text: &[u8]) -> Option<Map> {
         if self.settings.on_bad != OnBad::Repair {
             return None;
@@ -69,7 +69,7 @@ impl<'a> Load<'a> {
         Some(map)
     }
 
-    /// A document of BSON.
+    /// Decodes a BSON document, and repairs it if that is allowed.
     pub(super) fn decode(&self, bytes: &[u8]) -> std::result::Result<Map, BsonError> {
         match bson::decode_document(bytes) {
             Err(error) if self.settings.on_bad == OnBad::Repair => {

@@ -26,15 +26,15 @@ pub(super) struct CollectionTarget<'a> {
     pub state: Arc<CollectionState>,
     /// The key of the mark for loads of this input; `None` if it cannot resume.
     pub mark_key: Option<Vec<u8>>,
-    /// The file at a path, for a later load of it with more content.
+    /// The file and its path, for a later load of the same file with more content.
     pub place: Option<PlaceTarget>,
 }
 
-/// The mark of the file at a path.
+/// The mark of the last load of the file at a path.
 pub(super) struct PlaceTarget {
     pub key: Vec<u8>,
     pub place: FilePlace,
-    /// The part that is loaded already has documents with generated `_id`s.
+    /// The part that was loaded earlier has documents with generated `_id`s.
     pub generated_before: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Makes the written documents durable. A build does that at its end instead.
+    /// Makes the written documents durable. A build makes them durable when it is finished.
     pub fn sync(&self) -> alluvium_store::Result<()> {
         match self {
             Self::Collection(target) => target.store().sync(),
@@ -131,8 +131,8 @@ impl<'a> CollectionTarget<'a> {
         }
     }
 
-    /// For each document, whether its `_id` exists already: in the collection, or earlier in the
-    /// slice.
+    /// Returns for each document whether its `_id` exists already, in the collection or earlier in
+    /// the slice.
     pub fn taken_keys(&self, parsed: &Parsed<'_>, distinct: usize) -> Result<Vec<bool>> {
         let count = parsed.key_ends.len();
         let mut taken = vec![false; count];

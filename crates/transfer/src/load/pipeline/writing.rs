@@ -22,8 +22,8 @@ impl<'a> Load<'a> {
         self.write_rows(target, parsed, *rows, before)
     }
 
-    /// Writes the rows of a slice, or of a part of one, in one batch, or in several if one would be
-    /// too large.
+    /// Writes the rows of a slice, or of a part of a slice. One batch is written, or several if one
+    /// batch would be too large.
     pub(super) fn write_rows(
         &self,
         target: &CollectionTarget<'a>,
@@ -33,13 +33,14 @@ impl<'a> Load<'a> {
     ) -> Result<Mark> {
         let progress = &*self.progress;
         let count = parsed.key_ends.len();
-        // Locks the keys also under `replace`: another writer's insert must not check for a
-        // document during this write.
+        // The keys are also locked for `replace`: while this write runs, no other writer may check
+        // for its insert whether a document exists.
         let exclusive = self.settings.on_duplicate != OnDuplicate::Replace;
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let (rows, same_indexes) = target.for_current_indexes(rows)?;
         let overhead_bytes = target.overhead_bytes(&parsed);
-        // One document is refused by its line only if no batch may have it.
+        // A single document is refused, with its line, only if it exceeds the absolute limit of a
+        // batch.
         let store = target.store();
         let most = if count > 1 { store.batch_bytes() } else { store.max_batch_bytes() };
         if rows.encoded_bytes() + overhead_bytes > most && count > 0 {
@@ -55,7 +56,7 @@ impl<'a> Load<'a> {
             self.exclude(target, &parsed, &mut remaining, &taken, before.line)?;
         Progress::add(&progress.duplicates, duplicates as u64);
         parsed.add_rejected(rejected);
-        // The excluded document precedes a fatal line, so its failure is the earlier one.
+        // An excluded document always precedes a fatal line, so its failure is reported.
         let refused = refused.map(|(at, error)| (parsed.lines[at], error));
         let failure = refused.or_else(|| self.fatal_line(&parsed, before));
         let Remaining { mut locked, places } = remaining;
@@ -85,7 +86,7 @@ impl<'a> Load<'a> {
             build.add(parsed.key(at), row).map_err(|error| target.explain(error))?;
         }
         drop(build);
-        // The end of the build writes the definitions of all shapes.
+        // The definitions of all shapes are written at the end of the build.
         parsed.shapes.iter().for_each(|shape| target.shapes.mark_committed(shape.number()));
         let failure = self.fatal_line(&parsed, before);
         let mark = self.end_of(&mut parsed, &failure, before, count)?;
@@ -118,7 +119,7 @@ impl<'a> Load<'a> {
         before: Mark,
         written: usize,
     ) -> Result<Mark> {
-        // After a failure the next run begins with the record that failed.
+        // After a failure, the next run begins at the record that failed.
         let end = RecordPlace { line: parsed.line_count, offset: parsed.end, column: parsed.end_column };
         let end = failure.as_ref().map_or(end, |(place, _)| *place);
         parsed.bad.retain(|bad| bad.place.offset < end.offset);
@@ -138,7 +139,7 @@ impl<'a> Load<'a> {
         Error::LoadDuplicate { input: self.name.clone(), what, line, collection: self.collection.clone(), id }
     }
 
-    /// The unit that the format counts, and the number of a document in it.
+    /// The unit that the format counts, and the number of a document in that unit.
     pub(super) fn place_of(&self, parsed: &Parsed<'_>, at: usize, base: u64) -> (&'static str, u64) {
         (self.settings.format.counted(), base + parsed.lines[at].line + 1)
     }

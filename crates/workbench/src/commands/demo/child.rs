@@ -1,4 +1,4 @@
-//! Loads in separate processes: to be measured, and to be killed.
+//! Loads in separate processes, which can be measured and killed.
 
 use super::Demo;
 use alluvium_cli::exit::{Failure, Outcome};
@@ -11,9 +11,10 @@ use std::time::Duration;
 
 /// The results of a load in a separate process.
 pub(super) struct Loaded {
-    /// The JSON that it printed.
+    /// The JSON that the process printed.
     pub summary: Value,
-    /// Its processor time as its parent measures it, if the kernel reports it.
+    /// The processor time of the process, measured by its parent; `None` if the kernel does not
+    /// report it.
     pub cpu: Option<Duration>,
 }
 
@@ -25,7 +26,7 @@ impl Loaded {
 }
 
 impl Demo {
-    /// This program, with the arguments to load the comments into a collection.
+    /// The command that runs this program to load the comments into a collection.
     fn loading(&self, collection: &str) -> Outcome<Command> {
         let program =
             std::env::current_exe().map_err(|error| Failure::Other(format!("cannot find this program: {error}")))?;
@@ -51,8 +52,8 @@ impl Demo {
         Ok(Loaded { summary, cpu })
     }
 
-    /// Starts a load and kills the process, with -9, as soon as it has acknowledged a third of the
-    /// documents. Returns the number of acknowledged documents.
+    /// Starts a load, and kills the process with SIGKILL as soon as it has acknowledged a third of
+    /// the documents. Returns the number of acknowledged documents.
     pub(super) fn load_and_kill(&self, collection: &str) -> Outcome<u64> {
         let mut command = self.loading(collection)?;
         command.arg("--progress-json").arg(&self.progress).args(["--progress-ms", "2"]);
@@ -72,7 +73,8 @@ impl Demo {
         self.acknowledged()
     }
 
-    /// The documents in the last complete line of the killed load's progress.
+    /// The number of documents in the last complete line of the progress file that the killed load
+    /// wrote.
     fn acknowledged(&self) -> Outcome<u64> {
         if !self.env.fs.exists(&self.progress)? {
             return Ok(0);

@@ -1,4 +1,5 @@
-//! The documents that a collection must have: the generator's lines with the changes of the demo.
+//! The documents that a collection must have: the lines of the generator, with the changes made by
+//! the demo.
 
 use crate::comments::Generator;
 use alluvium::{Collection, Document, Draft, Map, Value};
@@ -17,7 +18,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Returns an error if a document has its loaded content although it was changed.
+    /// Returns an error if a document still has its loaded content although the demo changed it.
     fn refuse_unchanged(&self, id: &Value) -> Outcome {
         let is_changed = id.as_str().is_some_and(|id| self.updated.contains(id) || self.deleted.contains(id));
         match is_changed {
@@ -28,7 +29,7 @@ impl Changes {
 }
 
 /// Compares every document of a collection with the generator's lines. The first `least` lines must
-/// exist, and no line after a missing one. Returns the number of documents.
+/// exist. No line may exist after a missing line. Returns the number of documents.
 pub(super) fn check(collection: &Collection, seed: u64, least: u64, changes: &Changes) -> Outcome<u64> {
     let mut lines = Lines { comments: Generator::new(seed), line: Vec::new(), taken: 0 };
     let mut documents = 0;
@@ -58,7 +59,7 @@ impl Lines {
         self.taken += 1;
     }
 
-    /// Takes the line of this document, and skips deleted ones.
+    /// Advances to the line of this document, and skips lines of deleted documents.
     fn advance_to(&mut self, document: &Document, changes: &Changes) -> Outcome {
         let stored = document.to_map().map_err(|error| {
             Failure::Damaged(format!("document {} cannot be decoded: {error}", ids::show(document.id())))
@@ -91,7 +92,8 @@ impl Lines {
         }
     }
 
-    /// The number of lines from the start that are accounted for, if the next ones were deleted.
+    /// The number of lines from the start that are accounted for, including directly following
+    /// lines of deleted documents.
     fn deleted_next(&mut self, least: u64, changes: &Changes) -> Outcome<u64> {
         let mut accounted = self.taken;
         while accounted < least {
@@ -142,7 +144,7 @@ pub(super) fn raise_score_of(draft: &mut Draft) -> alluvium::Result<()> {
 
 fn raised(score: Option<&Value>) -> Value {
     let raised = score.and_then(Value::as_i64).unwrap_or(0).saturating_add(1);
-    // The smaller integer type that can represent it, as parsed from JSON.
+    // The parser of JSON also chooses the smallest integer type that can represent a number.
     i32::try_from(raised).map_or_else(|_| Value::from(raised), Value::from)
 }
 

@@ -9,7 +9,7 @@ use alluvium_env::OpenMode;
 use std::path::PathBuf;
 
 impl Demo {
-    /// The remaining files, and commands to try on them.
+    /// Lists the remaining files, and commands to try on them.
     pub(super) fn next(&self, queried: &Queried) -> Outcome<String> {
         let comments = self.env.fs.open(&self.comments, OpenMode::Read)?.len()?;
         let database = files::bytes_below(&self.env, &self.database)?;
@@ -37,7 +37,7 @@ impl Demo {
     }
 }
 
-/// The program `alluvium`: as a path if it is in the same directory as this one.
+/// The program `alluvium`, as a path if it is in the same directory as this program.
 fn program() -> PathBuf {
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name("alluvium"));
     let beside = beside.filter(|path| alluvium_env::Env::os().fs.exists(path).unwrap_or(false));

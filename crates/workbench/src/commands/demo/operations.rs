@@ -1,4 +1,4 @@
-//! Reads and changes of random documents, measured.
+//! Measures reads and changes of random documents.
 
 use super::Demo;
 use super::expected::{Changes, raise_score_of};
@@ -18,7 +18,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Processor time of an operation in microseconds, including background work.
+    /// Processor time per operation in microseconds, including background work.
     pub(super) fn cpu_us(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }

@@ -68,7 +68,7 @@ fn score(document: &Document) -> Outcome<Option<i64>> {
     Ok(map.get("score").and_then(alluvium::Value::as_i64))
 }
 
-/// The author of the most comments among the first documents.
+/// The author with the most comments among the first documents.
 fn author(collection: &Collection, ids: &[String]) -> Outcome<String> {
     let mut comments: BTreeMap<String, usize> = BTreeMap::new();
     for id in ids.iter().take(AUTHORS_LOOKED_AT) {

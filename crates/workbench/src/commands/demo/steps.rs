@@ -20,7 +20,7 @@ const COMMENTS: &str = "comments";
 /// The collection whose first load is killed.
 const KILLED: &str = "killed";
 
-/// The results of using the loaded comments.
+/// The results of the steps that use the loaded comments.
 struct Used {
     costs: Costs,
     scan: Cost,

@@ -26,7 +26,7 @@ pub(super) fn table(demo: &Demo, findings: &Findings) -> String {
     let number = |name| loaded.figure(name);
     let known = |value: Option<String>| value.unwrap_or_else(|| "not known here".to_owned());
     let docs = demo.docs as f64;
-    // As measured by the parent, if available: it includes the end of the process.
+    // The time measured by the parent is preferred, because it includes the exit of the process.
     let cpu = loaded.cpu.map(|cpu| cpu.as_secs_f64()).or(number("cpu_seconds"));
     let memory = number("peak_resident_bytes").zip(number("idle_resident_bytes")).map(|(peak, idle)| {
         let used = (peak - idle).max(0.0);

@@ -47,6 +47,6 @@ fn paint(text: &str, colour: &str, stream: &impl IsTerminal) -> String {
 }
 
 fn write(text: &str) {
-    // If standard error is closed, there is nowhere to report it.
+    // An error is ignored: if standard error is closed, it cannot be reported.
     let _closed = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,4 +1,5 @@
-//! The server of `alluvium-bench wire`: a process of its own, so that its processor time is known.
+//! The server of `alluvium-bench wire`. It is a separate process, so that its processor time can be
+//! measured.
 
 use alluvium_cli::exit::{Failure, Outcome};
 use alluvium_cli::output::Output;
@@ -30,7 +31,7 @@ impl Args {
             }
             out.finish()?;
             server.run(|| {
-                // An error is an end, too.
+                // A read error also ends the server.
                 let _ended = io::stdin().read_to_end(&mut Vec::new());
             });
             Ok(())
@@ -38,10 +39,10 @@ impl Args {
     }
 }
 
-/// A server in another process, which ends with this.
+/// A server in another process, which ends when this value is dropped.
 pub(super) struct Server {
     process: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: String,
 }
 
@@ -58,7 +59,7 @@ impl Server {
         }
         let server = Self { process, address: address.trim_end().to_owned() };
         match server.address.is_empty() {
-            // It has said why.
+            // The server has printed the reason already.
             true => Err(Failure::Other("the server has ended".to_owned())),
             false => Ok(server),
         }
@@ -68,7 +69,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        // Its end is awaited, so that the database is closed when this program ends.
+        // Waits for the server to exit, so that the database is closed when this program ends.
         let _status = self.process.wait();
     }
 }

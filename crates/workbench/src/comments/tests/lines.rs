@@ -35,7 +35,8 @@ fn the_same_seed_gives_the_same_lines() {
         generator.write_line(&mut line);
         assert_eq!(line, expected, "whatever the buffer held before");
     }
-    // The stream never changes: figures of different releases must speak of the same data.
+    // The lines must never change, so that figures of different releases are measured on the same
+    // data.
     assert_eq!(fnv(&lines), EXPECTED_HASH, "new hash {:#x}", fnv(&lines));
 }
 
@@ -74,7 +75,8 @@ fn lines_are_compact_json() {
         if compact.as_bytes() == line {
             continue;
         }
-        // The only freedom taken: other characters than ASCII are escaped, as in the original.
+        // The only difference from the compact form: characters that are not ASCII are escaped, as
+        // in the original.
         escapes += 1;
         assert!(!compact.is_ascii());
         assert_eq!(serde_json::from_str::<Value>(&compact).unwrap(), document);
@@ -127,7 +129,7 @@ fn keys_ascend_and_fields_agree_with_each_other() {
     assert!(authors.len() > 10_000 && subreddits.len() > 1_000, "{} {}", authors.len(), subreddits.len());
 }
 
-/// Counts the different lists of field names, of nested maps too.
+/// Collects the different lists of field names, including lists of nested maps.
 fn count_shapes(value: &Value, shapes: &mut HashSet<String>) {
     match value {
         Value::Object(members) => {
@@ -164,7 +166,7 @@ fn shapes_and_values_vary_as_real_ones_do() {
         assert_eq!(document["gilded"].as_u64(), Some(document["gildings"]["gid_2"].as_u64().unwrap_or(0)));
     }
     assert!((60..300).contains(&shapes.len()), "{} shapes", shapes.len());
-    // How often in 60,000 lines.
+    // The expected number of occurrences in 60,000 lines.
     let expected = [
         ("some all_awardings", 100..500),
         ("some gildings", 80..450),
@@ -202,7 +204,7 @@ fn lines_have_the_lengths_of_real_ones() {
     lengths.sort_unstable();
     let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
     let quantile = |share: f64| lengths[((lengths.len() - 1) as f64 * share) as usize] as f64;
-    // Of a real month of such comments.
+    // The quantiles of a real month of such comments.
     let real = [
         ("p0", quantile(0.0), 919.0),
         ("p25", quantile(0.25), 1_119.0),

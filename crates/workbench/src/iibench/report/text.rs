@@ -2,7 +2,7 @@
 
 use super::{Cost, Query, Report};
 
-/// Pads the cells of a table: the first column to the left, the others to the right.
+/// Formats a table: the first column is aligned to the left, the others to the right.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
@@ -68,7 +68,7 @@ fn figures() -> Vec<(&'static str, Figure)> {
     fn figure(of: impl Fn(&Report) -> String + 'static) -> Figure {
         Box::new(of)
     }
-    // Per 200,000 inserts, as in the first such table, without settling.
+    // Counts per 200,000 inserts, without settling.
     fn each(count: fn(&Cost) -> f64) -> Figure {
         figure(move |report| format!("{:.0}", count(&report.load) * 200_000.0 / report.rows.max(1) as f64))
     }

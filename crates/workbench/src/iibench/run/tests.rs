@@ -36,7 +36,7 @@ fn pairs_are_inserted_and_found_in_every_index() {
     assert!(report.sizes.rows > 0 && report.disk_bytes > report.sizes.rows);
     let kinds: Vec<_> = report.queries.iter().map(|query| (query.index, query.fetched)).collect();
     assert_eq!(kinds, [(0, false), (1, false), (1, true), (2, false), (2, true), (3, false), (3, true)]);
-    // But for those near the end of an index, each has ten.
+    // Each query finds ten entries, except queries near the end of an index.
     assert!(report.queries.iter().all(|query| query.entries > 9.0), "{:?}", report.queries);
     let load = &report.load;
     assert!(load.harness_cpu_seconds > 0.0 && load.foreground_cpu_seconds > 0.0);
@@ -72,12 +72,12 @@ fn a_directory_with_something_in_it_is_refused() {
     assert!(error.to_string().contains("is not empty"), "{error}");
 }
 
-/// Takes rows and forgets all but their numbers.
+/// An engine that keeps only the `_id`s of its rows.
 #[derive(Default)]
 struct Fake {
     ids: Mutex<BTreeSet<i64>>,
     fails_at: Option<i64>,
-    /// Seconds that a batch takes at least.
+    /// The minimum time of a batch, in seconds.
     slow: f64,
 }
 

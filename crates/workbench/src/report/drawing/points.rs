@@ -39,7 +39,8 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     raw.finish(source, name, axis)
 }
 
-/// The measured and the published values of the axis: numbers in their order, words in the plan's.
+/// The measured and the published values of the axis: numbers in ascending order, words in the
+/// order of the plan.
 fn values(measured: &[Value], published: &[Published]) -> Vec<Value> {
     let mut values = measured.to_vec();
     for (value, _) in published.iter().flat_map(|published| &published.points) {
@@ -53,7 +54,7 @@ fn values(measured: &[Value], published: &[Published]) -> Vec<Value> {
     values
 }
 
-/// True for equal values; 4 and 4.0 are equal.
+/// True if the values are equal. 4 and 4.0 are equal.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a == b,
@@ -61,7 +62,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// True if the panel has a trial with this value, or a publication a figure.
+/// True if the panel has a trial with this value, or a publication has a figure for it.
 fn is_used(value: &Value, x: &str, lines: &Lines<'_, '_>, published: &[Published]) -> bool {
     let is_value = |trial: &&Trial<'_>| trial.record.parameters.get(x).is_some_and(|known| is_same(known, value));
     lines.values().flatten().any(is_value)

@@ -1,4 +1,4 @@
-//! Figures over time, or over anything else that a trial's samples count.
+//! Figures over time, or over another quantity in the samples of a trial.
 
 use super::{Drawing, LineKey, Lines, Raw, Series, Source};
 use crate::plan::Published;
@@ -9,20 +9,21 @@ use crate::report::split::{Split, Trial};
 use crate::report::spread::Spread;
 use serde_json::Value;
 
-/// A line has at most twice as many points: the least and the greatest of each piece are kept.
+/// A longer line is divided into this many pieces. The smallest and the largest figure of each piece are kept, so a
+/// line has at most twice as many points.
 const PIECES: usize = 300;
 
-/// A published line is not drawn if it is this many times as long as the measured ones.
+/// A published line is not drawn if it is more than this many times longer than the measured lines.
 const LONGER_MAX: f64 = 10.0;
 
-/// The samples of one trial, and what is to be known about them.
+/// The samples of one trial, and the number of trials from which it was chosen.
 struct Samples {
     points: Vec<(f64, f64)>,
-    /// The trial is one of this many.
+    /// The number of trials from which this trial was chosen.
     of: usize,
 }
 
-/// Draws the trials of a panel: of repeated ones, the one whose mean is the median.
+/// Draws the trials of a panel. Of repeated trials, only the trial with the median mean is drawn.
 pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> Option<Drawing> {
     let chart = source.chart;
     let (x, y) = (chart.x.as_deref().unwrap_or("seconds"), chart.y.as_deref()?);
@@ -53,7 +54,7 @@ pub(super) fn draw(source: Source<'_>, split: &Split, lines: &Lines<'_, '_>) -> 
     for line in &chart.published {
         let points = sorted(line);
         match points.last() {
-            // A trial of seconds beside an hour would be a stroke at the edge.
+            // Next to a line of an hour, a trial of seconds would be a stroke at the edge of the chart.
             Some(last) if last.0 > end * LONGER_MAX => notes.push(too_long(line, &points)),
             _ => published.push((line.name.clone(), points)),
         }
@@ -79,7 +80,7 @@ fn notes(of: usize, longest: usize) -> Vec<String> {
     notes.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note).collect()
 }
 
-/// The points of a published line, in their order.
+/// The points of a published line, in ascending order.
 fn sorted(line: &Published) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = line.points.iter().filter_map(|(x, y)| Some((x.as_f64()?, *y))).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -92,7 +93,7 @@ fn too_long(line: &Published, points: &[(f64, f64)]) -> String {
     format!("{}, much longer than these trials and not drawn: {shown}.", line.name)
 }
 
-/// The samples of the trial whose mean is the median of those of all.
+/// The samples of the trial whose mean is the median of the means of all trials.
 fn choose(trials: &[&Trial<'_>], read: impl Fn(&Trial<'_>) -> Option<Vec<(f64, f64)>>) -> Option<Samples> {
     let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let mut all: Vec<Vec<(f64, f64)>> = trials.iter().filter_map(|trial| read(trial)).collect();
@@ -109,11 +110,11 @@ fn samples(list: &Value, x: &str, y: &str) -> Option<Vec<(f64, f64)>> {
     (!points.is_empty()).then_some(points)
 }
 
-/// The last sample covers only a part of an interval if it follows the previous one after less than this share of an
+/// The last sample counts as a part of an interval if it follows the previous sample after less than this share of an
 /// interval.
 const WHOLE: f64 = 0.9;
 
-/// Removes a last sample that counts a part of an interval: as a rate it would be drawn as a fall.
+/// Removes the last sample if it covers only a part of an interval, because it would look like a drop of the rate.
 fn leave_out_the_rest(points: &mut Vec<(f64, f64)>) {
     if let [first, .., before, last] = points[..] {
         let interval = (before.0 - first.0) / (points.len() - 2) as f64;
@@ -123,7 +124,8 @@ fn leave_out_the_rest(points: &mut Vec<(f64, f64)>) {
     }
 }
 
-/// Rounds the times of samples, so that those of several trials meet: to seconds if there is one a second.
+/// Rounds the times of samples, so that samples of several trials have equal times. Times are rounded to seconds if the
+/// samples are about a second apart, otherwise to tenths.
 fn round(points: &mut Vec<(f64, f64)>) {
     let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
     let steps: f64 = if span >= 0.9 * points.len().saturating_sub(1) as f64 { 1.0 } else { 10.0 };
@@ -131,7 +133,7 @@ fn round(points: &mut Vec<(f64, f64)>) {
     points.dedup_by_key(|point| point.0);
 }
 
-/// The least and the greatest figure of each of many pieces, so that no stall and no peak is lost.
+/// Keeps the smallest and the largest figure of each of many pieces, so that no stall and no peak is lost.
 fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() <= 2 * PIECES {
         return points.to_vec();

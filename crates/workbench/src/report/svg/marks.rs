@@ -9,23 +9,23 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use std::ops::Range;
 
-/// The share of a word's place that bars cover.
+/// The share of the space of a word that is covered by its bars.
 const COVERED: f64 = 0.78;
 const BAR_MAX: f64 = 180.0;
 const RADIUS: i32 = 7;
-/// The marks of a long line.
+/// The number of marks on a long line.
 const FEW: usize = 8;
 
 /// How a series is drawn.
 pub(super) struct Style {
     pub(super) colour: RGBColor,
-    /// Its place among all series; chooses the shape of its points.
+    /// The index among all series, which determines the shape of the points.
     pub(super) place: usize,
-    /// Its place among the published ones; chooses the pattern of its dashes.
+    /// The index among the published series, which determines the dash pattern.
     pub(super) dash: usize,
 }
 
-/// Values as coordinates.
+/// Converts values to coordinates.
 pub(super) struct Place<'a> {
     drawing: &'a Drawing,
     x: &'a Axis,
@@ -51,7 +51,7 @@ impl<'a> Place<'a> {
         self.down.end - (place * f64::from(self.down.end - self.down.start)).round() as i32
     }
 
-    /// The sides of the bar of a series at a word, among those that have a figure there.
+    /// The left and the right side of the bar of a series at a word. Only series with a figure for the word have a bar.
     fn slot(&self, at: usize, style: &Style) -> Range<i32> {
         let series = &self.drawing.series;
         let present = |word: usize, series: &[Series]| series.iter().filter(|one| one.points[word].is_some()).count();
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A line through the medians, dashed if the figures are published ones.
+/// A line through the medians; dashed if the figures are published.
 pub(super) fn line<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series: &Series, style: &Style) -> Drawn<'a> {
     let at = |(x, point): (&f64, &Option<Spread>)| point.map(|point| (place.x(*x), place.y(point.median)));
     let points: Vec<(i32, i32)> = xs.iter().zip(&series.points).filter_map(at).collect();
@@ -79,7 +79,7 @@ fn stroke<'a>(area: &Area<'a>, points: Vec<(i32, i32)>, is_dashed: bool, style: 
     area.draw(&DashedPathElement::new(points, dash, gap, line))
 }
 
-/// Marks at the medians, with the least and the greatest of repeats.
+/// Marks at the medians, with whiskers to the minimum and the maximum of the repeats.
 pub(super) fn points<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series: &Series, style: &Style) -> Drawn<'a> {
     for (x, point) in xs.iter().zip(&series.points).filter_map(|(x, point)| Some((place.x(*x), point.as_ref()?))) {
         whisker(area, place, x, point, &style.colour)?;
@@ -88,7 +88,7 @@ pub(super) fn points<'a>(area: &Area<'a>, place: &Place<'_>, xs: &[f64], series:
     Ok(())
 }
 
-/// Marks at a few points of a long line, at places where the other lines have none.
+/// Marks at a few points of a long line, at positions where the other lines have no marks.
 pub(super) fn few_points<'a>(
     area: &Area<'a>,
     place: &Place<'_>,
@@ -116,7 +116,7 @@ fn whisker<'a>(area: &Area<'a>, place: &Place<'_>, x: i32, point: &Spread, colou
     Ok(())
 }
 
-/// One of five shapes; hollow if it is published.
+/// A mark of one of five shapes; hollow for published figures.
 fn mark<'a>(area: &Area<'a>, at: (i32, i32), is_hollow: bool, style: &Style) -> Drawn<'a> {
     let (x, y, r) = (at.0, at.1, RADIUS);
     let shape = match style.place % 5 {
@@ -139,7 +139,7 @@ fn mark<'a>(area: &Area<'a>, at: (i32, i32), is_hollow: bool, style: &Style) -> 
     area.draw(&PathElement::new(closed, style.colour.stroke_width(3)))
 }
 
-/// Bars from zero, or from the end of the axis; those of publications are hollow and dashed.
+/// Bars that begin at zero, or at the beginning of the axis. Bars of publications are hollow and dashed.
 pub(super) fn bars<'a>(area: &Area<'a>, place: &Place<'_>, series: &Series, style: &Style) -> Drawn<'a> {
     for (at, point) in series.points.iter().enumerate().filter_map(|(at, point)| Some((at, point.as_ref()?))) {
         let slot = place.slot(at, style);
@@ -162,7 +162,7 @@ fn outline<'a>(area: &Area<'a>, across: &Range<i32>, down: Range<i32>, style: &S
     stroke(area, path, true, style)
 }
 
-/// Boxes from the first to the third quartile with the median, and whiskers to the least and the greatest.
+/// Boxes from the first to the third quartile with the median, and whiskers to the minimum and the maximum.
 pub(super) fn boxes<'a>(area: &Area<'a>, place: &Place<'_>, series: &Series, style: &Style) -> Drawn<'a> {
     for (at, point) in series.points.iter().enumerate().filter_map(|(at, point)| Some((at, point.as_ref()?))) {
         let slot = place.slot(at, style);
@@ -181,7 +181,7 @@ pub(super) fn boxes<'a>(area: &Area<'a>, place: &Place<'_>, series: &Series, sty
     Ok(())
 }
 
-/// The sign of a series in the legend, at the left of its name.
+/// The symbol of a series in the legend, to the left of its name.
 pub(super) fn sample<'a>(
     area: &Area<'a>,
     kind: ChartKind,

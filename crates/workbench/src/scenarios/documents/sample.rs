@@ -1,4 +1,4 @@
-//! Random `_id`s of a collection, of a large one without reading all of it.
+//! Random `_id`s of a collection. Large collections are not read completely.
 
 use alluvium::{Collection, Error, Result, Value};
 use alluvium_collections::engine::EngineHandle;
@@ -7,27 +7,27 @@ use alluvium_document::key;
 use alluvium_store::{Bounds, Scan, Store, TreeId};
 use std::ops::Bound;
 
-/// A collection of at most this number of documents, by the estimate, is read as a whole.
+/// A collection with at most this estimated number of documents is read completely.
 const WHOLE_MAX: u64 = 1 << 20;
-/// The number of `_id`s that are drawn from a larger one.
+/// The number of `_id`s that are drawn from a larger collection.
 const DRAWN: u64 = 1 << 20;
 /// The maximum number of times that the range of all `_id`s is halved. A part with few documents is not halved.
 const HALVINGS: u32 = 12;
-/// A part of fewer documents, by the estimate, is not halved.
+/// A part with an estimated number of documents below this is not halved.
 const PART_MIN: u64 = 256;
-/// The most estimates that are made to halve a part.
+/// The maximum number of estimates to halve a part.
 const ESTIMATES_MAX: u32 = 16;
-/// The number of documents after a random place from which a draw picks one. With several, a
-/// document after a gap is not drawn much more often than others.
+/// A draw picks one of this many documents after a random place. If it always picked the first one, a document after a
+/// gap would be drawn much more often than others.
 const FOLLOWING: u64 = 16;
 
-/// A random sample of a collection's `_id`s: all of them if there are about [`WHOLE_MAX`] or fewer,
-/// otherwise [`DRAWN`] of them, in ascending order and perhaps some twice.
+/// A random sample of the `_id`s of a collection. If the collection has about [`WHOLE_MAX`] documents or fewer, these
+/// are all `_id`s. Otherwise these are [`DRAWN`] `_id`s in ascending order, and some may occur twice.
 ///
-/// A large collection is divided by estimates into up to 4,096 ranges of about the same number of
-/// documents. From each range as many `_id`s are drawn: one of the [`FOLLOWING`] documents at a
-/// place that is uniform among the keys of the range. The sample is about as uniform as the keys
-/// are within each range.
+/// A large collection is divided by estimates into up to 4,096 ranges of about the same number of documents. From each
+/// range, `_id`s are drawn in proportion to its estimated number of documents. A draw chooses a uniformly random place
+/// in the range, and picks one of the [`FOLLOWING`] documents after this place. The more evenly the keys are
+/// distributed within each range, the more uniform is the sample.
 ///
 /// # Errors
 /// [`Error::Load`] if the collection is empty; errors of reads.
@@ -51,11 +51,11 @@ pub(super) fn sample(collection: &Collection, seed: u64, whole_max: u64, drawn: 
 
 /// A part of the range of keys.
 struct Part {
-    /// The least key.
+    /// The smallest key.
     first: Vec<u8>,
-    /// The key after it.
+    /// The end of the part, exclusive.
     end: Vec<u8>,
-    /// About how many documents one partition has in it.
+    /// The estimated number of documents that one partition has in this part.
     documents: u64,
 }
 
@@ -75,12 +75,12 @@ fn draw(collection: &Collection, seed: u64, drawn: u64) -> Result<Vec<Value>> {
     let mut scan = keys.store.scan(keys.tree, Bounds::all(), None)?;
     let (mut ids, mut before) = (Vec::new(), 0);
     for part in &parts {
-        // Rounded so that the sum is what is to be drawn.
+        // The shares are rounded so that their sum is exactly `drawn`.
         let share = |until: u64| (u128::from(drawn) * u128::from(until) / u128::from(documents.max(1))) as u64;
         let (low, high) = part.numbers();
         let draws = share(before + part.documents) - share(before);
         let mut places: Vec<u64> = (0..draws).map(|_| random.u64(low..=high)).collect();
-        // Neighbours are often in the same block.
+        // The places are sorted because neighbours are often in the same block.
         places.sort_unstable();
         for place in places {
             ids.extend(drawn_at(&mut scan, part.key(place), random.u64(0..FOLLOWING))?);
@@ -90,7 +90,7 @@ fn draw(collection: &Collection, seed: u64, drawn: u64) -> Result<Vec<Value>> {
     Ok(ids)
 }
 
-/// The `_id` that follows a key, after skipping some; `None` at the end.
+/// The `_id` of the document after `place`, with `skipped` documents skipped; `None` at the end.
 fn drawn_at(scan: &mut Scan, place: Vec<u8>, skipped: u64) -> Result<Option<Value>> {
     scan.restart(&Bounds { lower: Bound::Included(place), ..Bounds::all() });
     for _ in 0..skipped {
@@ -101,10 +101,10 @@ fn drawn_at(scan: &mut Scan, place: Vec<u8>, skipped: u64) -> Result<Option<Valu
 }
 
 impl Keys<'_> {
-    /// The range of all keys in parts of about the same number of documents.
+    /// Divides the range of all keys into parts with about the same number of documents.
     fn parts(&self) -> Result<Vec<Part>> {
         let (Some(first), Some(last)) = (self.end(false)?, self.end(true)?) else { return Ok(Vec::new()) };
-        // The last key is the end of the range, which is exclusive, so there is one document less.
+        // The last key is the exclusive end of the range, so the last document is left out.
         let mut parts = vec![self.part(first, last)?];
         for _ in 0..HALVINGS {
             let mut finer = Vec::with_capacity(parts.len() * 2);
@@ -127,25 +127,25 @@ impl Keys<'_> {
         Ok(Part { first, end, documents })
     }
 
-    /// The least or the greatest key.
+    /// The smallest or the largest key.
     fn end(&self, reverse: bool) -> Result<Option<Vec<u8>>> {
         let mut scan = self.store.scan(self.tree, Bounds { reverse, ..Bounds::all() }, None)?;
         Ok(scan.next()?.map(|(key, _)| key.to_vec()))
     }
 
-    /// About how many documents are in one partition. Documents are spread over the partitions at
-    /// random, so one has the shape of all.
+    /// The estimated number of documents in one partition. Documents are distributed over the partitions at random, so
+    /// one partition represents all.
     fn count(&self, first: &[u8], end: &[u8]) -> Result<u64> {
         let (lower, upper) = (Bound::Included(first.to_vec()), Bound::Excluded(end.to_vec()));
         Ok(self.store.estimate(self.tree, 0, &Bounds { lower, upper, reverse: false })?)
     }
 
-    /// A key that divides a part about evenly; `None` if there is no key between its ends.
+    /// A key that divides a part into halves of about equal size; `None` if there is no key between its ends.
     fn middle(&self, part: &Part) -> Result<Option<Vec<u8>>> {
         let (mut low, mut high) = part.numbers();
         let wanted = part.documents / 2;
         let mut middle = None;
-        // Estimates are rough where documents were changed in memory: more steps do not make them finer.
+        // Estimates are rough if documents were changed in memory, and more steps do not improve them.
         for _ in 0..ESTIMATES_MAX {
             if high.saturating_sub(low) <= 1 {
                 break;

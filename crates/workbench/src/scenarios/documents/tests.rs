@@ -28,7 +28,8 @@ fn comments_are_loaded_got_and_updated() {
     }
 }
 
-/// A collection of many numbers, close together at first and far apart later, and some texts.
+/// A collection whose `_id`s are many numbers, close together at first and far apart later, and
+/// some texts.
 fn uneven(db: &Database, documents: u64) -> Collection {
     let uneven = db.collection("uneven");
     let id = |n: u64| if n % 4 == 3 { format!("\"text {:08}\"", n) } else { (n * n).to_string() };
@@ -53,7 +54,7 @@ fn ids_of_a_large_collection_are_drawn_without_reading_it() {
             of_tenths[place / 4000] += 1;
         }
     }
-    // Of 4,000 draws, about 400 are from each tenth of the documents.
+    // About 400 of 4,000 draws are from each tenth of the documents.
     assert!(of_tenths.iter().all(|n| (200..800).contains(n)), "{of_tenths:?}");
     let again = sample::sample(&uneven, 7, 1000, 500).unwrap();
     assert_eq!(again, sample::sample(&uneven, 7, 1000, 500).unwrap());

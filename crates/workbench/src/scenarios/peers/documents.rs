@@ -14,13 +14,14 @@ use alluvium_env::{Env, Fs};
 use std::path::Path;
 use std::time::Duration;
 
-/// Opens the store with this number of bytes of memory; it is created at first.
+/// Opens the store with this number of bytes of memory. The first call creates the store.
 pub type Open<'a> = dyn Fn(u64) -> Result<Box<dyn Documents>, Failure> + 'a;
 
 /// Runs all phases over a store in the directory `dir`, which does not exist yet.
 ///
 /// # Errors
-/// Errors of the store; a document that is not found, is another one, or lacks an update.
+/// Errors of the store; a document that is missing, is not the requested document, or lacks an
+/// update.
 pub fn documents(open: &Open<'_>, dir: &Path, settings: &Settings) -> Result<DocumentFigures, Failure> {
     let mut figures = DocumentFigures::default();
     let store = open(settings.memory_bytes)?;
@@ -77,7 +78,7 @@ fn put(store: &dyn Documents, dir: &Path, settings: &Settings) -> Result<(Ids, L
     Ok((ids, loaded))
 }
 
-/// Bytes of all files below a directory; none if it does not exist.
+/// Bytes of all files below a directory; 0 if the directory does not exist.
 pub(super) fn disk_bytes(fs: &dyn Fs, dir: &Path) -> Result<u64, Failure> {
     if !fs.exists(dir)? {
         return Ok(0);

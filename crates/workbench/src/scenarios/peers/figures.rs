@@ -8,26 +8,25 @@ use serde::Serialize;
 pub struct Loaded {
     /// Documents put; fewer than requested if the time limit was reached.
     pub documents: u64,
-    /// The bytes of their JSON.
+    /// The bytes of the documents as JSON.
     pub json_bytes: u64,
-    /// Puts a second: of all threads, by the time that they spent in the store.
+    /// Puts a second of all threads, computed from the time that the threads spent in the store.
     pub rate: f64,
-    /// Processor time of the process for each put until the last one, in microseconds, without the
-    /// harness's own.
+    /// Processor time of the process for each put until the last put, in microseconds, excluding the harness.
     pub cpu_us: f64,
-    /// The same with all background work that the puts caused.
+    /// As `cpu_us`, but with all background work that the puts caused.
     pub settled_cpu_us: f64,
     /// The latency of a put.
     pub latency: Latency,
     /// Seconds from the last put until no background work was left.
     pub settle_seconds: f64,
-    /// Bytes of all files, settled.
+    /// Bytes of all files, after settling.
     pub disk_bytes: u64,
     /// Bytes of all files for each byte of JSON.
     pub disk_over_json: f64,
-    /// Bytes written to storage for each byte of JSON, settling included.
+    /// Bytes written to storage for each byte of JSON, including settling.
     pub written_over_json: f64,
-    /// The most bytes of memory resident so far.
+    /// The peak resident memory so far, in bytes.
     pub peak_memory_bytes: u64,
 }
 
@@ -36,26 +35,26 @@ pub struct Loaded {
 pub struct Phase {
     /// Operations of all threads.
     pub operations: u64,
-    /// Wall clock.
+    /// Wall clock time.
     pub seconds: f64,
     /// Operations a second.
     pub rate: f64,
     /// Processor time of the process for each operation in microseconds.
     pub cpu_us: f64,
-    /// The same with all background work that the operations caused.
+    /// As `cpu_us`, but with all background work that the operations caused.
     pub settled_cpu_us: f64,
     /// The latency of an operation.
     pub latency: Latency,
-    /// System calls that read, for each operation. Reads of mapped files are none.
+    /// System calls that read, for each operation. Reads of mapped files are not counted.
     pub read_calls: f64,
-    /// Bytes that came from storage, for each operation.
+    /// Bytes read from storage for each operation.
     pub read_bytes: f64,
-    /// Bytes written to storage for each operation, settling included.
+    /// Bytes written to storage for each operation, including settling.
     pub written_bytes: f64,
     /// Reads of the device for each operation, by all processes; `None` if the kernel does not count
     /// them.
     pub device_reads: Option<f64>,
-    /// Fields of a document that were decoded, on average; 0 if none were.
+    /// The average number of decoded fields of a document; 0 if none were decoded.
     pub fields: f64,
 }
 
@@ -77,7 +76,7 @@ impl Phase {
     }
 }
 
-/// The figures of the documents scenario. A floor has puts only.
+/// The figures of the documents scenario. For a floor, only puts are measured.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DocumentFigures {
     /// Puts of JSON text.
@@ -86,12 +85,12 @@ pub struct DocumentFigures {
     pub get: Option<Phase>,
     /// Gets of one field.
     pub field: Option<Phase>,
-    /// Gets of whole documents after the files have left the page cache, with little memory; no
-    /// document twice.
+    /// Gets of whole documents with little memory, after the files were dropped from the page cache. No document is
+    /// read twice.
     pub cold: Option<Phase>,
     /// Updates that add 1 to a field.
     pub update: Option<Phase>,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
 }
 
@@ -102,23 +101,23 @@ pub struct MixFigures {
     pub operations: u64,
     /// Operations a second.
     pub rate: f64,
-    /// Processor time of the process for each operation until the last one, in microseconds.
+    /// Processor time of the process for each operation until the last operation, in microseconds.
     pub cpu_us: f64,
-    /// The same with all background work that the operations caused.
+    /// As `cpu_us`, but with all background work that the operations caused.
     pub settled_cpu_us: f64,
-    /// The operations of the worst whole second divided by those of the median second.
+    /// The number of operations in the worst whole second divided by the number in the median second.
     pub worst_over_median: f64,
     /// The latency of an operation.
     pub latency: Latency,
     /// Seconds from the last operation until no background work was left.
     pub settle_seconds: f64,
-    /// Bytes of all files, settled.
+    /// Bytes of all files, after settling.
     pub disk_bytes: u64,
-    /// Bytes written to storage for each operation, settling included.
+    /// Bytes written to storage for each operation, including settling.
     pub written_bytes: f64,
-    /// Bytes that came from storage for each operation, settling included.
+    /// Bytes read from storage for each operation, including settling.
     pub read_bytes: f64,
-    /// The most bytes of memory resident.
+    /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
     /// The samples of each second, and the counts.
     pub outcome: Outcome,

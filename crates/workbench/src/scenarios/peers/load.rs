@@ -14,14 +14,15 @@ pub(super) struct Done {
     pub documents: u64,
     /// Processor time of the harness.
     pub harness: Duration,
-    /// The time that the threads spent in the store, all together.
+    /// The total time that the threads spent in the store.
     pub in_store: Duration,
-    /// Of single puts, in nanoseconds.
+    /// The latencies of single puts, in nanoseconds.
     pub latencies: Histogram<u64>,
     failure: Option<Failure>,
 }
 
-/// Puts all documents of the source by this number of threads, or until the limit.
+/// Puts the documents of the source with this number of threads, until all are put or the time
+/// limit is reached.
 ///
 /// # Errors
 /// Errors of the store.
@@ -54,7 +55,7 @@ pub(super) fn load(
     done.failure.take().map_or(Ok(done), Err)
 }
 
-/// One thread: puts batches until none is left.
+/// Runs one thread, which puts batches until none is left.
 fn batches(
     store: &dyn Documents,
     source: &Source,

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The documents whose score is checked after the updates.
+/// The number of documents whose scores are checked after the updates.
 const CHECKED: usize = 10_000;
 
 /// A store with documents.
@@ -24,7 +24,7 @@ pub(super) struct Phases<'a> {
 }
 
 impl Phases<'_> {
-    /// Gets random documents as a whole for a time.
+    /// Gets whole random documents for a time.
     pub fn get(&self, name: &str, duration: Duration) -> Result<Phase, Failure> {
         let fields = AtomicU64::new(0);
         let mut phase = self.run(self.plan(name, duration), &|session, worker| {
@@ -55,7 +55,8 @@ impl Phases<'_> {
         })
     }
 
-    /// Gets random documents as a whole, none twice. `dir` is on the device whose reads count.
+    /// Gets whole random documents, no document twice. Reads of the device that contains `dir` are
+    /// counted.
     pub fn cold(&self, dir: &Path) -> Result<Phase, Failure> {
         let mut order: Vec<usize> = (0..self.ids.len()).collect();
         fastrand::Rng::with_seed(self.settings.seed).shuffle(&mut order);

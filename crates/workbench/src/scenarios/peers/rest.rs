@@ -6,16 +6,16 @@ use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// The process rests if it takes less processor time than this in an interval.
+/// The process is at rest in an interval if it takes less processor time than this.
 const REST_CPU: Duration = Duration::from_millis(8);
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The number of intervals of rest in a row that are the end.
+/// The work is done after this number of consecutive intervals at rest.
 const INTERVALS: u32 = 3;
-/// Work that takes longer than this is not waited for.
+/// The maximum time to wait.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Settles a store, then waits until the process rests, since not every store can wait for all of
-/// its background work. Returns the seconds until the rest began.
+/// Settles a store, then waits until the process is at rest, because not every store can wait for
+/// all of its background work. Returns the seconds until the rest began.
 ///
 /// # Errors
 /// Errors of `settle`.

@@ -9,7 +9,7 @@ pub struct Settings {
     pub documents: u64,
     /// No batch of puts begins after this time.
     pub put_limit: Option<Duration>,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
     /// How long documents are read, and how long they are updated, in whole seconds; at least one.
     pub duration: Duration,
@@ -17,11 +17,11 @@ pub struct Settings {
     pub operations: u64,
     /// The store's memory in bytes.
     pub memory_bytes: u64,
-    /// Its memory during cold gets.
+    /// The store's memory during cold gets, in bytes.
     pub cold_memory_bytes: u64,
     /// The number of cold gets, which end early after the duration.
     pub cold_gets: u64,
-    /// For repeatable documents and choices.
+    /// The seed of the documents and the random choices.
     pub seed: u64,
 }
 

@@ -1,11 +1,12 @@
-//! Generated comments for any number of threads, and the `_id`s of those that were taken.
+//! Generated comments for any number of threads, and the `_id`s of the comments that were taken.
 
 use crate::comments::Generator;
 use crate::peer::Failure;
 use alluvium_env::sync::Mutex;
 use std::ops::Range;
 
-/// Documents in a batch. The clock calls of a batch cost little beside it.
+/// Documents in a batch. The time for the clock calls of a batch is small compared to the time of
+/// the batch.
 const BATCH: u64 = 256;
 
 /// `_id`s, close together in memory.
@@ -35,12 +36,12 @@ impl Ids {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     text: String,
-    /// The documents in the text, and the `_id`s in them.
+    /// The range of each document in the text, and the range of its `_id`.
     spans: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl Batch {
-    /// Each document: its `_id` and its text.
+    /// The documents, each as its `_id` and its text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.spans.iter().map(|(document, id)| (&self.text[id.clone()], &self.text[document.clone()]))
     }
@@ -54,7 +55,8 @@ struct State {
     json_bytes: u64,
 }
 
-/// Comments in the order in which they are generated, each with the name `_id` for its `id`.
+/// Comments in the order in which they are generated. In each comment, the field `id` is renamed to
+/// `_id`.
 pub(super) struct Source(Mutex<State>);
 
 impl Source {
@@ -63,10 +65,10 @@ impl Source {
         Self(Mutex::new(State { generator: Generator::new(seed), left: documents, line, ids, json_bytes: 0 }))
     }
 
-    /// Replaces the documents of a batch; false at the end.
+    /// Replaces the documents of a batch by the next ones. Returns false at the end.
     ///
     /// # Errors
-    /// A line that is not as comments are.
+    /// A line that does not have the form of a comment.
     pub fn fill(&self, batch: &mut Batch) -> Result<bool, Failure> {
         batch.text.clear();
         batch.spans.clear();
@@ -92,11 +94,11 @@ impl Source {
 }
 
 /// The name of the id of a comment, and the field after it. Maps in a comment have ids, too, but
-/// none of them comes between these two.
+/// not between these two fields.
 const ID: &str = ",\"id\":\"";
 const AFTER_ID: &str = ",\"link_id\":\"";
 
-/// Appends a comment with the name `_id` for its `id`; returns where the `_id` is.
+/// Appends a comment with the field `id` renamed to `_id`. Returns the range of the `_id`.
 fn append(line: &str, out: &mut String) -> Result<Range<usize>, Failure> {
     let after = line.rfind(AFTER_ID).ok_or("a comment has no link_id")?;
     let at = line[..after].rfind(ID).ok_or("a comment has no id")?;

@@ -6,9 +6,10 @@ use alluvium_wire::{HEADER_BYTES, Header, OpCode};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// The bytes before the document of a message: the header, flags, and the kind of the section.
+/// The number of bytes before the document of a message: the header, the flags, and the kind of the
+/// section.
 const BEFORE: usize = HEADER_BYTES + 5;
-/// The bytes that are read at once.
+/// The number of bytes that are read at once.
 const READ_BYTES: usize = 16 << 10;
 
 /// A connection.
@@ -18,7 +19,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to a server.
     pub fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -50,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// The reply to a command, which succeeds.
+    /// Runs a command, and returns its reply. A reply that reports a failure is an error.
     pub fn command(&mut self, command: &Map) -> io::Result<Map> {
         let reply = document(self.call(&message(command, &[])?)?)?;
         match reply.get("ok").and_then(alluvium::Value::as_f64) {
@@ -60,7 +61,7 @@ impl Connection {
     }
 }
 
-/// A command as a message, with documents beside its body.
+/// A command as a message, with lists of documents in addition to its body.
 pub(super) fn message(body: &Map, beside: &[(&str, Vec<Map>)]) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; BEFORE];
     encode_document(body, &mut bytes).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Requests whose bytes are made once: only numbers in them change.
+//! Requests that are encoded once. Afterwards only numbers in their bytes change.
 
 use super::connection::{document, message};
 use super::{BATCH, DATABASE, Operation};
@@ -10,19 +10,19 @@ use std::io;
 const DOCUMENTS: &str = "documents";
 /// The collection of the documents that are inserted one by one.
 const SINGLE: &str = "single";
-/// Replaces an `_id` until it is known. These eight bytes occur nowhere else in a request.
+/// A placeholder for an `_id`. Its eight bytes occur nowhere else in a request.
 const ID: i64 = 0x5a1d_c3f7_90b2_e64d;
-/// Replaces the number of a retryable write until it is known.
+/// A placeholder for the number of a retryable write.
 const NUMBER: i64 = 0x2e97_b40c_d6f1_835b;
 
 /// A request of one session.
 pub(super) struct Request {
     bytes: Vec<u8>,
-    /// The offsets of the `_id`s. These are consecutive numbers.
+    /// The offsets of the `_id`s. The `_id`s are consecutive numbers.
     ids: Vec<usize>,
     /// The offsets of the number of the write.
     numbers: Vec<usize>,
-    /// The expected content of the reply, besides success.
+    /// The expected content of the reply, in addition to success.
     expected: Expected,
     id: i64,
 }
@@ -41,7 +41,7 @@ impl Request {
     /// A request of a new session.
     ///
     /// # Errors
-    /// Never: the documents can be encoded.
+    /// Never returned in practice, because the documents can be encoded.
     pub fn new(operation: Operation, cluster_time: Option<&Value>) -> io::Result<Self> {
         let id = || Map::from([("_id", Value::Int64(ID))]);
         match operation {
@@ -85,7 +85,7 @@ impl Request {
         expected: Expected,
         cluster_time: Option<&Value>,
     ) -> io::Result<Self> {
-        // A UUID of random bits.
+        // The id of the session is a UUID of random bits.
         let rng = Env::os().rng;
         let bytes = [rng.next_u64().to_le_bytes(), rng.next_u64().to_le_bytes()].concat();
         body.push("lsid", Map::from([("id", Value::Binary(Binary { subtype: 4, bytes }))]));
@@ -101,7 +101,8 @@ impl Request {
         Ok(Self { ids: places(ID), numbers: places(NUMBER), bytes, expected, id: 0 })
     }
 
-    /// The message with an `_id`, of several documents the first one, and the number of the write.
+    /// Returns the message with an `_id` and the number of the write filled in. If the message has
+    /// several documents, `id` is the `_id` of the first.
     pub fn fill(&mut self, id: i64, number: i64) -> &[u8] {
         self.id = id;
         let ids = self.ids.iter().zip(id..);
@@ -123,7 +124,7 @@ impl Request {
             Expected::Written(count) => has(&[b"\x10n\0".as_slice(), &count.to_le_bytes()].concat()),
         };
         let ok = [b"\x01ok\0".as_slice(), &1_f64.to_le_bytes()].concat();
-        // Only the time of the cluster follows.
+        // Only the cluster time follows `ok`, so the search begins at the end.
         if is_expected && reply.windows(ok.len()).rev().any(|window| window == ok) {
             return Ok(());
         }
@@ -137,7 +138,7 @@ fn write(command: &str, collection: &str) -> Map {
     body
 }
 
-/// A document of 1.1 KB.
+/// The document that is inserted, of 1.1 KB.
 fn stored() -> Map {
     let words: Vec<String> = (0..110).map(|n| format!("word{}", n * 7919 % 5003)).collect();
     Map::from([

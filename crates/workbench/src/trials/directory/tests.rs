@@ -71,7 +71,7 @@ fn a_store_that_a_killed_run_still_writes_to_is_removed_when_it_has_ended() {
     let store = directory.stores().join("a-0001");
     env.fs.create_dir_all(&store).expect("a directory");
     env.fs.open(&store.join("1.log"), OpenMode::CreateNew).expect("a file");
-    // As if another file were there each time that the list has been gone through.
+    // Simulates that a new file appears in the directory after each removal of the listed files.
     for n in [1, 2] {
         faults.inject(Fault::nth(n).of(OpKind::RemoveDir));
     }

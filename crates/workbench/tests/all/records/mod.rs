@@ -1,4 +1,4 @@
-//! Directories of plans and records, as `alluvium-bench run` writes them, with figures that are easy to recognize.
+//! Writes directories with a plan and records, in the form of `alluvium-bench run`. The figures are easy to recognize.
 
 // Each test file is a separate crate and uses a part of this module.
 #![allow(dead_code)]
@@ -6,10 +6,10 @@
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// A text that would end the script of a page and begin another one, if it were not escaped.
+/// A text that would end the script of a page and begin another script if it were not escaped.
 pub const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
 
-/// Where records come from.
+/// The origin of records.
 #[derive(Clone, Copy)]
 pub struct Origin {
     pub processor: &'static str,

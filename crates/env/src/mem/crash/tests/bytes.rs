@@ -112,7 +112,8 @@ fn a_cut_that_reached_the_disk_cannot_be_undone_by_lost_writes() {
     file.set_len(0).unwrap();
     file.write_at(&[1; 100], 0).unwrap();
     let seen = outcomes(&fs, |fs| read(fs, "f"));
-    // The cut not done; done; done, and longer again with the bytes lost or there.
+    // The truncation did not reach the disk; it did; it did, and the file was extended again, with
+    // the new bytes lost or written.
     let wanted = [vec![9; 100], vec![], vec![0; 100], vec![1; 100]].into();
     assert_eq!(seen, wanted);
 }
@@ -128,15 +129,16 @@ fn a_length_is_lost_apart_from_the_bytes_that_were_written_after_it() {
     assert_eq!(seen, [(0, None), (part, Some(0)), (part, Some(1)), (all, Some(0)), (all, Some(1))].into());
 }
 
-/// The bytes of a file after a change, and the lengths that it has if earlier changes that only
-/// extended it are lost.
+/// The bytes of a file after a change, and its possible lengths if earlier changes that only
+/// extended the file are lost.
 struct Moment {
     bytes: Vec<u8>,
     lengths: BTreeSet<usize>,
 }
 
-/// Every sector of a crashed file is one that the file had at some time. So is its length, except
-/// that an extending write may be cut at the end of a sector.
+/// After a crash, every sector of a file has a state that it had at some time, and the file has a
+/// length that it had at some time. The exception is an extending write, which may be cut at the
+/// end of a sector.
 #[test]
 fn random_histories_leave_only_what_was_there() {
     for seed in 0..400 {

@@ -130,7 +130,7 @@ fn a_rename_over_directories_is_durable_in_both_or_neither() {
     }
 }
 
-/// The rename depends on the creation of what it moves, which is in another directory.
+/// The rename depends on the creation of the moved file, which was in another directory.
 #[test]
 fn a_sync_brings_what_its_operations_stand_on() {
     let fs = MemFs::new();
@@ -189,7 +189,7 @@ fn what_a_failed_sync_forgot_of_a_directory_is_seen_and_gone_after_a_crash() {
     let names = |fs: &MemFs| tree(fs).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ");
     assert_eq!(names(&fs), "/kept /new /to");
     assert_eq!(trees(&fs), set(["/kept=k /renamed=n"]), "a removal is made durable by a later sync");
-    // The death of the process brings nothing back, and the next one's syncs do not either.
+    // After the death of the process, the lost entries stay lost, even if the next process syncs.
     let killed = fs.kill_clone();
     sync_dir(&killed, "/");
     assert_eq!(names(&killed), "/kept /new /to");

@@ -1,4 +1,4 @@
-//! The calm styles, the death of the process, and clones as file systems of their own.
+//! The styles that are not random, the death of the process, and the independence of clones.
 
 use super::*;
 
@@ -19,7 +19,8 @@ fn text(fs: &MemFs) -> String {
 #[test]
 fn the_calm_styles_lose_all_or_nothing() {
     let fs = busy();
-    // The creation of `b` was covered when `c` was made durable, its bytes were not.
+    // The sync of the directory for `c` also made the name of `b` durable, but not the bytes of
+    // `b`.
     assert_eq!(text(&fs.crash_clone(3, CrashStyle::AllLost)), "/a=old /b= /c=c");
     assert_eq!(text(&fs.crash_clone(3, CrashStyle::AllKept)), "/a=new! /b=b");
     assert_eq!(text(&fs), "/a=new! /b=b", "the original is unchanged");
