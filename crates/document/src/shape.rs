@@ -59,7 +59,7 @@ pub struct Field {
 #[derive(Debug)]
 pub struct Shape {
     number: u32,
-    /// Differs from that of all shapes of this process, also of other tables.
+    /// A number that no other shape of this process has, whatever its table.
     identity: u64,
     hash: u64,
     fields: Box<[Field]>,

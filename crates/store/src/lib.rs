@@ -1,7 +1,7 @@
 //! The key/value store: one write-ahead log, P partitions, batches, snapshots, recovery, one
 //! memory budget and one worker pool.
 //!
-//! A [`Store`] holds *trees* of byte keys and byte values. [`Store::create_tree`] makes a tree. The hash of a key
+//! A [`Store`] holds *trees* of byte keys and byte values. [`Store::create_trees`] makes trees. The hash of a key
 //! determines its partition. Writes are [`WriteBatch`]es, atomic across trees and partitions; reads see the latest
 //! visible state or a [`Snapshot`]. The module [`typed`] adds keys and values of any type, through small serializer
 //! traits.

@@ -135,7 +135,7 @@ const FILE_VOLUME_PARTS: u64 = 32;
 const MERGED_FILES: u64 = 12;
 /// If memtables and sorted files are made smaller to fit the volume, the reserve is at least this, or half of the
 /// volume, so that the largest batch can be flushed.
-const SMALL_RESERVE: u64 = 20 << 20;
+const SMALL_RESERVE: u64 = BATCH_BYTES_ALWAYS as u64 + (3 << 20);
 /// A sync ahead of the end of a segment is not started for fewer bytes than this.
 const LEAST_SYNC_AHEAD: u64 = 4 << 20;
 /// The greatest part of the memory budget for the buffers of flushes and compactions, in bytes.

@@ -184,7 +184,7 @@ impl Store {
         self.options.batch_bytes()
     }
 
-    /// The largest batch that the memory budget allows, in bytes. It is 18 MiB or more, so that any document of
+    /// The largest batch that the memory budget allows, in bytes. It is 35 MiB or more, so that any document of
     /// MongoDB's greatest size fits.
     ///
     /// ```
