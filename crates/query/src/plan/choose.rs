@@ -448,9 +448,9 @@ impl<'a> Planner<'a> {
         Some(Candidate { access, node, proved: Some(proved), cost, ordered, most: both })
     }
 
-    /// The `$or` clauses to plan as unions. Those with the fewest branches take from the budget
-    /// first, and all of them before any branch is planned, since branches may contain further
-    /// `$or`s.
+    /// The positions of the `$or` clauses to plan as unions. Clauses with few branches take their
+    /// budget first. All clauses take their budget before any branch is planned, because branches
+    /// may contain further `$or`s.
     fn choices(&self, filter: &Filter, depth: usize) -> Vec<usize> {
         let most = if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX };
         let branches = |(at, clause): (usize, &Clause)| match clause {
@@ -472,7 +472,7 @@ impl<'a> Planner<'a> {
         paid
     }
 
-    /// The number of times that the branches of an `$or` consider an index.
+    /// The number of times that an index is considered for a branch of an `$or`.
     fn scans(&self, filter: &Filter, at: usize) -> usize {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return 0 };
         let always = self.collection.indexes.iter().enumerate().filter(|(_, index)| self.may_serve(index, false));
@@ -483,7 +483,7 @@ impl<'a> Planner<'a> {
         branches.iter().map(of_branch).sum()
     }
 
-    /// A union for the branches of one `$or`, each combined with the other conditions.
+    /// A union of the branches of one `$or`. Each branch is combined with the other conditions of the filter.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Candidate> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
         let others = without(filter, &[at]);
@@ -537,9 +537,9 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The parts, as bits, whose values in entries are identical to those in the documents.
+/// The parts, as bits, whose values in entries are identical to the values in the documents.
 fn exact_parts(index: &Index<'_>) -> u64 {
-    // Collation keys do not show the strings.
+    // Strings cannot be decoded from collation keys.
     let is_collated = index.definition.collation().is_some();
     let is_exact = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
@@ -568,13 +568,13 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
-/// True if keys in an order of strings are also in the order of a sort: if the two orders are the same, or the
-/// intervals contain no strings.
+/// True if keys with strings in one order are also in the order of a sort: both orders are the same, or the intervals
+/// contain no strings.
 fn is_ordered_alike(wanted: &SortPart, collation: Option<&Collation>, intervals: &[Interval]) -> bool {
     wanted.collation.as_ref() == collation || !has_texts(intervals)
 }
 
-/// `Some` if the scan gives the order of the sort; true if it must run backwards.
+/// `Some` if the scan has the order of the sort; true if the scan must run backwards.
 fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool> {
     let single = |at: usize| index.multikey >> at & 1 == 0;
     let mut parts = bounded.bounds.iter().enumerate().peekable();
@@ -600,8 +600,8 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
                 }
                 part.part.order == Order::Descending
             }
-            // Entries with equal values are in the order of their `_id`, which is unique, so
-            // further parts have no effect.
+            // Entries with equal values are ordered by their `_id`, which is unique. Therefore
+            // further parts of the sort have no effect.
             None if wanted.path.as_str() == "_id" && wanted.collation.is_none() => {
                 let backward_too = *backward.get_or_insert(wanted.is_descending()) == wanted.is_descending();
                 return backward_too.then_some(wanted.is_descending());
