@@ -109,8 +109,8 @@ impl Collation {
         Ok(Some(Self(Arc::new(Inner { options, collator }))))
     }
 
-    /// Checks that stored collation keys were made by the rules of this build. The options are
-    /// those that [`Collation::to_map`] wrote.
+    /// Checks that stored collation keys were made by the rules of this build. `options` must be
+    /// the result of [`Collation::to_map`].
     ///
     /// # Errors
     /// [`CollationError`] with the code `IncompatibleCollationVersion`: the `version` is not

@@ -1,8 +1,8 @@
 //! Distinct values of a field: `distinct("tags")`.
 //!
 //! The rules are those of MongoDB's command `distinct`. A path is followed into maps, and from an
-//! array into those of its elements that are maps; a number after an array selects the element at
-//! that position. An array at the end of the path contributes its elements, but not the elements of
+//! array into its elements that are maps; a number after an array selects the element at that
+//! position. An array at the end of the path contributes its elements, but not the elements of
 //! arrays nested in it. A missing field and an empty array contribute nothing; null contributes
 //! null. Numbers that are equal are one value, whatever their types. Strings that are equal by the
 //! collation ([`Distinct::collated`]) are also one value. The first value encountered is kept.

@@ -5,8 +5,8 @@
 //! - **Literals.** Text that begins with a dollar sign is a field path (`"$a.b"`) or a variable
 //!   (`"$$ROOT"`); a map whose first name begins with a dollar sign is an operator. Every other
 //!   value is a constant. `$literal` makes a constant of any value.
-//! - **Paths** lead into maps, and through arrays to those of their elements that are maps: `"$a.b"` of `{a: [{b: 1},
-//!   {b: 2}, 3]}` is `[1, 2]`. A number in a path is the name of a field, not a position.
+//! - **Paths** lead into maps, and through arrays to their elements that are maps: `"$a.b"` of `{a: [{b: 1}, {b: 2},
+//!   3]}` is `[1, 2]`. A number in a path is the name of a field, not a position.
 //! - **Missing fields** have no value. Most operators treat a missing value as null, and most
 //!   return null if an argument is null. In an array, a missing value is null; in a map, its field
 //!   is left out.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// The number of elements that are sorted without counting work in between.
 const CHUNK: usize = 4096;
 
-/// The work that a comparison, with the move that follows it, counts as.
+/// The work counted for a comparison and the move that follows it.
 pub(crate) const COMPARISON_UNITS: usize = 32;
 
 /// Sorts the elements. The sort is stable.

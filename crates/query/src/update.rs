@@ -17,8 +17,8 @@
 //!   `$rename`. `$unset` of an array element sets it to null.
 //! - **Order.** The changes of an update are applied in the order of their paths, whatever their
 //!   operators and notation: at each level, names are ordered by their bytes, and numbers by value.
-//!   Therefore new fields are appended in that order, as in MongoDB since 5.0. The position of a
-//!   `$rename` is given by its new name.
+//!   Therefore new fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered
+//!   by its new name.
 //! - **Names.** Empty names are refused. Top-level field names must not begin with a dollar sign,
 //!   even if the update inserts a document (MongoDB allows them in that case); deeper names may.
 //! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for the elements that match

@@ -23,7 +23,7 @@ pub(super) struct Fields {
     pub relative: Relative,
 }
 
-/// The amounts that are added to a date.
+/// The amounts that are added to the date.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Relative {
     pub months: i64,

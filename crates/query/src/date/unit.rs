@@ -94,8 +94,9 @@ impl Weekday {
     }
 }
 
-/// A date plus an amount of a unit. Years, months, weeks, days and the like are added in the zone and keep the local
-/// time of day. They also keep the day of the month, or take the last day of a month that is too short.
+/// A date plus an amount of a unit. Units from days to years are added in the local time of the zone and keep the time
+/// of day. The day of the month is also kept; if the month is too short for it, the result is the last day of the
+/// month.
 pub(crate) fn add(millis: i64, unit: Unit, amount: i64, zone: &Zone) -> Result<i64, DateError> {
     if unit == Unit::Millisecond {
         let sum = millis.checked_add(amount);
@@ -147,7 +148,7 @@ pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_da
             let overflow = || DateError::new(ErrorCode::Location5166308, "the difference of the dates overflows");
             end.checked_sub(start).ok_or_else(overflow)
         }
-        // Boundaries are those of local time. A change of the offset between the dates does not count as elapsed time.
+        // The boundaries are in local time. A change of the offset between the dates does not count as elapsed time.
         Measure::Millis(length) => {
             let length = length / 1000;
             let units = b.seconds().div_euclid(length) - a.seconds().div_euclid(length);

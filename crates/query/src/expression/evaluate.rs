@@ -14,10 +14,11 @@ use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
 
-/// The work that one element of a loop counts as. With it, the interrupt is checked at least once in 64 elements.
+/// The work counted for one element of a loop. It is so large that the interrupt is checked at least once in 64
+/// elements.
 const ELEMENT_UNITS: usize = 1024;
 
-/// The work that a look-up of a field of the document counts as: the look-up may have to skip large fields.
+/// The work counted for looking up a field of the document, because the look-up may have to skip large fields.
 const FIELD_UNITS: usize = 4096;
 
 /// A value that is smaller than this as BSON is not counted while it is made, only when it is kept.

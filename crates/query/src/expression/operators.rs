@@ -55,7 +55,7 @@ pub(super) enum Function {
     Plain(Plain),
     /// Compares values. Strings are compared by the collation if there is one, otherwise by their bytes.
     Comparing(Comparing),
-    /// As [`Function::Comparing`], and counts the work and memory that exceed those of the arguments.
+    /// As [`Function::Comparing`], and counts the work and memory in excess of the arguments' sizes.
     Counting(Counting),
     /// The value may be much larger than the arguments. Its memory is charged before it is made.
     Making(Making),

@@ -30,7 +30,7 @@ type Result<T> = std::result::Result<T, ExpressionError>;
 /// A variable's value that takes more memory than this is shared, not copied into each expression that uses it.
 const SHARED_BYTES: usize = 512;
 
-/// The work that parsing a part of an expression counts as.
+/// The work counted for parsing a part of an expression.
 const NODE_UNITS: usize = 64;
 
 /// The operators that are not calls of a function, in alphabetical order.

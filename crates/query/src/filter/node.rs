@@ -58,7 +58,7 @@ pub(super) trait Node: Clone {
 
     fn is_nan(&self) -> bool;
 
-    /// The number, if the value is one.
+    /// The number, if the value is a number.
     fn number(&self) -> Option<Value>;
 
     fn regex(&self) -> Option<&Regex>;

@@ -24,7 +24,7 @@ use crate::work::Work;
 /// For a condition of at least this size, the interrupt is checked at each element of an array.
 const LONG_BYTES: usize = 256;
 
-/// The work that parsing a condition or a value counts as.
+/// The work counted for parsing a condition or a value.
 const STEP_UNITS: usize = 64;
 
 /// The order of `$regex` and `$options` does not matter.

@@ -55,7 +55,7 @@ struct Arrays {
     max_items: Option<u64>,
     unique: bool,
     items: Items,
-    /// The rule for elements after those that `items` lists.
+    /// The rule for elements after the elements that `items` lists.
     additional: Others,
 }
 

@@ -17,7 +17,7 @@ pub enum IndexError {
     /// An option has the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
-    /// A name that is not allowed, or an index on `_id` with an order different from that of the
+    /// A name that is not allowed, or an index on `_id` whose order differs from the order of the
     /// documents.
     #[error("{0}")]
     BadValue(String),

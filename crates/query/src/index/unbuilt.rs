@@ -89,7 +89,7 @@ impl Unbuilt {
                 text.push(path);
             }
         }
-        // If the definition is one that was listed, its keys already have both fields.
+        // If the definition was listed by a server, its keys already have both fields.
         let mut seen_second = false;
         parts.entries.retain(|(path, _)| {
             let is_second = path.as_str() == Some(TEXT[1]);

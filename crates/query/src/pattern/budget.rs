@@ -166,7 +166,7 @@ fn nesting(text: &str) -> usize {
     most
 }
 
-/// The budget that compiling a pattern takes, whatever the size of the result.
+/// The budget taken for compiling a pattern, whatever the size of the result.
 fn making(pattern: &str, options: &str) -> usize {
     let folds = options.contains('i') || pattern.contains("(?");
     let each = if folds { FOLDED_CLASS_BYTES } else { CLASS_BYTES };

@@ -251,7 +251,7 @@ impl Sequence {
     /// first; the others are sorted by partition, and then by the field.
     ///
     /// # Errors
-    /// A value is not a number, or not a date with a unit.
+    /// A value has the wrong type. It must be a number, or a date if the step has a unit.
     pub fn see(&mut self, record: &Record, key: &mut Vec<u8>) -> Result<()> {
         let Some(Place { partition, value }) = self.stage.place(record)? else {
             key.push(0);
@@ -273,7 +273,7 @@ impl Sequence {
     /// before it.
     ///
     /// # Errors
-    /// A value is not a number, or not a date with a unit; or the document is damaged.
+    /// A value has the wrong type: it must be a number, or a date if the step has a unit. Or the document is damaged.
     pub fn push(&mut self, record: Record) -> Result<()> {
         self.pending = match self.stage.place(&record)? {
             Some(place) => Pending::Placed(record, place),

@@ -40,7 +40,7 @@ impl PipelineError {
         }
     }
 
-    /// A stage needs more memory than it may take, and is not allowed to use files.
+    /// A stage needs more memory than it may take, and cannot continue in files.
     pub fn too_much_memory(stage: &str, limit: usize) -> Self {
         let message = format!(
             "{stage} needs more than {limit} bytes of memory: allow it to use files, filter before it, or keep fewer \

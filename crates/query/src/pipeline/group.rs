@@ -100,8 +100,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Merges the `_id` of the same group from another source. It is taken if its first document comes before the first
-    /// document of this entry.
+    /// Merges another entry of the same group. The `_id` of that entry is taken if its first document comes before the
+    /// first document of this entry.
     fn meet(&mut self, id: Value, first: Box<[u8]>) {
         if first < self.first {
             (self.id, self.first) = (id, first);

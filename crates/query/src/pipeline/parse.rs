@@ -197,7 +197,7 @@ fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&
 fn missing<T>(row: &StageRow, place: Place) -> Result<T> {
     let name = row.name;
     match place {
-        // The error about the source of the stage takes precedence.
+        // Errors about the source of the stage take precedence over the error that the stage is not supported.
         Place::Facet(_) if row.over != Over::Sessions => {
             return refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"));
         }

@@ -88,7 +88,7 @@ impl Bounds {
         let edge = Edge { value: value.into_owned(), after };
         Self::inexact(match order.is_above() {
             true => Intervals::one(edge, Edge::after(Value::MaxKey)),
-            // A missing value sorts below null in the expression, but its key is that of null.
+            // A missing value sorts below null in the expression, but its key is the key of null.
             false => {
                 Intervals::union([Intervals::one(Edge::before(Value::MinKey), edge), Intervals::point(Value::Null)])
             }

@@ -356,8 +356,8 @@ impl<'a> Planner<'a> {
             cost = cost.add(fetch(most));
             node = Node::Fetch { input: Box::new(node), filter: Filter::default() };
         }
-        // The scan finds at most one document. Its cost is at most that of a look-up by `_id`, so that the index is
-        // used even in a small collection.
+        // The scan finds at most one document. It costs no more than a look-up by `_id`, so that the index is used even
+        // in a small collection.
         if index.definition.is_unique() && bounded.bounds.iter().all(PartBounds::is_point) {
             (most, cost.time_us) = (most.min(1.0), cost.time_us.min(cost::FETCH_US));
         }

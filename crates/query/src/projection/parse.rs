@@ -39,7 +39,7 @@ pub(super) fn projection(projection: &Map, variables: &Variables) -> Result<Proj
     parsed(projection, variables, false)
 }
 
-/// The work that parsing a field counts as.
+/// The work counted for parsing a field.
 const FIELD_UNITS: usize = 64;
 
 /// Parses the projection of a stage.

@@ -32,7 +32,7 @@ const KNOWN: [&str; 15] = [
     "$currentDate",
 ];
 
-/// The work that parsing the change of a field counts as.
+/// The work counted for parsing the change of a field.
 const FIELD_UNITS: usize = 64;
 
 /// The changes of an update, in the order in which they were written.

@@ -17,7 +17,7 @@ use crate::work::Work;
 /// are determined before the first change is applied.
 const MAX_POSITIONS: usize = 4 << 20;
 
-/// The work that examining an element counts as.
+/// The work counted for examining an element.
 const ELEMENT_UNITS: usize = 64;
 
 /// The name that stands for the element that the filter of the operation matched.
@@ -279,7 +279,7 @@ pub(super) fn no_position(change: &Change) -> UpdateError {
     bad(format!("{operator} of '{}': the filter matches no element for '$': add a condition on the array", change.path))
 }
 
-/// The positions of all changes, which are those of the elements that their names stand for.
+/// The positions of all changes: the positions of the elements that their names stand for.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     places: Vec<Place>,

@@ -70,8 +70,7 @@ impl Replacement {
         self.with_id(demanded_id(filter)?.as_ref())
     }
 
-    /// The document with this `_id`, if one is given. If the document has an equal `_id`, the type of its own `_id` is
-    /// kept.
+    /// The document with this `_id`, if one is given. An equal `_id` of another type is replaced.
     fn with_id(&self, id: Option<&Value>) -> Result<Map, UpdateError> {
         let Some(id) = id else { return Ok(self.document.clone()) };
         let mut document = self.document.clone();

@@ -144,7 +144,7 @@ fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut
     let (mut found, mut bytes, mut memory) = (Vec::new(), 0, 0);
     let mut at = 0;
     let mut place = Place { bytes: 0, characters: 0 };
-    // An empty match at the end is found only if the text is empty.
+    // A search starts at the end of the text only if the text is empty.
     while found.is_empty() || at < input.len() {
         // The search may read the whole rest of the text, even for a match that begins soon.
         work.add(input.len() - at)?;

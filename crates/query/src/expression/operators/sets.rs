@@ -47,7 +47,7 @@ fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>,
     let Value::Array(a) = a else { return no_array(ErrorCode::Location17048, operator.name, Some(a)) };
     let Value::Array(b) = b else { return no_array(ErrorCode::Location17049, operator.name, Some(b)) };
     let taken = sorted(b, collation, work)?;
-    // The order is that of the first array. Of equal elements, the first is kept.
+    // The result has the order of the first array. Of equal elements, the first is kept.
     let mut kept: Vec<(usize, &Value)> = Vec::new();
     for (at, element) in a.iter().enumerate() {
         if !contains(&taken, element, collation, work)? {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 type Result<T> = std::result::Result<T, FilterError>;
 
-/// The work that a check of a value, or a comparison of names, counts as.
+/// The work counted for checking a value, or for comparing names.
 const STEP_UNITS: usize = 64;
 
 /// Counts work before it is done.
@@ -27,7 +27,7 @@ fn count_value(work: &mut Work<'_>, value: &Value) -> Result<()> {
 
 /// True if a document obeys a schema.
 pub(super) fn map_obeys(schema: &Schema, map: &Map, work: &mut Work<'_>) -> Result<bool> {
-    // The type of a document is that of maps.
+    // A document has the type of maps.
     let value = Value::Map(map.clone());
     count_value(work, &value)?;
     obeys(schema, &value, work)

@@ -108,9 +108,8 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// Removes duplicates to make room. Returns an error if too many keys remain. Afterwards the
-    /// limit is at least one and a half times the number of remaining keys, so that the total time
-    /// stays linear.
+    /// Removes duplicates to make room. Returns an error if too many keys remain. Afterwards `room`
+    /// is at least one and a half times the remaining keys, so that the total time stays linear.
     fn make_room(&mut self) -> Result<(), IndexError> {
         self.distinct();
         self.check()?;

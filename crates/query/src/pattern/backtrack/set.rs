@@ -40,7 +40,7 @@ impl Set {
     }
 }
 
-/// Prints nothing of the ranges, because some sets have hundreds of them.
+/// Shows only the first ranges, because some sets have hundreds of ranges.
 impl fmt::Debug for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.ranges.iter().take(4)).finish()

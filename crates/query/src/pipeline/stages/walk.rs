@@ -15,7 +15,8 @@ pub struct RawStage<'a> {
     pub operand: &'a Value,
     /// The source collection of the pipeline; `None` if it is not given as text.
     pub collection: Option<&'a str>,
-    /// The source collection of the pipeline or, if it is `None`, that of the nearest enclosing pipeline that has one.
+    /// The source collection of the pipeline. If it is `None`, the source collection of the nearest enclosing pipeline
+    /// that has one.
     pub nearest_collection: Option<&'a str>,
     /// The position of the stage in its pipeline.
     pub at: usize,

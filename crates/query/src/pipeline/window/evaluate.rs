@@ -266,8 +266,8 @@ fn changed(
     }
 }
 
-/// The standard deviation over a window with a moving start, if it differs from that of a group. As in MongoDB, it is
-/// null if a number is not finite, and an integer zero for a single number.
+/// The standard deviation over a window with a moving start, where it differs from the deviation of a group. As in
+/// MongoDB, it is null if a number is not finite, and an integer zero for a single number.
 fn removable_deviation(
     accumulator: &Accumulator,
     window: &Window,

@@ -41,10 +41,10 @@ impl Checks<'_> {
     }
 }
 
-/// The work that checking a value by a rule counts as. The rule is parsed again for each check.
+/// The work counted for checking a value by a rule. The rule is parsed again for each check.
 const RULE_UNITS: usize = 1024;
 
-/// The work that compiling a pattern for a name counts as.
+/// The work counted for compiling a pattern for a name.
 const PATTERN_UNITS: usize = 16 << 10;
 
 /// True if a value obeys a schema.
@@ -349,7 +349,7 @@ fn dependency(checks: &Checks<'_>, name: &str, needed: &Value, value: &Value) ->
     Some(Value::Map(failing))
 }
 
-/// Those of several schemas that a value does not obey.
+/// The schemas, among several, that a value does not obey.
 fn not_satisfied(checks: &Checks<'_>, schemas: &Value, value: &Value) -> Value {
     let each = elements(schemas).iter().enumerate().filter_map(|(at, schema)| {
         let rules = broken(checks, schema.as_map()?, value);

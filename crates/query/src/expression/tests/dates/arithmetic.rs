@@ -37,7 +37,7 @@ fn addition() {
         ("2020-12-31T12:10:05Z", "quarter", "-2", "", "2020-06-30T12:10:05Z"),
         ("2020-11-30T00:00:00Z", "quarter", "1", "", "2021-02-28T00:00:00Z"),
         ("2024-01-31T00:00:00Z", "month", "13", "", "2025-02-28T00:00:00Z"),
-        // The month is that of the local time in the zone.
+        // The month is determined in the local time of the zone.
         ("2021-01-30T23:30:00Z", "month", "1", "Europe/Paris", "2021-02-27T23:30:00Z"),
         ("2021-01-31T03:00:00Z", "month", "-2", "America/New_York", "2020-12-01T03:00:00Z"),
         // Adding days keeps the local time of day; adding hours does not.
@@ -140,7 +140,7 @@ fn difference() {
         ("2021-01-24T18:23:36Z", "2021-01-25T02:23:36Z", "week", r#","startOfWeek":"MONDAY""#, 1),
         ("2021-01-17T04:59:00Z", "2021-01-17T05:00:00Z", "week", ny, 1),
         ("1969-12-01T00:00:00Z", "1970-01-31T00:00:00Z", "week", r#","startOfWeek":"fri""#, 9),
-        // The boundaries are those of local time in the zone.
+        // The boundaries are in the local time of the zone.
         ("2024-01-01T04:59:00Z", "2024-01-01T05:00:00Z", "year", ny, 1),
         ("2024-01-01T18:14:00Z", "2024-01-01T18:15:00Z", "hour", r#","timezone":"Asia/Kathmandu""#, 1),
         ("2024-01-01T18:14:00Z", "2024-01-01T18:15:00Z", "day", r#","timezone":"Asia/Kathmandu""#, 1),
