@@ -6,11 +6,11 @@
 //! `$bitsAllClear`, `$bitsAnyClear`, `$expr`, `$jsonSchema`; `$comment` is ignored. The rules are those of MongoDB 8.0 and
 //! later:
 //!
-//! - **Paths.** A path is followed into maps. An array in the middle of a path stands for its
-//!   elements that are maps; a number in the path also selects the element at that position. For an
-//!   array at the end of a path, both the array itself and its elements are tested. Only the array
-//!   itself is tested by `$size` and `$elemMatch`, and if a position selected the array. Arrays
-//!   directly within arrays are not entered.
+//! - **Paths.** A path is followed into maps. From an array in the middle of a path, it is followed
+//!   into the elements that are maps; a number in the path also selects the element at that
+//!   position. For an array at the end of a path, both the array itself and its elements are
+//!   tested. Only the array itself is tested by `$size` and `$elemMatch`, and if a position
+//!   selected the array. Arrays directly within arrays are not entered.
 //! - **A missing field** counts as null if the last value that the path reaches is a map or another
 //!   value that is not an array. In an array without maps a path finds nothing, not even null:
 //!   `{"a.b": null}` does not match `{a: [1]}`.

@@ -200,7 +200,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The error for a sort by `$meta`, which stands for metadata that a search computes for a document.
+/// The error for a sort by `$meta`, which is metadata that a search computes for a document.
 fn meta(name: &str, what: &Value) -> SortError {
     match what.as_str() {
         Some("textScore" | "geoNearDistance") => {

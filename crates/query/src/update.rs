@@ -21,7 +21,7 @@
 //!   by its new name.
 //! - **Names.** Empty names are refused. Top-level field names must not begin with a dollar sign,
 //!   even if the update inserts a document (MongoDB allows them in that case); deeper names may.
-//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for the elements that match
+//! - **Elements.** `$[]` represents all elements of an array, `$[name]` for the elements that match
 //!   an array filter ([`Update::parse_with`]), and `$` for the element that the filter of the
 //!   operation matched ([`Update::resolved`]). The value must be an array. The matching elements
 //!   are determined before any of them changes. An element that is changed twice is a conflict.

@@ -29,8 +29,8 @@ const WEEKDAYS: [&[&str]; 7] = [
     &["sunday", "sun"],
 ];
 
-/// Abbreviations of time zones in alphabetical order, with the hours and minutes that they are ahead of UTC. An
-/// abbreviation that several zones use stands for the most common of them.
+/// Abbreviations of time zones in alphabetical order, with the hours and minutes that they are ahead of UTC. If several
+/// zones use an abbreviation, the most common of these zones is in the list.
 pub(super) const ZONES: [(&str, i64, i64); 60] = [
     ("acdt", 10, 30),
     ("acst", 9, 30),

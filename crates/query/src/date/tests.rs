@@ -204,8 +204,7 @@ fn a_date_comes_back_from_its_text() {
         for name in zones {
             let zone = zone(name);
             let local = Local::at(millis, &zone);
-            // A local time that occurs twice stands for two moments. The flag for daylight saving
-            // time selects one of them.
+            // A local time that occurs twice has two moments. The flag for daylight saving time selects one of them.
             let back = zone.to_utc(i128::from(local.seconds()), zone.is_dst_at(millis.div_euclid(1000)));
             assert_eq!(back, i128::from(millis.div_euclid(1000)), "{millis} in {name}");
             if local.offset % 60 != 0 {

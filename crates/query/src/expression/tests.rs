@@ -489,7 +489,7 @@ fn matches_are_found_in_linear_time() {
     let fields = Map::from([("s", "a".repeat(8 << 20))]);
     let found = Expression::parse(&parsed(all)).unwrap().evaluate(&mut Scope::of_map(&fields));
     assert!(matches!(found, Err(EvaluateError::Expression(error)) if error.code == 10334));
-    // The positions in characters are counted once. Counting them anew for each match would take minutes.
+    // The positions in characters are counted once. Counting them again for each match would take minutes.
     let fields = Map::from([("s", "éa".repeat(100_000) + &"-".repeat(8 << 20))]);
     let Some(Value::Array(matches)) =
         Expression::parse(&parsed(all)).unwrap().evaluate(&mut Scope::of_map(&fields)).unwrap()

@@ -188,9 +188,9 @@ impl Definition {
         Ok(cut)
     }
 
-    /// The values of the parts, decoded from an index key and an entry's value. `None` stands for a
+    /// The values of the parts, decoded from an index key and an entry's value. `None` represents a
     /// missing value, for a hashed part, and for a part whose key is cut. If the index has a
-    /// collation, `None` also stands for a value with strings.
+    /// collation, `None` also represents a value with strings.
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes are not an index key and a value.

@@ -24,7 +24,7 @@ pub(super) const ASK_STEPS: u64 = 1 << 16;
 /// that are executed concurrently may need this memory.
 const PLACES_MAX: usize = 1 << 18;
 
-/// Stands for no position in a text.
+/// Represents no position in a text.
 const NOWHERE: u32 = u32::MAX;
 
 /// An instruction. A number without a description is the index of an instruction.

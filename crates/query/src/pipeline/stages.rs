@@ -96,7 +96,7 @@ pub enum HeadNeed {
     Options(&'static [&'static str]),
 }
 
-/// What is known about a stage.
+/// The known facts about a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageRow {
     /// The stage.

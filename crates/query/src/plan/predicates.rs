@@ -63,7 +63,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// The bit that stands for an index.
+/// The bit that represents an index.
 pub(super) fn bit(index: usize) -> u64 {
     1 << index.min(63)
 }

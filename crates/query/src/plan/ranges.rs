@@ -162,7 +162,8 @@ pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
     ids.iter().map(of).collect()
 }
 
-/// The least byte string that is greater than all byte strings which begin with `bytes`; `None` if there is none.
+/// The least byte string that is greater than all byte strings which begin with `bytes`. `None` if
+/// no byte string is greater.
 pub(super) fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {
         if last < 0xff {

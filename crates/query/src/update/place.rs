@@ -20,10 +20,10 @@ const MAX_POSITIONS: usize = 4 << 20;
 /// The work counted for examining an element.
 const ELEMENT_UNITS: usize = 64;
 
-/// The name that stands for the element that the filter of the operation matched.
+/// The name that represents the element that the filter of the operation matched.
 pub(super) const MATCHED: &str = "$";
 
-/// True if the name stands for several elements: `$[]`, `$[name]`.
+/// True if the name selects several elements: `$[]`, `$[name]`.
 pub(super) fn is_several(name: &str) -> bool {
     identifier(name).is_some()
 }
@@ -33,7 +33,7 @@ pub(super) fn identifier(name: &str) -> Option<&str> {
     name.strip_prefix("$[")?.strip_suffix(']')
 }
 
-/// The number of names in the path that stand for several elements.
+/// The number of names in the path that represent several elements.
 pub(super) fn count(path: &FieldPath) -> usize {
     if path.as_str().contains("$[") { path.names().filter(|name| is_several(name)).count() } else { 0 }
 }
@@ -175,7 +175,7 @@ impl Update {
         self.changes.iter().any(|change| has_matched(&change.path))
     }
 
-    /// True if a path stands for several elements of an array.
+    /// True if a path selects several elements of an array.
     pub(super) fn has_several(&self) -> bool {
         self.changes.iter().any(|change| count(&change.path) > 0)
     }
@@ -279,7 +279,7 @@ pub(super) fn no_position(change: &Change) -> UpdateError {
     bad(format!("{operator} of '{}': the filter matches no element for '$': add a condition on the array", change.path))
 }
 
-/// The positions of all changes: the positions of the elements that their names stand for.
+/// The positions of all changes: the positions of the elements that their names represent.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     places: Vec<Place>,
@@ -294,7 +294,7 @@ struct Place {
     positions_at: usize,
 }
 
-/// A change with its positions in arrays: one position for each name that stands for several elements.
+/// A change with its positions in arrays: one position for each name that represents several elements.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedChange<'a> {
     pub change: &'a Change,
@@ -360,7 +360,7 @@ impl<'a> LocatedChange<'a> {
     }
 }
 
-/// Finds the elements that a path stands for.
+/// Finds the elements that a path selects.
 struct Finder<'a> {
     update: &'a Update,
     change: &'a Change,
@@ -375,7 +375,7 @@ impl Finder<'_> {
     }
 
     /// `value` is the value to which the first `depth` names have led. `last` is the index of the
-    /// last name that stands for several elements.
+    /// last name that represents several elements.
     fn enter(
         &self,
         value: Option<&Value>,

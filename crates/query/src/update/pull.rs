@@ -9,7 +9,7 @@ use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError};
 use crate::pattern::Patterns;
 
-/// The field name that stands for the element in a filter on elements.
+/// The field name that represents the element in a filter on elements.
 const ELEMENT: &str = "element";
 
 /// The condition that selects the elements to remove.

@@ -12,7 +12,7 @@ impl Update {
     ///
     /// The update touches the path if a change is at the path, at a prefix of it, or inside its
     /// value. `$setOnInsert` changes no existing document. A number or a positional operator in a
-    /// change may stand for an element of an array, whereas a path enters elements without a name.
+    /// change may represent an element of an array, whereas a path enters elements without a name.
     /// A change at a position may append elements, which affects all paths through the array.
     pub fn touches(&self, path: &FieldPath) -> bool {
         let names: Vec<&str> = path.names().collect();

@@ -16,7 +16,7 @@ use crate::collation::Collation;
 const MAX_PADDING: usize = 1_500_000;
 
 /// Applies one change. Returns true if the document changed. `positions` has a position for each
-/// name that stands for several elements. After an error the document is unchanged.
+/// name that represents several elements. After an error the document is unchanged.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
     Change { path, action, collation }: &Change,
@@ -83,7 +83,7 @@ impl Way<'_> {
     }
 
     /// Changes the value to which `names` lead from `value`, whose own name is `own`. `positions`
-    /// has a position for each name that stands for several elements.
+    /// has a position for each name that represents several elements.
     fn enter<'p, I>(
         self,
         value: &mut Value,

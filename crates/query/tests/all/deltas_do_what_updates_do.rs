@@ -65,7 +65,7 @@ fn fold_all(draft: Draft, deltas: &[Vec<u8>]) -> (Map, u64) {
     (draft.unwrap().into_map().unwrap(), refused)
 }
 
-/// The paths of the elements that a path with names in brackets stands for; `None` if there is no array.
+/// The paths of the elements that a path with names in brackets represents; `None` if there is no array.
 fn elements_of(value: Option<&Value>, path: &[&str], taken: &str) -> Option<Vec<String>> {
     let Some((name, rest)) = path.split_first() else { return Some(vec![taken[1..].to_owned()]) };
     if !name.starts_with("$[") {

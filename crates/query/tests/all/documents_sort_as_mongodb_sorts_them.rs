@@ -80,7 +80,7 @@ fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>>
     Some(all)
 }
 
-/// Stands for an array element that is itself an array, which is not expanded.
+/// Represents an array element that is itself an array, which is not expanded.
 const KEPT: &str = "an array that stays whole";
 
 /// The path of the first array on a path.

@@ -1,4 +1,4 @@
-//! The positional operator stands for the position that the last condition on an array selects.
+//! The positional operator represents the position that the last condition on an array selects.
 
 use crate::common::{focused, map_of, naive, stored_document};
 use alluvium_document::{Map, Value};

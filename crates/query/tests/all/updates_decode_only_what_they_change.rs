@@ -8,7 +8,7 @@ use alluvium_query::update::{Context, Update};
 
 const DOCUMENT: &str = r#"{"_id":1,"n":1,"s":"x","m":{"k":1},"a":[1,{"b":2}]}"#;
 
-/// True if the row of the updated document is patched, false if it is encoded anew.
+/// True if the row of the updated document is patched, false if it is encoded again.
 fn is_patched(update: &str) -> bool {
     let document = map_of(DOCUMENT);
     let update = Update::parse(&map_of(update)).unwrap();

@@ -133,7 +133,7 @@ impl Fields {
 
 fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut merged = Fields::default();
-    // A single argument that is an array stands for its elements.
+    // A single argument that is an array represents its elements.
     let elements: Vec<&Value> = match (values.len(), given(values, 0)) {
         (1, Some(Value::Array(elements))) => elements.iter().filter(|value| !is_nullish(Some(value))).collect(),
         _ => (0..values.len()).filter_map(|at| given(values, at)).collect(),

@@ -62,7 +62,7 @@ impl Codes {
     }
 }
 
-/// What is known about an argument when an expression is parsed: it is absent, computed or constant.
+/// The kind of an argument when an expression is parsed: absent, computed or constant.
 #[derive(Clone, Copy)]
 pub(in crate::expression) enum Argument<'a> {
     Absent,

@@ -25,7 +25,7 @@ fn iso(expression: &str) -> String {
     text.trim_matches('"').replace(".000Z", "Z")
 }
 
-/// Asserts that each expression has this error. `?` stands for the operand.
+/// Asserts that each expression has this error. `?` represents the operand.
 fn refused(expression: &str, operands: &[&str], error: &str) {
     for operand in operands {
         let expression = expression.replace('?', operand);
@@ -33,7 +33,7 @@ fn refused(expression: &str, operands: &[&str], error: &str) {
     }
 }
 
-/// Asserts that each expression is null. `?` stands for null, undefined and a missing value.
+/// Asserts that each expression is null. `?` represents null, undefined and a missing value.
 fn null(expressions: &[&str]) {
     for expression in expressions {
         for operand in ["null", r#""$n""#, r#""$none""#, r#""$$REMOVE""#, r#"{"$undefined":true}"#] {

@@ -303,7 +303,7 @@ fn width(expression: &Expr) -> Result<(u32, u32)> {
     }
 }
 
-/// What is known about the first character of a match.
+/// The known facts about the first character of a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     /// The first character is one of the collected characters.

@@ -204,7 +204,7 @@ fn accumulated(
         return Ok(last.clone());
     }
     // If the next window has the same start, only the documents at its end are added. Otherwise the state is computed
-    // anew.
+    // again.
     if range.start != known.start || range.end < known.end {
         meter.shrink(std::mem::take(bytes));
         (*state, *known) = (accumulator.start(&Value::Null)?, range.start..range.start);
