@@ -589,7 +589,7 @@ impl ErrorCode {
         self as i32
     }
 
-    /// The code for a path with an empty name, a zero character or more names than allowed.
+    /// The code for a path that has an empty name, a zero character or more names than allowed.
     pub(crate) fn of_path(path: &str) -> Self {
         match path {
             "" => Self::Location40352,

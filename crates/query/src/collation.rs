@@ -1,30 +1,30 @@
 //! Collations: comparison of strings by the rules of a language, as in MongoDB.
 //!
 //! A [`Collation`] is written as MongoDB's map of options, such as `{locale: "de", strength: 2}`.
-//! The rules are those of ICU4X with the data of CLDR, which are in the binary, so that equal
-//! options have equal results on every machine.
+//! The rules and their data come from ICU4X and CLDR. They are compiled into the binary, so that
+//! equal options have equal results on every machine.
 //!
-//! - `locale`: a language, perhaps with a script, a region and a type: `"sv"`, `"fr_CA"`,
-//!   `"de@collation=phonebook"`. `"simple"` compares bytes, as without a collation.
-//! - `strength`: 1 compares letters, 2 also accents, 3 (the default) also case, 4 also what
-//!   `alternate` shifts, 5 also code points.
-//! - `caseLevel`: a level for case alone, for strengths 1 and 2; `caseFirst`: `"upper"`, `"lower"`
-//!   or `"off"`.
+//! - `locale`: a language, optionally with a script, a region and a type: `"sv"`, `"fr_CA"`,
+//!   `"de@collation=phonebook"`. The locale `"simple"` compares bytes, like no collation at all.
+//! - `strength`: 1 compares letters, 2 also accents, 3 (the default) also case, 4 also the
+//!   characters that `alternate` shifts, 5 also code points.
+//! - `caseLevel`: an additional level that compares case, for strengths 1 and 2; `caseFirst`:
+//!   `"upper"`, `"lower"` or `"off"`.
 //! - `numericOrdering`: digits compare as numbers.
-//! - `alternate`: `"shifted"` ignores punctuation and spaces up to strength 3, or spaces alone if
+//! - `alternate`: `"shifted"` ignores punctuation and spaces up to strength 3, or only spaces if
 //!   `maxVariable` is `"space"`.
-//! - `normalization`: strings are always compared in their normalized form, so it has no effect.
-//! - `backwards`: accents compare from the end. It follows from the locale: `fr_CA` has it, and no
-//!   other locale. Another value is refused.
+//! - `normalization`: has no effect, because strings are always compared in their normalized form.
+//! - `backwards`: accents compare from the end of the string. The locale determines this option: it
+//!   is true for `fr_CA` and false for every other locale. A different value is refused.
 //!
-//! The locale determines the options that are left out; [`Collation::to_map`] has it.
+//! The locale determines the options that are left out; [`Collation::to_map`] returns all of them.
 //!
 //! # Collation keys
-//! [`Collation::keyed`] replaces each string in a value by its *collation key*: the sort key of
-//! ICU4X, each byte of which becomes the code point of the same number. Collation keys compare like
-//! the strings, byte by byte, so the order of all values ([`alluvium_document::compare`]) and the
-//! encoding of keys ([`alluvium_document::key`]) apply to keyed values. Names of fields are not
-//! replaced.
+//! [`Collation::keyed`] replaces each string in a value by its *collation key*. To make a collation
+//! key, each byte of the sort key of ICU4X becomes the code point of the same number. Collation
+//! keys compare, byte by byte, like the strings. Therefore the order of all values
+//! ([`alluvium_document::compare`]) and the encoding of keys ([`alluvium_document::key`]) apply to
+//! keyed values. Names of fields are not replaced.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -49,14 +49,14 @@ pub use error::CollationError;
 use absent as parse;
 use parse::{Collator, Options};
 
-/// The version of the rules and of the form of sort keys. Indexes store it, because collation keys
-/// of different versions do not compare with each other.
+/// The version of the rules and of the format of sort keys. Indexes store it, because collation
+/// keys of different versions cannot be compared with each other.
 pub const VERSION: &str = "icu4x 2.4, cldr 49";
 
 /// The order of strings by the rules of a language. Clones share the rules.
 ///
-/// Two collations are equal if they compare all strings alike: if their options are equal,
-/// including those that follow from the locale.
+/// Two collations are equal if their options are equal, including the options that follow from the
+/// locale. Equal collations compare all strings alike.
 ///
 /// ```
 /// use alluvium_document::json;
@@ -109,8 +109,8 @@ impl Collation {
         Ok(Some(Self(Arc::new(Inner { options, collator }))))
     }
 
-    /// Checks that stored collation keys have the rules of this build, by the options that
-    /// [`Collation::to_map`] wrote.
+    /// Checks that stored collation keys were made by the rules of this build. `options` must be
+    /// the result of [`Collation::to_map`].
     ///
     /// # Errors
     /// [`CollationError`] with the code `IncompatibleCollationVersion`: the `version` is not
@@ -130,12 +130,12 @@ impl Collation {
         self.0.collator.compare(a, b)
     }
 
-    /// Appends the sort key of a string: sort keys compare, as bytes, like the strings.
+    /// Appends the sort key of a string. Sort keys, compared as bytes, have the order of the strings.
     pub fn put_sort_key(&self, text: &str, out: &mut Vec<u8>) {
         let Ok(()) = self.0.collator.write_sort_key_to(text, out);
     }
 
-    /// The collation key of a string: keys compare, as strings, like the strings.
+    /// The collation key of a string. Collation keys, compared as strings, have the order of the strings.
     pub fn text_key(&self, text: &str) -> String {
         let mut bytes = Vec::with_capacity(2 * text.len() + 8);
         self.put_sort_key(text, &mut bytes);
@@ -167,7 +167,7 @@ impl Collation {
         })
     }
 
-    /// Compares two values in the order of all values, in which strings compare by the collation.
+    /// Compares two values in the order of all values, but compares strings by the collation.
     pub fn compare_values(&self, a: &Value, b: &Value) -> Ordering {
         match (a, b) {
             (Value::String(a) | Value::Symbol(a), Value::String(b) | Value::Symbol(b)) => self.compare(a, b),
@@ -192,7 +192,7 @@ impl Collation {
         a.entries.len().cmp(&b.entries.len())
     }
 
-    /// Appends the [key](mod@alluvium_document::key) of the keyed value: keys compare like
+    /// Appends the [key](mod@alluvium_document::key) of the keyed value. The keys have the order of
     /// [`Collation::compare_values`].
     pub fn encode_key(&self, value: &Value, out: &mut Vec<u8>) {
         key::encode(&self.keyed(value), out);
@@ -226,7 +226,7 @@ pub(crate) fn compare_by(collation: Option<&Collation>, a: &Value, b: &Value) ->
     }
 }
 
-/// Appends the key of a value: of the keyed value if there is a collation.
+/// Appends the key of a value, or of the keyed value if there is a collation.
 #[inline]
 pub(crate) fn encode_by(collation: Option<&Collation>, value: &Value, out: &mut Vec<u8>) {
     match collation {
@@ -235,8 +235,8 @@ pub(crate) fn encode_by(collation: Option<&Collation>, value: &Value, out: &mut 
     }
 }
 
-/// True if the comparison with the value depends on the collation: it is a string or symbol, or has
-/// one in it.
+/// True if comparisons with the value depend on the collation, because it is or contains a string
+/// or symbol.
 pub(crate) fn has_text(value: &Value) -> bool {
     match value {
         Value::String(_) | Value::Symbol(_) => true,

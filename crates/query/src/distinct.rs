@@ -1,11 +1,11 @@
 //! Distinct values of a field: `distinct("tags")`.
 //!
 //! The rules are those of MongoDB's command `distinct`. A path is followed into maps, and from an
-//! array into those of its elements that are maps; a number after an array selects the element at
-//! that position. An array at the end of the path gives its elements, but not the elements of
-//! arrays nested in it. A missing field gives nothing, and neither does an empty array; null gives
-//! null. Numbers that are equal are one value, whatever their types, and so are strings that are
-//! equal by the collation ([`Distinct::collated`]); the first one encountered is kept.
+//! array into its elements that are maps; a number after an array selects the element at that
+//! position. An array at the end of the path contributes its elements, but not the elements of
+//! arrays nested in it. A missing field and an empty array contribute nothing; null contributes
+//! null. Numbers that are equal are one value, whatever their types. Strings that are equal by the
+//! collation ([`Distinct::collated`]) are also one value. The first value encountered is kept.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,23 @@ use crate::collation::Collation;
 use crate::expression::{Interruption, Memory};
 use crate::memory::Held;
 
-/// The most bytes of distinct values, as a BSON array. MongoDB's limit.
+/// The maximum size of the distinct values, in bytes as a BSON array. MongoDB's limit.
 pub const MAX_DISTINCT_BYTES: usize = 16 << 20;
 
-/// The memory that a key takes in a map, in addition to its bytes.
+/// The memory of a key in a map, in addition to its bytes.
 const KEY_BYTES: usize = 64;
 
 /// An error of collecting distinct values, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DistinctError {
-    /// The field is not a valid path. The second field is MongoDB's code.
+    /// The field is not a valid path. The second value is MongoDB's code.
     #[error("{0}")]
     Path(String, ErrorCode),
     /// The values are more than [`MAX_DISTINCT_BYTES`].
     #[error("the distinct values take more than {MAX_DISTINCT_BYTES} bytes: use a filter that matches fewer documents")]
     TooLarge,
-    /// The queries of the database have too little memory left for the values.
+    /// The memory for the queries of the database does not suffice for the values.
     #[error("distinct values: {0}")]
     Memory(Interruption),
     /// A document is damaged.
@@ -95,14 +95,14 @@ impl Distinct {
         Ok(Self { path, values, bytes: 0, collation: None, memory: None, held, key: Vec::new() })
     }
 
-    /// The same set, in which strings are equal by a collation; `None` for the equality of their bytes.
+    /// Returns the set, which from now on compares strings by the collation, or by their bytes for `None`.
     #[must_use]
     pub fn collated(mut self, collation: Option<&Collation>) -> Self {
         self.collation = collation.cloned();
         self
     }
 
-    /// The same set, whose memory is counted.
+    /// Returns the set, whose memory is from now on counted in `memory`.
     #[must_use]
     pub fn counted_in(mut self, memory: &Memory) -> Self {
         self.memory = Some(memory.clone());
@@ -118,8 +118,8 @@ impl Distinct {
     /// decoded.
     ///
     /// # Errors
-    /// [`DistinctError::TooLarge`], [`DistinctError::Memory`], or the document is damaged. Some of its values may then have
-    /// been added.
+    /// [`DistinctError::TooLarge`], [`DistinctError::Memory`], or [`DistinctError::Damaged`]. Some values of the
+    /// document may have been added before the error.
     pub fn add(&mut self, document: &Document) -> Result<(), DistinctError> {
         let path = self.path.clone();
         visit(&document.map()?, path.as_str(), &mut |value| self.insert(value))
@@ -151,8 +151,8 @@ impl Distinct {
 
 impl Distinct {
     fn insert(&mut self, value: ValueRef<'_>) -> Result<(), DistinctError> {
-        /// The bytes of an element of an array in BSON without its value: the type, and the end of the
-        /// name. The digits of the position are added.
+        /// The size of an array element in BSON without its value and the digits of its position: the byte of the type
+        /// and the byte that ends the name.
         const ELEMENT: usize = 2;
         let Self { values, bytes, collation, key, memory, held, .. } = self;
         key.clear();

@@ -1,7 +1,7 @@
 //! Names of fields that begin with a dollar sign.
 
 /// True if the name begins with a dollar sign and is not a field of MongoDB's references to
-/// documents (`$ref`, `$id`, `$db`), the only field names that may.
+/// documents. Only the names of those fields (`$ref`, `$id`, `$db`) may begin with a dollar sign.
 pub(crate) fn is_dollar_name(name: &str) -> bool {
     name.starts_with('$') && !is_reference_name(name)
 }

@@ -3,15 +3,16 @@
 //! The rules are those of MongoDB 8:
 //!
 //! - **Literals.** Text that begins with a dollar sign is a field path (`"$a.b"`) or a variable
-//!   (`"$$ROOT"`); a map whose name begins with one is an operator. Every other value is itself.
-//!   `$literal` takes any value as it is.
-//! - **Paths** lead into maps, and through arrays to those of their elements that are maps: `"$a.b"`
-//!   of `{a: [{b: 1}, {b: 2}, 3]}` is `[1, 2]`. A number is a name, not a position.
-//! - **Missing fields** have no value. Most operators take them as null, and most give null if an
-//!   argument is null. In an array, a missing value is null; in a map, its field is left out.
-//! - **Operands are checked when an expression is parsed**, as far as that is possible; an operator
-//!   whose arguments are constants is evaluated then, once.
-//! - **Time zones** are those of the IANA database, which is in the binary, and offsets: `+05:30`.
+//!   (`"$$ROOT"`); a map whose first name begins with a dollar sign is an operator. Every other
+//!   value is a constant. `$literal` makes a constant of any value.
+//! - **Paths** lead into maps, and through arrays to their elements that are maps: `"$a.b"` of `{a: [{b: 1}, {b: 2},
+//!   3]}` is `[1, 2]`. A number in a path is the name of a field, not a position.
+//! - **Missing fields** have no value. Most operators treat a missing value as null, and most
+//!   return null if an argument is null. In an array, a missing value is null; in a map, its field
+//!   is left out.
+//! - **Operands are checked when an expression is parsed**, as far as that is possible. An operator
+//!   whose arguments are constants is evaluated once, during parsing.
+//! - **Time zones** are offsets such as `+05:30` and the zones of the IANA database, which is compiled into the binary.
 //!
 //! ```
 //! use alluvium_document::{Document, Value, json};
@@ -52,13 +53,14 @@ pub use variables::Variables;
 /// Checks the name of a variable.
 ///
 /// # Errors
-/// It does not begin with a lower-case letter, or has a character that names of variables do not have.
+/// The name begins with a character that is not allowed there, such as an upper-case letter, or contains a character
+/// that names of variables must not have.
 pub fn check_variable(name: &str) -> Result<(), ExpressionError> {
     parse::variable_name(name).map(drop)
 }
 
-/// The maximum size of a value that an expression makes, in bytes as BSON: MongoDB's limit for
-/// documents inside of it, 16 KiB above that of clients.
+/// The maximum size of a value that an expression makes, in bytes as BSON. It is MongoDB's limit
+/// for internal documents: 16 KiB above the limit for documents of clients.
 pub const MAX_VALUE_BYTES: usize = (16 << 20) + (16 << 10);
 
 /// The maximum size of a text that an expression makes or contains, in bytes.
@@ -72,13 +74,13 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Parses an expression that has no variables but those that are always there: `$$ROOT`,
+    /// Parses an expression that has no variables except the predefined ones: `$$ROOT`,
     /// `$$CURRENT`, `$$REMOVE`, `$$NOW`.
     ///
     /// # Errors
-    /// [`ExpressionError`]: an operator that is unknown or not supported, a wrong number of
-    /// arguments, an undefined variable, more levels than values may have, constants that the
-    /// operator does not accept.
+    /// [`ExpressionError`]: [`ExpressionError`]: an operator that is unknown or not supported, a
+    ///                      wrong number of arguments, an undefined variable, more levels than
+    ///                      values may have, or constants that the operator does not accept.
     pub fn parse(expression: &Value) -> Result<Self, ExpressionError> {
         Self::parse_in(expression, &Variables::NONE)
     }
@@ -91,8 +93,7 @@ impl Expression {
         Self::parse_sharing(expression, variables, &Patterns::interrupted_by(variables.interrupt()))
     }
 
-    /// As [`Expression::parse_in`], with a budget for the patterns that expressions keep, which is shared with other
-    /// expressions.
+    /// As [`Expression::parse_in`]. The budget for the patterns that expressions keep is shared with other expressions.
     pub(crate) fn parse_sharing(
         expression: &Value,
         variables: &Variables,
@@ -120,10 +121,11 @@ impl Expression {
         Ok(value)
     }
 
-    /// Counts the memory of what is made of the values of an evaluation, beside them.
+    /// Counts the memory of data that a caller derives from the values of an evaluation. The values themselves are
+    /// counted separately.
     ///
     /// # Errors
-    /// The queries have no more.
+    /// The memory for queries is exhausted.
     pub(crate) fn hold(&self, held: &mut Held, bytes: usize) -> Result<(), ExpressionError> {
         Ok(held.add(bytes, self.bounds.memory.as_ref())?)
     }
@@ -133,7 +135,7 @@ impl Expression {
         self.node.as_constant()
     }
 
-    /// The path, if the expression is the value at one, such as `"$a.b"`.
+    /// The path, if the expression is the value at a path, such as `"$a.b"`.
     pub fn as_path(&self) -> Option<&alluvium_document::path::FieldPath> {
         match &self.node {
             Node::Field(path) => Some(path),
@@ -141,8 +143,8 @@ impl Expression {
         }
     }
 
-    /// The calls of operators with a path and a constant that are true in every document for which the
-    /// expression is true.
+    /// The calls of an operator with a path and a constant that are true for every document for which the expression is
+    /// true.
     pub(crate) fn comparisons(&self) -> Vec<PathComparison<'_>> {
         let mut found = Vec::new();
         self.node.comparisons(&mut found);
@@ -154,7 +156,8 @@ impl Expression {
         self.node.is_random()
     }
 
-    /// The path at which the expression finds a field of the map that it makes, if the field is the value at one.
+    /// The path of the document whose value the expression puts into the field `name` of the map that it makes. `None`
+    /// if the field is not the value at a path.
     pub(crate) fn path_of_field(&self, name: &str) -> Option<&alluvium_document::path::FieldPath> {
         match &self.node {
             Node::Map(fields) => fields.iter().find(|(field, _)| *field == name).and_then(|(_, node)| match node {
@@ -165,7 +168,7 @@ impl Expression {
         }
     }
 
-    /// The paths of the document that the expression reads; `None` if it may read all of it.
+    /// The paths of the document that the expression reads; `None` if it may read the whole document.
     pub fn paths(&self) -> Option<Vec<&alluvium_document::path::FieldPath>> {
         let mut paths = Vec::new();
         self.node.paths(&mut paths).then_some(paths)

@@ -2,8 +2,9 @@
 
 use alluvium_document::{Map, Value};
 
-/// Sets the value at the names, in each element of the arrays on the way, or removes it if there is no value. A value
-/// on the path that is not a map is replaced by a map, as in MongoDB, even if there is no value to set.
+/// Sets the value at the path given by `names`, or removes it if there is no value. In arrays on the path, each element
+/// is changed. A value on the path that is not a map is replaced by a map, as in MongoDB, even if there is no value to
+/// set.
 pub(crate) fn set(map: &mut Map, names: &[&str], value: Option<&Value>) {
     match (names, value) {
         ([], _) => {}
@@ -48,7 +49,7 @@ fn places_in(target: &Value, names: &[&str]) -> usize {
     }
 }
 
-/// The value at the names, which lead through maps alone.
+/// The value at the path given by `names`, which leads only through maps.
 pub(crate) fn find<'m>(map: &'m Map, names: &[&str]) -> Option<&'m Value> {
     match names {
         [] => None,

@@ -6,27 +6,27 @@
 //! `$bitsAllClear`, `$bitsAnyClear`, `$expr`, `$jsonSchema`; `$comment` is ignored. The rules are those of MongoDB 8.0 and
 //! later:
 //!
-//! - **Paths.** A path is followed into maps. An array on the way stands for those of its elements
-//!   that are maps; a number also selects the element at that position. An array at the end of a
-//!   path is tested itself and by its elements. Only the array itself is tested by `$size` and
-//!   `$elemMatch`, and after a position. Arrays directly within arrays are not entered.
-//! - **A missing field** counts as null, if the path ends in a map, or at a value that is not a
-//!   map. In an array without maps a path finds nothing, not even null: `{"a.b": null}` does not
-//!   match `{a: [1]}`.
-//! - **Comparison** uses the order of all values ([`alluvium_document::compare`]), numbers by value whatever their
-//!   types. A range contains only values of the operand's type: `{$gt: 5}` matches numbers, `{$gt: "a"}` strings and
-//!   symbols. Min and max key are compared with values of all types. NaN equals NaN, and is in no range of numbers.
-//!   Strings, including those in arrays and maps, are compared by their bytes, or by the collation of
-//!   [`Filter::parse_in`]; patterns have none.
+//! - **Paths.** A path is followed into maps. From an array in the middle of a path, it is followed
+//!   into the elements that are maps; a number in the path also selects the element at that
+//!   position. For an array at the end of a path, both the array itself and its elements are
+//!   tested. Only the array itself is tested by `$size` and `$elemMatch`, and if a position
+//!   selected the array. Arrays directly within arrays are not entered.
+//! - **A missing field** counts as null if the last value that the path reaches is a map or another
+//!   value that is not an array. In an array without maps a path finds nothing, not even null:
+//!   `{"a.b": null}` does not match `{a: [1]}`.
+//! - **Comparison** uses the order of all values ([`alluvium_document::compare`]); numbers are compared by value
+//!   whatever their types. A range contains only values of the operand's type: `{$gt: 5}` matches numbers, `{$gt: "a"}`
+//!   strings and symbols. Min and max key are compared with values of all types. NaN equals NaN, and is in no range of
+//!   numbers. Strings, including those in arrays and maps, are compared by their bytes, or by the collation of
+//!   [`Filter::parse_in`]. Collations do not apply to patterns.
 //! - **Equality** of maps compares all fields in their order. Null does not equal undefined.
-//! - **Regular expressions** have PCRE's syntax. Most patterns are searched for in time proportional
-//!   to the text. Those with look-around, back references, atomic groups or possessive counts are
-//!   searched for by backtracking, and end with [`FilterError::TooManySteps`] after
-//!   [`MATCH_STEPS_MAX`] steps on one text. Recursion and conditions are not supported. The compiled
-//!   size of all patterns of a filter is limited. A pattern matches strings, symbols, and stored
-//!   regular expressions that are equal to it.
+//! - **Regular expressions** have PCRE's syntax. Most patterns are searched for in time proportional to the text.
+//!   Patterns with look-around, back references, atomic groups or possessive counts are searched for by backtracking.
+//!   Such a search ends with [`FilterError::TooManySteps`] after [`MATCH_STEPS_MAX`] steps on one text. Recursion and
+//!   conditions are not supported. The compiled size of all patterns of a filter is limited. A pattern matches strings,
+//!   symbols, and stored regular expressions that are equal to it.
 //! - **Negations** (`$ne`, `$nin`, `$not`, `$nor`) match every document that the negated condition
-//!   does not match, and so also documents without the field.
+//!   does not match. This includes documents without the field.
 //!
 //! ```
 //! use alluvium_document::{Document, json};
@@ -76,10 +76,10 @@ pub const MAX_FILTER_BYTES: usize = 16 << 20;
 /// A condition on documents.
 ///
 /// Two filters are equal if they have the same conditions, in any order and notation: `{a: 1}`
-/// equals `{a: {$eq: 1}}`. As text ([`fmt::Display`]) both are `{"a":{"$eq":1}}`.
+/// equals `{a: {$eq: 1}}`. Both are printed ([`fmt::Display`]) as `{"a":{"$eq":1}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// A document matches if it meets all of them. Sorted, without duplicates.
+    /// A document matches if it meets all of these conditions. They are sorted and have no duplicates.
     pub(crate) clauses: Vec<Clause>,
     pub(crate) demands: Demands,
     pub(crate) written: Written,
@@ -111,7 +111,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// True if the filter has an `$expr`, with which nothing can be upserted.
+    /// True if the filter has an `$expr`. Such a filter cannot be used for an upsert.
     pub fn has_expression(&self) -> bool {
         self.clauses.iter().any(|clause| match clause {
             Clause::Expression(_) => true,
@@ -144,7 +144,7 @@ impl Filter {
         })
     }
 
-    /// True if the filter draws random numbers, so that it may match a document once and not another time.
+    /// True if the filter draws random numbers. It may then match a document at one time and not at another.
     pub(crate) fn is_random(&self) -> bool {
         self.clauses.iter().any(|clause| match clause {
             Clause::Expression(computed) => computed.expression.is_random(),
@@ -153,13 +153,14 @@ impl Filter {
         })
     }
 
-    /// The conditions, all of which must hold, each as a filter, in the order in which they were written.
+    /// Splits the filter into one filter for each condition, in the order in which the conditions were written. All of
+    /// them must hold.
     pub(crate) fn conjuncts(&self) -> impl Iterator<Item = Self> {
         self.as_written().map(|clause| Self::of(vec![clause.clone()]))
     }
 
-    /// The same conditions on other paths, those that `change` gives for the path of each condition; `None` if one has
-    /// none, or examines whole documents.
+    /// The same conditions on other paths. `change` returns the new path of each condition. `None` if `change` returns
+    /// `None` for a condition, or if a condition examines whole documents.
     pub(crate) fn with_paths(&self, change: &dyn Fn(&Path, &Condition) -> Option<Path>) -> Option<Self> {
         let all = |branches: &[Self]| branches.iter().map(|branch| branch.with_paths(change)).collect::<Option<_>>();
         let clauses = self.as_written().map(|clause| {
@@ -175,7 +176,7 @@ impl Filter {
         Some(Self::of(clauses.collect::<Option<_>>()?))
     }
 
-    /// A filter that both match.
+    /// A filter that matches a document if both filters match it.
     #[must_use]
     pub fn and(&self, other: Self) -> Self {
         Self::of(self.clauses.iter().cloned().chain(other.clauses).collect())
@@ -196,7 +197,7 @@ impl Filter {
 
     /// A filter with these conditions.
     pub(crate) fn of(clauses: Vec<Clause>) -> Self {
-        // Nothing interrupts it.
+        // The default `Work` has no interrupt, so this cannot fail.
         Self::of_counted(clauses, &mut Work::default()).unwrap_or_default()
     }
 
@@ -217,7 +218,7 @@ impl Filter {
         self.matches_node(&ValueRef::Map(document.map()?))
     }
 
-    /// As [`Filter::matches`], for a document that is not copied.
+    /// As [`Filter::matches`], for an encoded document, which is not copied.
     ///
     /// # Errors
     /// As [`Filter::matches`].
@@ -241,7 +242,7 @@ impl Filter {
         value.as_map().map_or(Ok(false), |map| self.matches_map(map))
     }
 
-    /// True if a document with this one field matches. Used for array filters, such as
+    /// True if a document that has only this field matches. Used for array filters, such as
     /// `{"grade.score": {$gt: 5}}` for `$[grade]`.
     ///
     /// # Errors
@@ -250,16 +251,17 @@ impl Filter {
         self.matches_node(&Decoded::Named(name, value))
     }
 
-    /// The position that replaces the positional operator `$` for a document that matches. Each
-    /// condition that an element of an array meets selects the position of the first such element,
-    /// and the last condition decides, in the order of `selection`; as in MongoDB, the arrays of
-    /// different conditions are not distinguished. Negations select nothing, and neither does an
-    /// `$or`, unless all its branches are values of one field.
+    /// The position that replaces the positional operator `$` for a document that matches. A
+    /// condition that an element of an array meets selects the position of the first such element.
+    /// If several conditions select positions, the last condition in the order of `selection`
+    /// decides. As in MongoDB, the arrays of different conditions are not distinguished. Negations
+    /// select nothing. An `$or` selects nothing either, unless all its branches are values of one
+    /// field.
     ///
     /// `None` if no condition selects an element.
     ///
     /// # Errors
-    /// [`MatchError`] if a value on the way is damaged, or a pattern takes too many steps.
+    /// [`MatchError`] if a value on the path is damaged, or a pattern takes too many steps.
     pub fn position(&self, document: &Document, selection: Selection) -> Result<Option<usize>, MatchError> {
         self.position_in(&ValueRef::Map(document.map()?), selection)
     }
@@ -272,7 +274,7 @@ impl Filter {
         self.position_in(&Decoded::Map(document), selection)
     }
 
-    /// The collation by which the conditions on fields compare strings; also `None` if no condition has a string.
+    /// The collation by which the conditions on fields compare strings. `None` also if no condition has a string.
     pub fn collation(&self) -> Option<&Collation> {
         self.clauses.iter().find_map(|clause| match clause {
             Clause::Field { condition, .. } => condition.collation(),
@@ -297,9 +299,9 @@ impl Filter {
     }
 
     /// The values that the filter demands at paths without positions, for the document that an
-    /// upsert inserts: those of `$eq`, and of `$in` with one value, unless inside an `$or` of
-    /// several branches, a `$nor` or a `$not`. In the order in which they were written; a path may
-    /// occur twice, even with the same value.
+    /// upsert inserts. They are the values of `$eq`, and of `$in` with one value. Conditions inside
+    /// an `$or` of several branches, a `$nor` or a `$not` demand nothing. The values are in the
+    /// order in which they were written; a path may occur twice, even with the same value.
     pub fn equalities(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.demands.0.iter().map(|(path, value)| (&**path, value))
     }
@@ -310,8 +312,8 @@ impl Filter {
         self.equalities().count() == self.clauses.len()
     }
 
-    /// The `_id` that a matching document must have, if the filter has no other condition. `None` if
-    /// it has strings that a collation compares, since several may equal it.
+    /// The `_id` that a matching document must have, if the filter has no other condition. `None` if the `_id` contains
+    /// strings that a collation compares, because several values may equal it.
     pub fn named_id(&self) -> Option<&Value> {
         match (&self.demands.0[..], self.clauses.len()) {
             ([(path, id)], 1) if &**path == "_id" && self.collation().is_none() => Some(id),
@@ -332,7 +334,7 @@ impl fmt::Display for Filter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElementFilter {
     pub(crate) form: Form,
-    /// Ends tests of elements, if the conditions are many.
+    /// The interrupt for tests of elements; set if there are many conditions.
     interrupt: Option<Interrupt>,
 }
 
@@ -390,8 +392,8 @@ impl ElementFilter {
     }
 }
 
-/// Checks the limits on size and nesting, which bound the time of parsing and matching, and the
-/// recursion.
+/// Checks the limits on size and nesting. They bound the time of parsing and matching, and the
+/// depth of recursion.
 fn check_bounds(filter: &Map) -> Result<(), FilterError> {
     let deep = |value: &Value| value.is_deeper_than(MAX_DEPTH - 1);
     if filter.entries.iter().any(|(name, value)| deep(name) || deep(value)) {

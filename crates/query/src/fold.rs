@@ -1,4 +1,4 @@
-//! Folding: applying to a document the deltas that were written after it.
+//! Folding: applying deltas to a document that was written before them.
 
 use alluvium_document::Draft;
 use alluvium_document::row::RowError;
@@ -8,13 +8,13 @@ use crate::update::{DeltaError, Update};
 /// The result of folding.
 #[derive(Debug, Clone)]
 pub struct Folded {
-    /// The document; `None` if there was none.
+    /// The document after all deltas; `None` if there was no document.
     pub draft: Option<Draft>,
     /// The number of deltas that could not be applied, and had no effect.
     pub refused: u64,
 }
 
-/// A damaged document or delta, or one that a newer version wrote.
+/// The reason why a document or delta cannot be read: it is damaged, or a newer version wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
     /// A delta cannot be decoded.
@@ -27,8 +27,8 @@ pub enum FoldError {
 
 /// Applies deltas to a document, the oldest first.
 ///
-/// Each delta is applied as a whole or not at all. Without a document the deltas have no effect and
-/// are not decoded.
+/// Each delta is applied completely or not at all. If there is no document, the deltas are not
+/// decoded and have no effect.
 ///
 /// # Errors
 /// [`FoldError`] if the document or a delta is damaged. A delta that cannot be applied is not an

@@ -6,28 +6,29 @@
 //!
 //! - Each part of a key is the value at the part's path, or null if it is missing.
 //! - An array at the end of a path yields a key for each element; an empty array yields the value
-//!   *undefined*, which sorts below null. An array on the way is followed into those elements that
-//!   are maps. If two parts lead through the same array, each element yields its own keys; two
-//!   parts must not lead through different arrays ([`IndexError::ParallelArrays`]).
-//! - A number in a path after an array selects the element at that position, if there is one. If
-//!   the path ends there and the element is an array, it is one key as a whole (an empty one is
-//!   *undefined*). A document is refused if elements of the array also have a field of that name
-//!   ([`IndexError::AmbiguousPath`]).
+//!   *undefined*, which sorts below null. An array in the middle of a path is followed into those
+//!   elements that are maps. If two parts lead through the same array, each element yields its own
+//!   keys; two parts must not lead through different arrays ([`IndexError::ParallelArrays`]).
+//! - A number in a path after an array selects the element at that position, if it exists. If the
+//!   path ends with the number and the element is an array, the whole array is one key (an empty
+//!   array is *undefined*). A document is refused if elements of the array also have a field of
+//!   that name ([`IndexError::AmbiguousPath`]).
 //! - A document in which all paths are missing has no keys in a sparse index. A document that does
 //!   not match the filter of a partial index has no keys in it.
 //!
 //! # Bytes of an entry
-//! The key is, for each part, [`alluvium_document::key`] with all bits inverted if the part is
-//! descending, or the eight bytes of the hash for a hashed part; then the key of the document's
-//! `_id`. No key of a part is a prefix of another, so entries sort by their parts and then by
-//! `_id`. The value is empty if the values of the parts can be decoded exactly from the key.
-//! Otherwise it holds the values of the parts as an array in the self-describing encoding (1.0 and
-//! 1 have the same key). The value of a hashed part is never needed.
+//! The key begins with the parts: for each part, [`alluvium_document::key`], with all bits inverted
+//! if the part is descending, or the eight bytes of the hash for a hashed part. The key of the
+//! document's `_id` follows. No key of a part is a prefix of another, so entries sort by their
+//! parts and then by `_id`. The value is empty if the values of the parts can be decoded exactly
+//! from the key. Otherwise it holds the values of the parts as an array in the self-describing
+//! encoding (1.0 and 1 have the same key). The value of a hashed part is never needed.
 //!
-//! The key of a part that is longer than [`MAX_PART_BYTES`] is *cut*: the first of its bytes, and a
-//! hash of the others. Equal values have equal cut keys, so an equality finds its entries, and the
-//! documents prove them. The order of cut keys with the same first bytes is not that of the values,
-//! and the value cannot be decoded: see [`Keys::cut`].
+//! If the key of a part is longer than [`MAX_PART_BYTES`], it is *cut*: its first bytes are kept,
+//! followed by a hash of the remaining bytes. Equal values have equal cut keys. Therefore a search
+//! for a value finds its entries, and the documents must be read to check them. Cut keys with the
+//! same first bytes are not in the order of their values, and the value cannot be decoded from the
+//! key: see [`Keys::cut`].
 
 mod definition;
 mod error;
@@ -59,5 +60,6 @@ pub const MAX_KEYS: usize = 1 << 20;
 /// document. The key of the `_id` counts once for each entry.
 pub const MAX_KEYS_BYTES: usize = 32 << 20;
 /// The maximum nesting of a partial filter. The descriptions of indexes and the metadata of dumps
-/// nest definitions a few levels deeper, and the metadata of dumps are JSON of at most 128 levels.
+/// nest definitions a few levels deeper. The metadata of dumps is JSON, which is limited to 128
+/// levels.
 pub const MAX_PARTIAL_LEVELS: usize = 90;

@@ -1,4 +1,4 @@
-//! Ending of long evaluations: those of expressions, filters and patterns.
+//! Early ending of long evaluations of expressions, filters and patterns.
 
 use crate::code::ErrorCode;
 use std::fmt;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 pub struct Interruption {
     /// MongoDB's code.
     pub code: ErrorCode,
-    /// The limit that was reached.
+    /// The description of the limit that was reached.
     pub message: String,
 }
 
-/// Ends the evaluation of an expression or a filter whose query must end.
+/// Ends an evaluation of an expression or a filter early if the query must end.
 #[derive(Clone)]
 pub struct Interrupt(Arc<dyn Fn() -> Result<(), Interruption> + Send + Sync>);
 
@@ -24,13 +24,13 @@ impl Interrupt {
         Self(Arc::new(check))
     }
 
-    /// Fails if the query must end.
+    /// Returns an error if the query must end.
     pub(crate) fn check(&self) -> Result<(), Interruption> {
         (self.0)()
     }
 }
 
-/// It does not change the value of an expression.
+/// An interrupt does not change the value of an expression, so all interrupts are equal.
 impl PartialEq for Interrupt {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -8,10 +8,10 @@
 //! - [`index`]: definitions of secondary indexes, and the entries of a document
 //! - [`distinct`]: the distinct values of a field
 //! - [`projection`]: selection of fields
-//! - [`sort`]: sort keys, and the first documents by them
+//! - [`sort`]: sort keys, and selection of the first documents by them
 //! - [`pipeline`]: stages of aggregation
 //! - [`plan`]: the query planner
-//! - [`validator`]: what the documents of a collection must be
+//! - [`validator`]: conditions that the documents of a collection must meet
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

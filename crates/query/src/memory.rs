@@ -1,17 +1,17 @@
-//! The memory of the values that an evaluation holds: arguments, variables, and what is being made.
+//! The memory of the values that an evaluation holds: arguments, variables, and values under construction.
 
 use crate::code::ErrorCode;
 use crate::interrupt::Interruption;
 use std::fmt;
 use std::sync::Arc;
 
-/// An evaluation that holds less is not counted.
+/// The memory of an evaluation is counted only if it exceeds this.
 const FREE_BYTES: usize = 64 << 10;
 
 /// Memory that is counted for one evaluation, until it is dropped.
 pub trait MemoryCharge: Send {
-    /// Counts at least this number of bytes, and returns how many are counted now. `None` if there are too few; nothing
-    /// changes then.
+    /// Counts at least this number of bytes in total, and returns the number that is now counted. Returns `None` and
+    /// changes nothing if less memory is left.
     fn grow(&mut self, bytes: usize) -> Option<usize>;
 }
 
@@ -20,7 +20,7 @@ pub trait MemoryCharge: Send {
 pub struct Memory(Arc<dyn Fn() -> Box<dyn MemoryCharge> + Send + Sync>);
 
 impl Memory {
-    /// Each evaluation that holds more than a few kilobytes has a charge of its own, which is made by `charge`.
+    /// `charge` makes a separate charge for each evaluation that holds more than a few kilobytes.
     pub fn new(charge: impl Fn() -> Box<dyn MemoryCharge> + Send + Sync + 'static) -> Self {
         Self(Arc::new(charge))
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for Memory {
 pub(crate) struct Held {
     /// The bytes of the values.
     bytes: usize,
-    /// The bytes that are counted, or need not be.
+    /// The bytes that are counted, or that need no counting.
     counted: usize,
     charge: Option<Box<dyn MemoryCharge>>,
 }
@@ -59,13 +59,13 @@ impl Held {
         self.bytes
     }
 
-    /// Only this number of bytes is left of what was held.
+    /// Releases memory until only this number of bytes is held.
     #[inline]
     pub fn keep(&mut self, bytes: usize) {
         self.bytes = bytes;
     }
 
-    /// Counts further values, which are kept.
+    /// Counts further values, which are held from now on.
     #[inline]
     pub fn add(&mut self, bytes: usize, memory: Option<&Memory>) -> Result<(), Interruption> {
         self.fit(bytes, memory)?;
@@ -73,7 +73,7 @@ impl Held {
         Ok(())
     }
 
-    /// Counts further values that are dropped soon, or are not complete.
+    /// Counts further values that are dropped soon or are still incomplete. They are not added to the held values.
     #[inline]
     pub fn fit(&mut self, bytes: usize, memory: Option<&Memory>) -> Result<(), Interruption> {
         let all = self.bytes.saturating_add(bytes);

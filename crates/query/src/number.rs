@@ -4,7 +4,7 @@ use alluvium_document::compare::equal;
 use alluvium_document::value::Double;
 use alluvium_document::{Decimal, Value};
 
-/// The reason why there is no result.
+/// The reason why there is no numeric result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberError {
     /// One of the operands is not a number.
@@ -23,9 +23,10 @@ pub(crate) enum Operation {
 /// the result fits. Other integers give a 64-bit integer, or an error if the result does not fit. A
 /// double and an integer give a double. A decimal and any number give a decimal.
 ///
-/// Decimal results are exact up to the precision of decimal128, rounded to the nearest, half to
-/// even; beyond its exponents they are infinite, below them zero. A double combined with a decimal
-/// counts as its first 15 digits, including zeros, as in MongoDB: 0.1 is 0.100000000000000.
+/// Decimal results are exact up to the precision of decimal128, and rounded to the nearest, half to
+/// even. Results beyond its range of exponents are infinite, results below it zero. In an operation
+/// with a decimal, a double is converted to 15 significant digits, including zeros, as in MongoDB:
+/// 0.1 is 0.100000000000000.
 pub(crate) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Value, NumberError> {
     match (a, b) {
         (Value::Int32(a), Value::Int32(b)) => {
@@ -46,14 +47,16 @@ pub(crate) fn compute(operation: Operation, a: &Value, b: &Value) -> Result<Valu
     }
 }
 
-/// True if a result leaves the value as it is, by MongoDB's rule: both have one type and are equal
-/// as numbers. So a zero keeps its sign, and a decimal the number of its digits.
+/// True if a result counts as no change of the value. By MongoDB's rule this is the case if both
+/// have the same type and are equal as numbers. Then the old value is kept, including the sign of a
+/// zero and the number of digits of a decimal.
 pub(crate) fn is_no_change(before: &Value, result: &Value) -> bool {
     std::mem::discriminant(before) == std::mem::discriminant(result) && equal(before, result)
 }
 
-/// The result of `$mul` on a missing value: the product of the operand and the integer 0, which has
-/// the operand's type, sign and, for a decimal, exponent. Null if the operand is not a number.
+/// The result of `$mul` on a missing value: the product of the operand and the integer 0. It has
+/// the type and the sign of the operand and, for a decimal, its exponent. Null if the operand is
+/// not a number.
 pub(crate) fn zero_like(number: &Value) -> Value {
     compute(Operation::Multiply, number, &Value::Int32(0)).unwrap_or(Value::Null)
 }
@@ -85,7 +88,7 @@ pub(crate) fn integer(value: &Value) -> Result<i64, NumberError> {
     }
 }
 
-/// A number as a decimal; a double as its first 15 digits.
+/// A number as a decimal. A double is converted to 15 significant digits.
 pub(crate) fn decimal(value: &Value) -> Result<Decimal, NumberError> {
     match value {
         Value::Int32(n) => Ok(Decimal::from(*n)),

@@ -1,8 +1,7 @@
 //! Regular expressions in filters: PCRE's syntax without recursion and conditions.
 //!
-//! A pattern is searched for in linear time if it can be ([`linear`]). Look-around, back
-//! references, atomic groups and possessive counts need backtracking ([`backtrack`]), whose steps are
-//! limited.
+//! A pattern is searched for in linear time where possible ([`linear`]). Look-around, back references, atomic groups
+//! and possessive counts need backtracking ([`backtrack`]), whose steps are limited.
 
 mod backtrack;
 mod budget;
@@ -31,34 +30,33 @@ const NEST_MAX: u32 = 100;
 /// The maximum length of a pattern: MongoDB's limit.
 const PATTERN_BYTES_MAX: usize = 16_384;
 
-/// The maximum number of steps in the search for a pattern with look-around, back references, atomic
-/// groups or possessive counts in one text. A step is an instruction, or a character that is taken or
-/// given back.
+/// The maximum number of steps in the search for a pattern with look-around, back references, atomic groups or
+/// possessive counts in one text. A step is an instruction, or a character that a count takes or gives back.
 pub const MATCH_STEPS_MAX: u64 = 50_000_000;
 
-/// The interrupt is checked before this number of texts is searched.
+/// The interrupt is checked before a search in at least this number of texts.
 const ASK_LENGTH: usize = 1024;
 
-/// A compiled pattern. Two are equal if pattern and options are.
+/// A compiled pattern. Two patterns are equal if their sources and options are equal.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     source: Stored,
-    /// The literal prefix of every text that matches, if the pattern demands one.
+    /// The literal text with which every matching text must begin, if there is one.
     prefix: Option<Box<str>>,
     search: Search,
-    /// Ends searches.
+    /// The interrupt, which can end searches.
     interrupt: Option<Interrupt>,
 }
 
-/// The first byte of a part of a text, and the first byte after it.
+/// The position of the first byte of a part of a text, and the position after its last byte.
 pub(crate) type Span = (usize, usize);
 
-/// A compiled program, shared by copies together with the tables that searches fill.
+/// A compiled program. Clones share the program and the tables that searches fill.
 #[derive(Debug, Clone)]
 enum Search {
-    /// In linear time.
+    /// The search takes linear time.
     Linear(Arc<Linear>),
-    /// By backtracking, with at most [`MATCH_STEPS_MAX`] steps.
+    /// The search uses backtracking, with at most [`MATCH_STEPS_MAX`] steps.
     Backtracking(Arc<Program>),
 }
 
@@ -85,8 +83,8 @@ impl Pattern {
         }
     }
 
-    /// The first match at or after the byte `at`: the span of the whole match, then that of each group; `None` if there
-    /// is no match.
+    /// The first match at or after the byte `at`: the span of the whole match, then the span of each group; `None` if
+    /// there is no match.
     ///
     /// # Errors
     /// As [`Pattern::is_match`].
@@ -99,14 +97,15 @@ impl Pattern {
         }
     }
 
-    /// The syntax tree of a pattern without backtracking. The tree for groups also serves [`Pattern::is_match`].
+    /// The syntax tree of a pattern that needs no backtracking. It is translated with groups; [`Pattern::is_match`] can
+    /// use the same tree.
     fn hir(&self) -> Option<Hir> {
         let Stored { pattern, options } = &self.source;
         let translated = translated(pattern, options, true).ok()?;
         parsed(pattern, translated.text(), options).ok()
     }
 
-    /// Asks the interrupt of the query, if it is about to search this number of texts.
+    /// Checks the interrupt of the query before a search in this number of texts, if they are many.
     pub fn ask(&self, length: usize) -> Result<(), PatternError> {
         match &self.interrupt {
             Some(interrupt) if length >= ASK_LENGTH => Ok(interrupt.check()?),
@@ -144,7 +143,7 @@ impl Pattern {
         Value::Regex(Box::new(self.source.clone()))
     }
 
-    /// The literal prefix of every text that matches, if the pattern demands one.
+    /// The literal text with which every matching text must begin, if there is one.
     pub fn prefix(&self) -> Option<&str> {
         self.prefix.as_deref()
     }
@@ -172,7 +171,7 @@ fn options_of(pattern: &str, options: &str) -> Result<String, PatternError> {
     Ok(sorted.into_iter().collect())
 }
 
-/// The pattern in the syntax of the crate that searches for it.
+/// Translates the pattern to the syntax of the crate that searches for it.
 fn translated(pattern: &str, options: &str, captures: bool) -> Result<Translated, PatternError> {
     let has = |option| options.contains(option);
     let flags = pcre::Flags { multi_line: has('m'), extended: has('x'), captures, behind: false };
@@ -190,7 +189,7 @@ fn parsed(pattern: &str, translated: &str, options: &str) -> Result<Hir, Pattern
         .build()
         .parse(translated);
     parsed.map_err(|error| {
-        // The last line is the message; the lines before it draw the pattern.
+        // The last line of the error is the message; the lines before it show the pattern.
         let text = error.to_string();
         not_understood(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
     })
@@ -204,7 +203,7 @@ fn prefix_of(hir: &Hir) -> Option<Box<str>> {
 }
 
 fn not_understood(pattern: &str, reason: &str) -> PatternError {
-    // The reason may repeat the pattern.
+    // Both are shortened, because the reason may repeat the pattern.
     let (pattern, reason) = (shown(pattern), reason.chars().take(300).collect::<String>());
     PatternError::Invalid(format!("the regular expression '{pattern}' is not valid: {reason}"))
 }

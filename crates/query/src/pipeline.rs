@@ -2,13 +2,15 @@
 //! that documents pass through one after the other.
 //!
 //! This module parses stages and defines their effect on documents. The crate that executes them reads collections and
-//! files. The rules are those of MongoDB 8. What needs JavaScript, geography or text search is refused by name.
+//! files. The rules are those of MongoDB 8. Features that need JavaScript, geography or text search are refused with an
+//! error that names them.
 //!
 //! - [`Pipeline::parse`] checks everything that can be checked without documents.
-//! - [`Record`] is a document on its way: a stored row, until a stage makes fields of it.
-//! - [`stages`] has a row for each stage that MongoDB has, and walks pipelines that were not parsed.
-//! - A [`Stage`] is one of three kinds: it processes each document alone ([`Each`]), it gathers all of them before it
-//!   yields any (groups, sorts, windows), or it reads something else, such as another collection.
+//! - [`Record`] is a document that passes through the stages. It is a stored row until a stage decodes it into fields.
+//! - [`stages`] has a row for each stage that MongoDB has, and functions that walk through pipelines before they are
+//!   parsed.
+//! - A [`Stage`] is one of three kinds. It processes each document separately ([`Each`]), or it gathers all documents
+//!   before it yields any (groups, sorts, windows), or it reads other sources, such as another collection.
 //!
 //! ```
 //! use alluvium_document::json;
@@ -49,8 +51,8 @@ pub use stage::{
 };
 pub use window::{Caller, Partition, WindowFields, window_function_names};
 
-/// The most stages of a pipeline: MongoDB's limit.
+/// The maximum number of stages of a pipeline: MongoDB's limit.
 pub const MAX_STAGES: usize = 1000;
 
-/// The most levels of pipelines inside of pipelines: MongoDB's limit.
+/// The maximum number of levels of nested pipelines: MongoDB's limit.
 pub const MAX_LEVELS: usize = 20;

@@ -1,24 +1,24 @@
-//! The planner: chooses how a query finds its documents.
+//! The planner chooses how a query finds its documents.
 //!
-//! A pure function from a query, the indexes and the statistics of the collection to a plan, which
-//! is a tree of steps. It reads no data. The steps are:
+//! Planning is a pure function from a query, the indexes and the statistics of the collection to a
+//! plan. A plan is a tree of steps. Planning reads no data. The steps are:
 //!
 //! - *scan of all documents* in the order of `_id`, possibly between bounds; *look-up* of single
 //!   `_id`s;
-//! - *scan of an index* between bounds for each part, forwards or backwards; its order may be that
-//!   of the sort, and the entries alone may answer the query;
+//! - *scan of an index* between bounds for each part, forwards or backwards; the order of the index
+//!   may be the order of the sort, and the entries alone may answer the query;
 //! - *union* of plans for the branches of an `$or`; *intersection* of two scans;
-//! - *fetch* of the documents, with the remaining conditions; *sort*, of all documents or of the
+//! - *fetch* of the documents, with the remaining conditions; *sort* of all documents or of the
 //!   first few.
 //!
 //! The cost of each candidate in microseconds is estimated from statistics ([`cost`] has the
-//! figures of the engine), and the cheapest is chosen. The plan keeps the other candidates with
-//! their cost, or the reason why they cannot be used.
+//! constants of the engine), and the cheapest candidate is chosen. The plan keeps the other
+//! candidates with their costs, or the reasons why they cannot be used.
 //!
-//! Bounds guarantee that *every matching document has an entry within them*. An entry within the
-//! bounds may be of a document that does not match, and entries of indexes may be stale. So the
-//! executor of a plan must validate entries before it relies on the conditions that the plan leaves
-//! out.
+//! Bounds guarantee that *every matching document has an entry within them*. However, an entry
+//! within the bounds may belong to a document that does not match, and entries of indexes may be
+//! stale. Therefore the executor of a plan must validate entries before it relies on the conditions
+//! that the plan leaves out.
 
 use alluvium_document::Value;
 use alluvium_document::path::FieldPath;
@@ -57,18 +57,18 @@ pub struct Query<'a> {
     pub filter: &'a Filter,
     /// Their order; any order if empty.
     pub sort: &'a [SortPart],
-    /// The values that are needed of them.
+    /// The values that are needed from the documents.
     pub needs: Needs<'a>,
     /// The number of documents to skip.
     pub skip: u64,
-    /// The maximum number of documents after these; `None` for all.
+    /// The maximum number of documents after the skipped ones; `None` for all.
     pub limit: Option<u64>,
     /// The access path that must be used.
     pub hint: Option<Hint<'a>>,
 }
 
 impl<'a> Query<'a> {
-    /// A query for all matching documents, whole, in any order.
+    /// A query for whole documents that match, in any order.
     pub fn of(filter: &'a Filter) -> Self {
         Self { filter, sort: &[], needs: Needs::Documents, skip: 0, limit: None, hint: None }
     }
@@ -84,7 +84,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The values that a query needs of its documents.
+/// The values that a query needs from its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs<'a> {
     /// Whole documents.
@@ -99,19 +99,19 @@ pub enum Hint<'a> {
     /// The index with this name; `_id_` is a scan of all documents in the order of `_id`. A sparse or
     /// partial index is used even if it lacks documents that the filter matches.
     Name(&'a str),
-    /// The index with this name, if it has all documents that the filter matches.
+    /// The index with this name, if it contains all documents that the filter matches.
     Usable(&'a str),
-    /// The index with these keys, in the form of [`Definition::keys_map`]; as [`Hint::Name`].
+    /// The index with these keys, in the form of [`Definition::keys_map`]. Otherwise as [`Hint::Name`].
     Keys(&'a alluvium_document::Map),
     /// A scan of all documents, backwards or forwards.
     Natural {
-        /// From the last to the first.
+        /// True for a scan from the last document to the first.
         backward: bool,
     },
 }
 
-/// Statistics of a collection. Figures may be old or estimates: they change the cost of a plan,
-/// never its result.
+/// Statistics of a collection. The figures may be outdated or estimated: they affect the cost of a
+/// plan, never its result.
 #[derive(Debug, Clone)]
 pub struct Collection<'a> {
     /// The number of documents.
@@ -123,19 +123,19 @@ pub struct Collection<'a> {
     /// True only if every `_id` can be decoded exactly from its key
     /// ([`alluvium_document::row::is_natural_id`]).
     pub natural_ids: bool,
-    /// The readable indexes.
+    /// The indexes that can be used for reading.
     pub indexes: &'a [Index<'a>],
-    /// Estimates shares of entries and documents.
+    /// Estimates fractions of entries and documents.
     pub estimator: Option<&'a dyn Estimator>,
 }
 
-/// Samples an index, or the documents, while costs are estimated.
+/// Estimates by sampling an index or the documents during planning.
 pub trait Estimator: std::fmt::Debug {
-    /// The approximate share, from 0 to 1, of the index's entries that are in any of these ranges;
-    /// `None` if it is unknown or would take too long to determine.
+    /// The approximate fraction, from 0 to 1, of the index's entries that are in any of these
+    /// ranges. `None` if it is unknown or would take too long to determine.
     fn share(&self, index: &Index<'_>, ranges: &[KeyRange]) -> Option<f64>;
 
-    /// The approximate share of the documents in these ranges of `_id` ([`id_ranges`]).
+    /// The approximate fraction of the documents that are in these ranges of `_id` ([`id_ranges`]).
     fn share_of_ids(&self, ranges: &[KeyRange]) -> Option<f64>;
 }
 
@@ -145,11 +145,11 @@ pub struct Index<'a> {
     /// The definition of the index.
     pub definition: &'a Definition,
     /// Bit n is set if part n led through an array in some document
-    /// ([`crate::index::Keys::multikey`]). A bit may be unset only if that holds for every document
-    /// that the query may see.
+    /// ([`crate::index::Keys::multikey`]). A bit may be unset only if part n led through no array
+    /// in all documents that the query may see.
     pub multikey: u32,
-    /// Bit n is set if the key of part n is cut in some entry ([`crate::index::Keys::cut`]), with
-    /// the same promise.
+    /// Bit n is set if the key of part n is cut in some entry ([`crate::index::Keys::cut`]). A bit
+    /// may be unset only if that is so in no entry that the query may see.
     pub cut: u32,
     /// The number of entries.
     pub entries: u64,
@@ -160,26 +160,26 @@ pub struct Index<'a> {
     pub bytes: u64,
 }
 
-/// A plan: how the documents are found.
+/// A plan for finding the documents of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The last step. Its inputs are below it.
+    /// The last step of the plan. It contains the steps that provide its input.
     pub root: Node,
     /// The estimated cost.
     pub cost: cost::Cost,
     /// The access path to the documents.
     pub access: AccessPath,
-    /// The other candidates, the cheapest first.
+    /// The other candidates, of which the cheapest is first.
     pub rejected: Vec<Rejected>,
 }
 
 impl Plan {
-    /// The plan for a query that no document matches.
+    /// The plan for a query without matching documents.
     fn nothing(rejected: Vec<Rejected>) -> Self {
         Self { root: Node::Nothing, cost: cost::Cost::default(), access: AccessPath::Nothing, rejected }
     }
 
-    /// The name of the index, if the plan scans one index and nothing else.
+    /// The name of the index, if a scan of one index is the only access path of the plan.
     pub fn index_name(&self) -> Option<&str> {
         self.access.index_name().filter(|_| !matches!(self.root, Node::Nothing))
     }
@@ -190,16 +190,16 @@ impl Plan {
 pub enum Node {
     /// No document matches.
     Nothing,
-    /// All documents, in the order of `_id`, whose `_id` is in one of the intervals, and that match.
+    /// Scans documents in the order of `_id`. Returns documents that match and whose `_id` is in one of the intervals.
     Scan {
         /// Intervals of `_id`, in order.
         ids: Vec<Interval>,
-        /// From the greatest `_id` to the least.
+        /// True for a scan from the greatest `_id` to the least.
         backward: bool,
         /// The conditions on a document.
         filter: Filter,
     },
-    /// The documents with these `_id`s that match, in order, each once.
+    /// Looks up the documents with these `_id`s in order. Returns each document once, if it matches.
     Lookup {
         /// The values that `_id` may have.
         ids: Vec<Value>,
@@ -208,23 +208,23 @@ pub enum Node {
     },
     /// Entries of an index.
     Index(IndexScan),
-    /// The documents of the entries that match, each once.
+    /// Reads the documents of the entries. Returns each document once, if it matches.
     Fetch {
         /// The source of the entries.
         input: Box<Node>,
         /// The remaining conditions.
         filter: Filter,
     },
-    /// The documents that any of the inputs finds, each once.
+    /// Returns the documents that any of the inputs finds, each once.
     Union {
         /// One step for each branch.
         inputs: Vec<Node>,
-        /// The inputs are all in this order, and so is the output. Empty if there is no order.
+        /// The order of all inputs, which is also the order of the output. Empty if there is no order.
         merge: Vec<SortPart>,
     },
-    /// The `_id`s that both scans find.
+    /// Returns the `_id`s that both scans find.
     Intersection(Vec<IndexScan>),
-    /// Sorts the documents. If only the first are needed, no others are held in memory.
+    /// Sorts the documents. If only the first documents are needed, no more than these are held in memory.
     Sort {
         /// The source of the documents.
         input: Box<Node>,
@@ -233,13 +233,13 @@ pub enum Node {
         /// The number of documents needed; `None` for all.
         first: Option<u64>,
     },
-    /// Skips documents, and returns a limited number of the rest.
+    /// Skips documents, and then returns a limited number of them.
     Limit {
         /// The source of the documents.
         input: Box<Node>,
         /// The number of documents to skip.
         skip: u64,
-        /// The maximum number of documents after these.
+        /// The maximum number of documents after the skipped ones.
         limit: Option<u64>,
     },
 }

@@ -4,24 +4,24 @@
 //! The rules are those of MongoDB's `find` from version 4.4 on:
 //!
 //! - A projection either **includes** fields, and `_id` unless it has `_id: 0`, or **excludes**
-//!   fields. Only `_id` may differ from the others. True and numbers other than 0 include, false
-//!   and 0 exclude. An empty projection returns everything.
+//!   fields. Only `_id` may differ from the other fields. True and numbers other than 0 include a
+//!   field, false and 0 exclude it. An empty projection returns all fields.
 //! - **Paths** are followed into maps, and through arrays, including nested ones, into all their
-//!   maps; a number is a field name. Elements that are not maps are left out by an inclusion and
-//!   kept by an exclusion. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be equal to another or lead
+//!   maps; a number in a path is a field name. Inclusions leave out elements that are not maps;
+//!   exclusions keep them. `{a: {b: 1}}` is `{"a.b": 1}`. No path may be equal to another or lead
 //!   into it.
-//! - **Order**: that of the document. In an inclusion, fields from `$elemMatch` come last.
-//! - **`$slice`** takes a number of elements (the last ones, if negative) or `[skip, limit]` (from
-//!   the end, if skip is negative). A projection with nothing else returns all fields.
-//!   **`$elemMatch`** takes the first element that matches; a projection with nothing else includes
-//!   its field and `_id`.
-//! - **`a.$`** takes one element of the first array on the path: that at the position which the
-//!   filter selects ([`Filter::position`]), even if it selects it in another array. Without an
-//!   array on the path, it is like `a`.
-//! - **Expressions** compute a field ([`crate::expression`]): `{total: {$add: ["$a", "$b"]}}`, `{old:
-//!   "$name"}`. Text, arrays and other constants that are not numbers or booleans are expressions,
-//!   too. A projection with one includes fields. Computed fields come last; in an array on their
-//!   path, each element gets one.
+//! - **Order**: the order of fields in the document. In an inclusion, fields from `$elemMatch` come last.
+//! - **`$slice`** returns a number of elements (the last ones, if negative) or `[skip, limit]`
+//!   (from the end, if skip is negative). If a projection has nothing else, it returns all fields.
+//!   **`$elemMatch`** returns the first element that matches. If a projection has nothing else, it
+//!   includes that field and `_id`.
+//! - **`a.$`** returns one element of the first array on the path. Its position is the one that the
+//!   filter selects ([`Filter::position`]), even if the filter selects it in another array. If
+//!   there is no array on the path, `a.$` is the same as `a`.
+//! - **Expressions** compute a field ([`crate::expression`]): `{total: {$add: ["$a", "$b"]}}`, `{old: "$name"}`. Text,
+//!   arrays and other constants that are not numbers or booleans are expressions, too. A projection with an expression
+//!   includes fields. Computed fields come last; in an array on the path of a computed field, each element gets the
+//!   field.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::FieldPicker;
@@ -38,7 +38,7 @@ use crate::filter::{ElementFilter, Filter};
 pub use error::ProjectionError;
 use tree::{Child, Node};
 
-/// The fields of documents that a query returns.
+/// A selection of the fields of documents that a query returns.
 ///
 /// ```
 /// use alluvium_document::Document;
@@ -94,8 +94,8 @@ impl Projection {
         parse::projection(projection, variables)
     }
 
-    /// Parses the operand of a `$project` stage: `$slice` and `$elemMatch` are not operators of their own,
-    /// there is no positional `.$`, and expressions may use variables.
+    /// Parses the operand of a `$project` stage. Compared with [`Projection::parse`], `$slice` and `$elemMatch` are not
+    /// special operators, the positional `.$` is not allowed, and expressions may use variables.
     ///
     /// # Errors
     /// [`ProjectionError::Invalid`], [`ProjectionError::Expression`].
@@ -103,9 +103,9 @@ impl Projection {
         parse::stage(projection, variables)
     }
 
-    /// Applies the projection to a document. `filter` is the filter that the document matches; it
-    /// selects the element of a positional projection and is otherwise not used. Fields that are
-    /// not returned are not decoded.
+    /// Applies the projection to a document. `filter` is the filter that the document matches. It
+    /// is used only to select the element of a positional projection. Fields that are not returned
+    /// are not decoded.
     ///
     /// # Errors
     /// [`ProjectionError::NoPosition`], [`ProjectionError::NoElement`], [`ProjectionError::Expression`],
@@ -117,8 +117,8 @@ impl Projection {
         apply::Application { projection: self, document, filter }.run()
     }
 
-    /// A picker that does the same as the projection, which then only includes whole top-level fields; `None` for any
-    /// other projection.
+    /// A picker that is equivalent to the projection, if the projection only includes whole top-level fields; otherwise
+    /// `None`.
     pub fn picker(&self) -> Option<FieldPicker> {
         let is_whole = self.root.children().iter().all(|(_, child)| matches!(child, Child::Whole));
         let picks =
@@ -131,7 +131,7 @@ impl Projection {
         self.kind == Kind::Exclusion && self.root.is_empty() && self.elem_matches.is_empty()
     }
 
-    /// True if a document that is returned has the same value in this top-level field, or has it neither.
+    /// True if the projected document has the same value in this top-level field, or if the field is missing in both.
     pub(crate) fn keeps(&self, name: &str) -> bool {
         if self.elem_matches.iter().any(|chosen| *chosen.name == *name) {
             return false;
@@ -142,7 +142,7 @@ impl Projection {
         }
     }
 
-    /// The path whose value this top-level field gets, if it is computed as one.
+    /// The path whose value this top-level field gets, if it is computed as the value at a path.
     pub(crate) fn computed_as(&self, name: &str) -> Option<&FieldPath> {
         let mut inside = self.computed.iter().filter(|(path, _)| path.first() == name);
         match (inside.next(), inside.next()) {
@@ -152,8 +152,8 @@ impl Projection {
     }
 
     /// The top-level fields whose values suffice for the projection, so that an index with these
-    /// fields can answer without the documents. `None` for an exclusion, if operators select
-    /// elements, or fields are computed.
+    /// fields can answer without the documents. `None` for an exclusion, or if operators select
+    /// elements, or if fields are computed.
     pub fn needs(&self) -> Option<Vec<&str>> {
         let chooses = |child: &Child| matches!(child, Child::Slice(_) | Child::Position);
         if self.kind == Kind::Exclusion || !self.elem_matches.is_empty() || !self.computed.is_empty() {

@@ -2,18 +2,19 @@
 //!
 //! The rules are those of MongoDB's `find`:
 //!
-//! - Values sort in the order of all values ([`alluvium_document::compare`]), strings in it by the
-//!   collation if there is one ([`Sort::collated`]); a missing value sorts as null.
-//! - An array sorts by its least element ascending, and by its greatest descending; nested arrays
-//!   are not entered. An empty array sorts below null. Parts whose paths lead through the same
-//!   array see the same element at a time. Two parts must not lead through different arrays
-//!   ([`SortError::ParallelArrays`]).
-//! - A number in a path is a field name in maps, and a position in arrays that are long enough,
-//!   where only that element counts. A number that is both in one array is refused
-//!   ([`SortError::AmbiguousName`]). An array at a position at the end of a path counts as a whole.
+//! - Values sort in the order of all values ([`alluvium_document::compare`]). Strings in values
+//!   sort by the collation if there is one ([`Sort::collated`]). A missing value sorts as null.
+//! - An array sorts by its least element in an ascending sort, and by its greatest element in a
+//!   descending sort; nested arrays are not entered. An empty array sorts below null. If the paths
+//!   of several parts lead through the same array, all of these parts use the same element at a
+//!   time. Two parts must not lead through different arrays ([`SortError::ParallelArrays`]).
+//! - A number in a path is a field name in maps. In an array that is long enough, it is a position,
+//!   and only the element there counts. A number that is both in the same array is refused
+//!   ([`SortError::AmbiguousName`]). An array that a position at the end of a path selects counts
+//!   as a whole.
 //!
-//! [`Sort::key`] encodes a document as a key of bytes, such that keys compare like the documents.
-//! [`TopK`] collects the first documents by such keys.
+//! [`Sort::key`] encodes a document as a key of bytes. The order of keys is the order of the
+//! documents. [`TopK`] collects the first documents by such keys.
 
 use std::cmp::Ordering;
 
@@ -51,7 +52,7 @@ pub struct SortPart {
     pub path: FieldPath,
     /// The direction.
     pub direction: Direction,
-    /// The order of strings; `None` for the order of their bytes.
+    /// The collation of strings; `None` to compare their bytes.
     pub collation: Option<Collation>,
 }
 
@@ -62,7 +63,7 @@ impl SortPart {
     }
 }
 
-/// An order of documents: by the first part, for equal values by the second, and so on.
+/// An order of documents: by the first part, documents with equal values by the second part, and so on.
 ///
 /// ```
 /// use alluvium_document::Document;
@@ -82,7 +83,7 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// Parses a sort: a map from paths to 1 or -1. With an empty sort all documents are equal.
+    /// Parses a sort: a map from paths to 1 or -1. An empty sort treats all documents as equal.
     ///
     /// # Errors
     /// [`SortError`]: an invalid direction; a path that is malformed or occurs twice; more than
@@ -108,7 +109,7 @@ impl Sort {
         Ok(Self { parts })
     }
 
-    /// The same sort, with strings in the order of a collation; `None` for the order of their bytes.
+    /// Returns the sort with this collation for strings, or with the order of their bytes for `None`.
     #[must_use]
     pub fn collated(mut self, collation: Option<&Collation>) -> Self {
         self.parts.iter_mut().for_each(|part| part.collation = collation.cloned());
@@ -125,7 +126,7 @@ impl Sort {
         self.parts.is_empty()
     }
 
-    /// The sort key of a document: the keys of documents compare, as bytes, like the documents.
+    /// The sort key of a document. Sort keys, compared as bytes, have the order of the documents.
     ///
     /// # Errors
     /// As [`Sort::put_key`].
@@ -144,7 +145,7 @@ impl Sort {
         self.put_key_of(document.map()?, out)
     }
 
-    /// As [`Sort::put_key`], of a document that is not copied.
+    /// As [`Sort::put_key`], for an encoded document, which is not copied.
     ///
     /// # Errors
     /// As [`Sort::put_key`].
@@ -190,7 +191,7 @@ fn direction(name: &str, value: &Value) -> Result<Direction, SortError> {
     }
 }
 
-/// A direction as a whole number: as in MongoDB, a decimal is rounded, and a double loses its fraction.
+/// A direction as an integer. As in MongoDB, a decimal is rounded, and the fraction of a double is dropped.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Double(double) => Some(double.0.trunc() as i64),
@@ -199,7 +200,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The error of a sort by `$meta`, the facts that a search knows about a document.
+/// The error for a sort by `$meta`, which is metadata that a search computes for a document.
 fn meta(name: &str, what: &Value) -> SortError {
     match what.as_str() {
         Some("textScore" | "geoNearDistance") => {

@@ -4,13 +4,13 @@ use crate::interrupt::Interruption;
 use crate::work::Work;
 use std::cmp::Ordering;
 
-/// The number of elements that are sorted at once.
+/// The number of elements that are sorted without counting work in between.
 const CHUNK: usize = 4096;
 
-/// The work of a comparison, and of the move that follows it.
+/// The work counted for a comparison and the move that follows it.
 pub(crate) const COMPARISON_UNITS: usize = 32;
 
-/// Sorts; equal elements keep their order.
+/// Sorts the elements. The sort is stable.
 pub(crate) fn sort_by<T: Copy>(
     elements: &mut Vec<T>,
     compare: impl Fn(&T, &T) -> Ordering,

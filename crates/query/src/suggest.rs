@@ -2,18 +2,18 @@
 
 use std::cmp::Reverse;
 
-/// The end of an error message about an unknown name, such as `: did you mean $gt?`; empty if no
+/// The end of an error message about an unknown name, such as `: did you mean $gt?`. Empty if no
 /// known name is similar. Case is ignored.
 pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     nearest(name, known).map_or_else(String::new, |name| format!(": did you mean {name}?"))
 }
 
-/// The most similar known name; among equals the one with the longest common prefix.
+/// The most similar known name. Among equally similar names it is the one with the longest common prefix.
 fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let wanted = name.to_lowercase();
-    // A third of the letters may differ, at least one. The dollar sign does not count as a letter.
+    // At most a third of the letters may differ, but at least one letter. The dollar sign does not count as a letter.
     let most = (name.trim_start_matches('$').chars().count() / 3).max(1);
-    // No name is similar to one this long, and computing the distance would be slow.
+    // No known name is similar to such a long name, and computing the distance would be slow.
     if wanted.len() > 64 {
         return None;
     }

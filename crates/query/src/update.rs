@@ -3,27 +3,28 @@
 //! The operators: `$set`, `$unset`, `$inc`, `$mul`, `$min`, `$max`, `$bit`, `$push` (with `$each`,
 //! `$position`, `$slice`, `$sort`), `$addToSet` (with `$each`), `$pull` (by any filter),
 //! `$pullAll`, `$pop`, `$rename`, `$currentDate`, `$setOnInsert`. Rules and error codes are those
-//! of MongoDB from version 5.0 on, taken from its manual (the pages of the operators, "Field Names
-//! with Periods and Dollar Signs") and, where the manual is silent, from what its server does:
+//! of MongoDB from version 5.0 on. They are taken from its manual (the pages of the operators,
+//! "Field Names with Periods and Dollar Signs") and, where the manual is silent, from the behaviour
+//! of its server:
 //!
 //! - **Paths.** A path is followed into maps; a number without leading zeros also selects an
-//!   element of an array. Missing maps are created, arrays are not: `{$set: {"a.0": 1}}` makes
-//!   `{a: {"0": 1}}` if there is no `a`. An array is padded with at most 1,500,000 nulls up to the
+//!   element of an array. Missing maps are created, arrays are not: `{$set: {"a.0": 1}}` makes `{a:
+//!   {"0": 1}}` if `a` is missing. An array is padded with at most 1,500,000 nulls up to the
 //!   position. A path through any other value is an error ([`UpdateError::PathNotViable`]), except
-//!   that `$unset` then does nothing.
+//!   for `$unset`, which then has no effect.
 //! - **A missing value** is created by `$set`, `$inc`, `$min`, `$max`, `$push`, `$addToSet`,
-//!   `$currentDate`, and by `$mul` as zero. It is left missing by `$unset`, `$pull`, `$pop`,
+//!   `$currentDate`, and by `$mul` as zero. It remains missing after `$unset`, `$pull`, `$pop`,
 //!   `$rename`. `$unset` of an array element sets it to null.
 //! - **Order.** The changes of an update are applied in the order of their paths, whatever their
 //!   operators and notation: at each level, names are ordered by their bytes, and numbers by value.
-//!   So new fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered by its
-//!   new name.
+//!   Therefore new fields are appended in that order, as in MongoDB since 5.0. `$rename` is ordered
+//!   by its new name.
 //! - **Names.** Empty names are refused. Top-level field names must not begin with a dollar sign,
-//!   even if the update inserts (MongoDB then allows them); deeper names may.
-//! - **Elements.** `$[]` stands for all elements of an array, `$[name]` for those that match an
-//!   array filter ([`Update::parse_with`]), and `$` for the one that the filter of the operation
-//!   matched ([`Update::resolved`]). The value must be an array. The matching elements are
-//!   determined before any of them changes. An element that is changed twice is a conflict.
+//!   even if the update inserts a document (MongoDB allows them in that case); deeper names may.
+//! - **Elements.** `$[]` represents all elements of an array, `$[name]` for the elements that match
+//!   an array filter ([`Update::parse_with`]), and `$` for the element that the filter of the
+//!   operation matched ([`Update::resolved`]). The value must be an array. The matching elements
+//!   are determined before any of them changes. An element that is changed twice is a conflict.
 //! - **`_id`** never changes. Setting it to its current value has no effect.
 //! - **Conflicts.** No path may be equal to another or lead into it; this includes both paths of
 //!   `$rename`. Two paths must not select elements of one array by name and by position.
@@ -68,8 +69,7 @@ pub use piped::Piped;
 use place::ArrayFilter;
 pub use replace::Replacement;
 
-/// The maximum size, as BSON, of a document after an update, and of a delta: MongoDB's limit for
-/// documents.
+/// The maximum size, as BSON, of an updated document and of a delta: MongoDB's limit for documents.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 /// The circumstances in which an update is applied.
@@ -89,16 +89,16 @@ pub struct Applied {
     pub changed: bool,
 }
 
-/// A parsed update: changes of values at paths.
+/// A parsed update, which changes values at paths.
 ///
 /// Two updates are equal if their changes are identical, whatever their notation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Update {
-    /// In the order in which they are applied; no path is equal to another or leads into it.
+    /// The changes in the order in which they are applied. No path is equal to another or leads into it.
     changes: Vec<Change>,
-    /// Sorted by name; each is used.
+    /// The array filters, sorted by name. Each of them is used in a path.
     filters: Vec<ArrayFilter>,
-    /// Ends long changes of one document.
+    /// The interrupt, which can end long changes of one document.
     interrupt: Option<Interrupt>,
 }
 
@@ -107,7 +107,7 @@ pub struct Update {
 struct Change {
     path: FieldPath,
     action: Action,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` to compare their bytes.
     collation: Option<Collation>,
 }
 
@@ -128,12 +128,12 @@ impl Change {
 }
 
 impl Update {
-    /// Parses an update. It has at least one operator; an operator without fields does nothing.
+    /// Parses an update, which must have at least one operator. An operator without fields has no effect.
     ///
     /// # Errors
     /// Every [`UpdateError`] that can be detected without a document:
-    /// [`UpdateError::FailedToParse`] (also for a document without operators, and for operators
-    /// that are not supported), [`UpdateError::ConflictingUpdateOperators`], errors of paths and
+    /// [`UpdateError::FailedToParse`] (also for an update without operators, and for operators that
+    /// are not supported), [`UpdateError::ConflictingUpdateOperators`], errors of paths and
     /// operands.
     pub fn parse(update: &Map) -> Result<Self, UpdateError> {
         Self::parse_with(update, &[])
@@ -164,7 +164,7 @@ impl Update {
         Self::parse_by(update, array_filters, None)
     }
 
-    /// As [`Update::parse_with`]: the interrupt of these variables ends the tests of elements.
+    /// As [`Update::parse_with`]. The interrupt of these variables can end the tests of elements.
     ///
     /// # Errors
     /// As [`Update::parse_with`].
@@ -184,8 +184,9 @@ impl Update {
         Ok(update)
     }
 
-    /// The same update, comparing strings by a collation: for `$min`, `$max`, `$addToSet`, `$pull`,
-    /// `$pullAll`, the sort of `$push`, and array filters. With one of these it has no delta then.
+    /// Returns the update with a collation for comparing strings. The collation applies to `$min`,
+    /// `$max`, `$addToSet`, `$pull`, `$pullAll`, the sort of `$push`, and array filters. An update
+    /// with a collation and one of these has no delta.
     #[must_use]
     pub fn collated(mut self, collation: Option<&Collation>) -> Self {
         let has_filters = !self.filters.is_empty();
@@ -201,16 +202,16 @@ impl Update {
         self
     }
 
-    /// True if it compares values with each other, so that a collation has an effect on it.
+    /// True if the update compares values with each other, so that a collation affects it.
     pub fn compares(&self) -> bool {
         !self.filters.is_empty() || self.changes.iter().any(|change| change.action.compares())
     }
 
-    /// Applies the update. Of the document, only the fields on the changed paths are decoded; the
-    /// other fields only if a field is added, removed or renamed ([`Draft`]).
+    /// Applies the update. Only the fields on the changed paths are decoded. Other fields are
+    /// decoded only if a field is added, removed or renamed ([`Draft`]).
     ///
     /// # Errors
-    /// [`UpdateError`]. The content of the draft is then unspecified; drop it.
+    /// [`UpdateError`]. The content of the draft is unspecified after an error, so the draft must be dropped.
     pub fn apply(&self, document: &mut Draft, context: &Context) -> Result<Applied, UpdateError> {
         self.apply_to(document, context, |document| Ok(document.bson_size_over(MAX_DOCUMENT_BYTES)?))
     }
@@ -218,14 +219,15 @@ impl Update {
     /// As [`Update::apply`], for a decoded document.
     ///
     /// # Errors
-    /// [`UpdateError`]. The content of the map is then unspecified.
+    /// [`UpdateError`]. The content of the map is unspecified after an error.
     pub fn apply_to_map(&self, document: &mut Map, context: &Context) -> Result<Applied, UpdateError> {
         let over = |size: usize| Some(size).filter(|size| *size > MAX_DOCUMENT_BYTES);
         self.apply_to(document, context, |document| Ok(over(bson::document_size(document))))
     }
 
-    /// The document that an upsert by `_id` inserts: the update, including `$setOnInsert`, applied
-    /// to a document with only `_id`. `time_ms` is that of [`Context`].
+    /// The document that an upsert by `_id` inserts. It is the result of applying the update,
+    /// including `$setOnInsert`, to a document that has only an `_id`. `time_ms` is the field of
+    /// [`Context`].
     ///
     /// # Errors
     /// [`UpdateError`], for instance if the update sets a different `_id`.
@@ -235,12 +237,12 @@ impl Update {
         Ok(document)
     }
 
-    /// The paths that the update touches, in no particular order; for `$rename` both paths.
+    /// The paths that the update touches, in no particular order. A `$rename` has two paths.
     pub fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         self.changes.iter().flat_map(Change::paths)
     }
 
-    /// True if the update has no fields, and so changes no document.
+    /// True if the update has no fields and therefore changes no document.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -284,10 +286,11 @@ impl Update {
         Ok(Applied { changed })
     }
 
-    /// Applies the update, and returns true; or returns false and leaves the document unchanged.
+    /// Applies the update and returns true if that is possible. Otherwise returns false and leaves the document
+    /// unchanged.
     ///
-    /// `size_max` is an upper bound of the document's size as BSON, and is kept up to date. It
-    /// avoids measuring the document each time.
+    /// `size_max` is an upper bound of the document's size as BSON, which this function keeps up to
+    /// date. With it, the document need not be measured each time.
     pub(crate) fn apply_or_leave(&self, document: &mut Draft, size_max: &mut usize) -> Result<bool, RowError> {
         let context = Context::default();
         if self.has_several() || self.needs_position() {
@@ -308,8 +311,8 @@ impl Update {
             after = self.changes.iter().fold(document.bson_size()?, add);
         }
         let result = match &self.changes[..] {
-            // A single change is checked before anything is modified, and the result cannot be too
-            // large.
+            // A single change is checked before anything is modified. In this case the result also
+            // cannot be too large.
             [change] if after <= MAX_DOCUMENT_BYTES => walk::change(document, change, &[], &context).map(|_| ()),
             _ => {
                 let mut copy = document.clone();
@@ -334,7 +337,7 @@ impl Update {
             return Ok(());
         }
         let mut paths: Vec<&FieldPath> = self.paths().collect();
-        // In this order, a path is directly followed by those that lead into it.
+        // In this order, a path is directly followed by the paths that lead into it.
         sorting::sort_by(&mut paths, |a, b| order::compare_paths(a, b), &mut Work::asking(self.interrupt.as_ref()))?;
         match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
             None => Self::check_places(&paths),

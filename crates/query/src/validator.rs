@@ -1,4 +1,4 @@
-//! Validators: what the documents of a collection must be.
+//! Validators: conditions that the documents of a collection must meet.
 
 mod details;
 
@@ -8,44 +8,44 @@ use crate::expression::{ExpressionError, Interrupt, Memory, Variables};
 use crate::filter::{Filter, FilterError, MatchError};
 use alluvium_document::{Document, Map, Value};
 
-/// Which writes a validator checks.
+/// Selects the writes that a validator checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValidationLevel {
-    /// None.
+    /// No writes are checked.
     Off,
-    /// All.
+    /// All writes are checked.
     #[default]
     Strict,
-    /// All but changes of documents that the validator refuses already.
+    /// All writes are checked, except changes of documents that did not match the validator before.
     Moderate,
 }
 
 /// The action for a document that a validator refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValidationAction {
-    /// The write is an error.
+    /// The write fails.
     #[default]
     Error,
-    /// The document is written, and the log has a warning.
+    /// The document is written, and a warning is logged.
     Warn,
-    /// The write is an error, and the log has a warning.
+    /// The write fails, and a warning is logged.
     ErrorAndLog,
 }
 
-/// A document whose row has fewer bytes is checked soon.
+/// The check of a document whose row has fewer bytes than this is fast.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// Errors that do not mean that a document is wrong.
+/// Errors that do not mean that a document violates the rules.
 const ENDS: [ErrorCode; 3] = [ErrorCode::ExceededMemoryLimit, ErrorCode::Interrupted, ErrorCode::MaxTimeMSExpired];
 
 /// A filter that the documents of a collection must match.
 ///
-/// Its options are those of MongoDB's collections: `validator`, a filter; `validationLevel`, one of
+/// The options are those of MongoDB's collections: `validator`, a filter; `validationLevel`, one of
 /// `off`, `strict` and `moderate`; `validationAction`, one of `error` and `warn`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validator {
     filter: Filter,
-    /// With which it was parsed.
+    /// The variables with which the filter was parsed.
     variables: Variables,
     rules: Map,
     level: ValidationLevel,
@@ -53,7 +53,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// A validator by these rules. Rules without conditions allow all documents.
+    /// A validator with these rules. Rules without conditions allow all documents.
     ///
     /// # Errors
     /// As [`Filter::parse`].
@@ -62,7 +62,7 @@ impl Validator {
         Ok(Self { filter, variables: Variables::NONE, rules, level, action })
     }
 
-    /// The same validator, which compares strings by a collation.
+    /// Returns the validator with a collation for comparing strings.
     ///
     /// # Errors
     /// As [`Filter::parse`].
@@ -72,54 +72,54 @@ impl Validator {
         Ok(Self { filter, variables, ..self })
     }
 
-    /// The same validator, with the memory of its expressions charged.
+    /// Returns the validator with an account that is charged with the memory of its expressions.
     #[must_use]
     pub fn counted_in(mut self, memory: &Memory) -> Self {
         self.variables = self.variables.counted_in(memory.clone());
-        // It was parsed before.
+        // The rules were parsed before, so this cannot fail.
         if let Ok(filter) = Filter::parse_in(&self.rules, &self.variables) {
             self.filter = filter;
         }
         self
     }
 
-    /// The same validator for one write, which this interrupt ends.
+    /// A copy of the validator for one write. The interrupt can end its checks.
     #[must_use]
     pub fn interrupted_by(&self, interrupt: &Interrupt) -> Self {
         let mut own = self.clone();
         own.variables = own.variables.interrupted_by(interrupt.clone());
-        // It was parsed before.
+        // The rules were parsed before, so this cannot fail.
         if let Ok(filter) = Filter::parse_in(&own.rules, &own.variables) {
             own.filter = filter;
         }
         own
     }
 
-    /// True if the check of the document may take long: it is a large one, or an expression may do anything.
+    /// True if the check of the document may take long, because the document is large or the filter has an expression.
     pub fn may_take_long(&self, document: &Document) -> bool {
         document.row_len() >= LARGE_BYTES || self.filter.has_expression()
     }
 
-    /// The rules as given: a filter.
+    /// The rules in their original form: a filter.
     pub fn rules(&self) -> &Map {
         &self.rules
     }
 
-    /// Which writes are checked.
+    /// Selects the writes that are checked.
     pub fn level(&self) -> ValidationLevel {
         self.level
     }
 
-    /// The action for a document that is refused.
+    /// The action for a document that the validator refuses.
     pub fn action(&self) -> ValidationAction {
         self.action
     }
 
-    /// Reads a validator from the options of a collection; `None` if they have none. Other options are
+    /// Reads a validator from the options of a collection. `None` if the collection has no validator. Other options are
     /// ignored.
     ///
     /// # Errors
-    /// An option of the wrong type, an unknown level or action, or as [`Filter::parse`].
+    /// An option has the wrong type, a level or action is unknown, or an error of [`Filter::parse`].
     pub fn from_options(options: &Map) -> Result<Option<Self>, FilterError> {
         let rules = match options.get("validator") {
             None => None,
@@ -141,7 +141,7 @@ impl Validator {
         rules.map(|rules| Self::new(rules, level, action)).transpose()
     }
 
-    /// The options, as [`Validator::from_options`] reads them.
+    /// The options in the form that [`Validator::from_options`] reads.
     pub fn to_options(&self) -> Map {
         let level = match self.level {
             ValidationLevel::Off => "off",
@@ -159,16 +159,17 @@ impl Validator {
         options
     }
 
-    /// True if the documents that are written are checked at all.
+    /// True if the validator checks any writes.
     pub fn is_active(&self) -> bool {
         self.level != ValidationLevel::Off && !self.filter.is_empty()
     }
 
-    /// Why a document must not be written, in place of `before` if there is one: the details that
-    /// MongoDB's error 121 has, with the `_id` of the document. `None` if it may be written.
+    /// Checks a document that is written and replaces `before` if that is given. Returns `None` if
+    /// the document may be written. Otherwise returns the details of MongoDB's error 121, with the
+    /// `_id` of the document.
     ///
     /// # Errors
-    /// The document or `before` is damaged; memory lacks; the write must end.
+    /// The document or `before` is damaged, the memory is exhausted, or the write must end.
     pub fn refusal(&self, document: &Document, before: Option<&Document>) -> Result<Option<Map>, FilterError> {
         if !self.is_active() || self.allows(document)? {
             return Ok(None);
@@ -183,15 +184,15 @@ impl Validator {
         let mut refusal = Map::from([("failingDocumentId", document.id().clone())]);
         let checked = details::Checked { fields: &map, variables: &self.variables };
         refusal.push("details", details::of(&self.rules, checked));
-        // Details that were interrupted are not those of the document.
+        // If the computation of the details was interrupted, they are incomplete.
         if let Some(interrupt) = self.variables.interrupt() {
             interrupt.check().map_err(ExpressionError::from)?;
         }
         Ok(Some(refusal))
     }
 
-    /// True if the document matches the rules. Where an expression has no result, it does not, unless memory lacks or the
-    /// write must end.
+    /// True if the document matches the rules. If an expression cannot be evaluated, the document does not match. If
+    /// the memory is exhausted or the write must end, that is returned as an error.
     fn allows(&self, document: &Document) -> Result<bool, FilterError> {
         match self.filter.matches(document) {
             Err(MatchError::Filter(error)) if ENDS.contains(&error.code()) => Err(error),

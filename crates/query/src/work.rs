@@ -1,4 +1,4 @@
-//! The work of evaluations and the memory that they hold, and what ends them.
+//! The work of evaluations, the memory that they hold, and the limits that end them.
 
 use crate::interrupt::{Interrupt, Interruption};
 use crate::memory::{Held, Memory};
@@ -7,14 +7,14 @@ use crate::memory::{Held, Memory};
 /// compared or copied.
 pub(crate) const ASK_UNITS: u64 = 1 << 16;
 
-/// The limits that end evaluations early: their work and their memory are bounded.
+/// The limits that can end an evaluation early: an interrupt for its work, and an account for its memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bounds {
     pub interrupt: Option<Interrupt>,
     pub memory: Option<Memory>,
 }
 
-/// They do not change the value of an expression.
+/// The limits do not change the value of an expression, so all limits are equal.
 impl PartialEq for Bounds {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -34,35 +34,35 @@ pub(crate) struct Work<'i> {
 }
 
 impl<'i> Work<'i> {
-    /// The work of an evaluation, in addition to the memory that is held for the same document.
+    /// Starts to count the work of an evaluation. `held` is the memory that is already held for the same document.
     pub fn new(bounds: &'i Bounds, held: Held) -> Self {
         Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
     }
 
-    /// Work that this interrupt ends, and that holds no memory.
+    /// Work that only checks this interrupt, and holds no memory.
     pub fn asking(interrupt: Option<&'i Interrupt>) -> Self {
         Self { interrupt, ..Self::default() }
     }
 
-    /// The bytes of the values that are held, to be given to [`Work::release`].
+    /// The bytes of the values that are held at present. The number can be passed to [`Work::release`] later.
     #[inline]
     pub fn held(&self) -> usize {
         self.held.bytes()
     }
 
-    /// Counts the memory of values that are kept until [`Work::release`].
+    /// Counts the memory of values that are held until [`Work::release`].
     #[inline]
     pub fn hold(&mut self, bytes: usize) -> Result<(), Interruption> {
         self.held.add(bytes, self.memory)
     }
 
-    /// Counts the memory of a value that is being made, or is about to be, while others are held.
+    /// Counts the memory of a value that is being made, or will be made next, in addition to the values that are held.
     #[inline]
     pub fn make(&mut self, bytes: usize) -> Result<(), Interruption> {
         self.held.fit(bytes, self.memory)
     }
 
-    /// The values that were held since are dropped.
+    /// Releases the values that were held after [`Work::held`] returned `held`.
     #[inline]
     pub fn release(&mut self, held: usize) {
         self.held.keep(held);
@@ -73,7 +73,7 @@ impl<'i> Work<'i> {
         self.held
     }
 
-    /// False if nothing ends the evaluation: its work need not be counted.
+    /// False if there is no interrupt, so that work need not be counted.
     pub fn is_counted(&self) -> bool {
         self.interrupt.is_some()
     }
@@ -83,7 +83,7 @@ impl<'i> Work<'i> {
         self.interrupt
     }
 
-    /// Adds units of work that was done or is about to be.
+    /// Adds units of work, either before or after the work is done.
     #[inline]
     pub fn add(&mut self, units: usize) -> Result<(), Interruption> {
         self.units += units as u64;

@@ -1,4 +1,4 @@
-//! A build without the feature `collation`: every locale but `simple` is refused.
+//! A build without the feature `collation`: every locale except `simple` is refused.
 
 use super::error::{CollationError, refuse};
 use crate::code::ErrorCode;
@@ -6,7 +6,7 @@ use alluvium_document::{Map, Value};
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
-/// There are no options.
+/// An uninhabited type: this build has no options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Options {}
 
@@ -16,7 +16,7 @@ impl Options {
     }
 }
 
-/// There are no rules for comparing strings.
+/// An uninhabited type: this build has no rules for comparing strings.
 pub(super) enum Collator {}
 
 impl Collator {

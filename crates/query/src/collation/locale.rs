@@ -5,7 +5,7 @@ use crate::code::ErrorCode;
 use crate::suggest::suggestion;
 use icu_locale_core::Locale;
 
-/// The languages of MongoDB's list of locales, and those that CLDR has added since.
+/// The languages of MongoDB's list of locales, and languages that CLDR has added since.
 const LANGUAGES: [&str; 103] = [
     "af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "br", "bs", "ca", "ceb", "chr", "cs", "cy", "da", "de",
     "dsb", "dz", "ee", "el", "en", "eo", "es", "et", "fa", "ff", "fi", "fil", "fo", "fr", "fy", "ga", "gl", "gu", "ha",
@@ -31,7 +31,7 @@ const TYPES: [(&str, &str, &[&str]); 9] = [
     ("zhuyin", "zhuyin", &["zh"]),
 ];
 
-/// Types of ICU that its successor ICU4X has no rules for.
+/// Types of collations that ICU has and its successor ICU4X does not support.
 const NOT_SUPPORTED: [&str; 9] =
     ["search", "searchjl", "eor", "phonetic", "big5han", "gb2312han", "reformed", "emoji", "ducet"];
 

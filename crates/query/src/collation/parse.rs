@@ -207,7 +207,7 @@ pub(super) fn collation(map: &Map) -> Result<Option<(Options, Collator)>> {
     let (normalization, backwards) = (given.flag("normalization")?, given.flag("backwards")?);
     given.text("version")?;
     if name == SIMPLE {
-        // As in MongoDB, the other options have no effect then.
+        // As in MongoDB, the other options have no effect with the locale `simple`.
         return Ok(None);
     }
     let mut preferences = CollatorPreferences::from(&locale(name)?);
@@ -226,7 +226,7 @@ pub(super) fn collation(map: &Map) -> Result<Option<(Options, Collator)>> {
             ),
         );
     }
-    // Case is a part of the third level, or a level of its own.
+    // Case is compared on the third level, or on a level of its own.
     let needs_case = case_first.is_some_and(|first| first != CollationCaseFirst::False);
     if needs_case && !options.case_level && options.strength < 3 {
         return refuse(

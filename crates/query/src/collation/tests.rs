@@ -101,11 +101,11 @@ fn wrong_options_are_refused_with_mongodbs_codes() {
         assert_eq!(error.code(), code, "{options}: {error}");
         assert!(error.to_string().contains(part), "{options}: {error}");
     }
-    // The other options of `simple` are checked, and have no effect.
+    // The other options of `simple` are checked but have no effect.
     assert_eq!(Collation::parse(&map(r#"{"locale": "simple"}"#)), Ok(None));
     assert_eq!(Collation::parse(&map(r#"{"locale": "simple", "strength": 1, "numericOrdering": true}"#)), Ok(None));
     assert!(Collation::parse(&map(r#"{"locale": "simple", "strength": 6}"#)).is_err());
-    // Null is as good as missing.
+    // Null counts as missing.
     let nulls = r#"{"locale": "en", "strength": 2, "caseLevel": null, "alternate": null, "maxVariable": null}"#;
     assert_eq!(Collation::parse(&map(nulls)), Collation::parse(&map(r#"{"locale": "en", "strength": 2}"#)));
 }
@@ -135,7 +135,7 @@ fn all_options_are_written_and_parsed_again() {
     assert_eq!(thai.get("alternate"), Some(&Value::from("shifted")));
 }
 
-/// Each type of a locale has rules of its own.
+/// The order of each type of a locale differs from the locale's standard order.
 #[test]
 fn types_of_collations_differ_from_the_standard() {
     let texts = [
@@ -245,7 +245,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Keys compare like the strings, and so do the keys of values.
+    /// Collation keys have the order of the strings, and the encoded keys of values have it too.
     #[test]
     fn keys_compare_like_texts(
         locale in prop::sample::select(vec!["en", "de", "sv", "fr_CA", "th", "ja", "da"]),

@@ -2,7 +2,7 @@
 
 use crate::code::ErrorCode;
 
-/// The reason why a date has no text or part, or a text is not a date, with MongoDB's code for it.
+/// The reason why a date has no text or part, or why a text is not a date, with MongoDB's code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct DateError {

@@ -1,4 +1,4 @@
-//! The fields of a date that a text gives, and the time that follows from them.
+//! The fields of a date that a text contains, and the moment that follows from them.
 
 use super::local::{iso_day_number, weekday};
 use super::{DateError, Zone};
@@ -29,14 +29,14 @@ pub(super) struct Relative {
     pub months: i64,
     pub days: i64,
     pub micros: i64,
-    /// The date moves on to this day of the week, unless it is one already. Monday is 0.
+    /// The date moves forward to this day of the week, unless it already falls on that day. Monday is 0.
     pub weekday: Option<i64>,
 }
 
 impl Fields {
     /// The moment, in milliseconds since 1970 in UTC. Without an offset in the text, the time is in `zone`.
     ///
-    /// `text` is for messages.
+    /// The argument `text` is used only in messages.
     pub fn moment(self, text: &str, zone: &Zone) -> Result<i64, DateError> {
         let date = self.date(text)?;
         let time = [self.hour, self.minute, self.second].map(|part| part.unwrap_or(0));
@@ -88,7 +88,7 @@ impl Relative {
     fn day(&self, date: Date) -> i64 {
         let month = date.year * 12 + date.month - 1 + self.months;
         let (year, month) = (month.div_euclid(12), month.rem_euclid(12) + 1);
-        // A day that the month does not have counts on into the next.
+        // A day after the end of the month runs over into the next month.
         let first = Date { year, month, day: 1 }.day_number();
         let day = first + date.day - 1 + self.days;
         match self.weekday {

@@ -1,8 +1,9 @@
-//! Dates from text without a format: the notations that MongoDB recognizes, which are those of PHP's manual,
-//! "Supported Date and Time Formats".
+//! Parses dates from text without a format. The notations are those that MongoDB recognizes; PHP's manual describes
+//! them in "Supported Date and Time Formats".
 //!
 //! A text is a sequence of parts in any order: a date, a time, a time zone, a day of the week, and amounts that are
-//! added. At each place the longest notation counts, and of equally long ones the first in [`NOTATIONS`].
+//! added. At each place the notation that matches the most text is chosen; if several match equally much, the first of
+//! them in [`NOTATIONS`].
 
 mod cursor;
 mod dates;
@@ -41,7 +42,7 @@ pub(crate) fn parse(text: &str, zone: &Zone) -> Result<i64, DateError> {
     found.fields.moment(text, zone)
 }
 
-/// The offset of the time zone at the start of a text, in seconds, and what follows it.
+/// The offset of the time zone at the start of a text, in seconds, and the rest of the text.
 pub(super) fn offset_at(text: &[u8]) -> Option<(i64, &[u8])> {
     let mut cursor = Cursor::new(text);
     cursor.skip(b" \t");
@@ -77,14 +78,14 @@ enum Part {
     /// Monday is 0.
     Weekday(i64),
     Add(Relative),
-    /// A time of day that replaces another, and days that are added.
+    /// A time of day that replaces any other, and a number of days to add.
     Moment {
         hour: i64,
         days: i64,
     },
     /// A word without an effect.
     Nothing,
-    /// A time without a colon, or the year if there is a time already.
+    /// A time without a colon. It is the year if the text already has a time.
     FourDigits(i64),
 }
 
@@ -153,7 +154,7 @@ struct Found {
 }
 
 impl Found {
-    /// False if the text has such a part already.
+    /// Adds a part. Returns false if the text already has a part that must occur only once.
     fn add(&mut self, part: Part) -> bool {
         match part {
             Part::Date { year, month, day } => return self.date(year, month, day),
@@ -211,7 +212,7 @@ impl Found {
         !std::mem::replace(&mut self.has_time, true)
     }
 
-    /// A time of day that may be replaced.
+    /// Sets a time of day that a later part may replace.
     fn reset_time(&mut self, hour: i64) {
         self.time(Time { hour, ..Time::default() });
         self.has_time = false;

@@ -62,12 +62,12 @@ impl Local {
         self.day_number - Date { year: self.date.year, month: 1, day: 1 }.day_number() + 1
     }
 
-    /// The week of the year. Week 1 begins with the first Sunday; the days before are in week 0.
+    /// The week of the year. Week 1 begins with the first Sunday; the days before that Sunday are in week 0.
     pub fn week(&self) -> i64 {
         (self.day_of_year() - self.weekday_from_sunday() + 7) / 7
     }
 
-    /// The year to which the week belongs by ISO 8601: that of its Thursday.
+    /// The year to which the week belongs by ISO 8601: the year of the week's Thursday.
     pub fn iso_year(&self) -> i64 {
         Date::of_day(self.thursday()).year
     }
@@ -88,7 +88,7 @@ pub(super) fn weekday(day_number: i64) -> i64 {
     (day_number + 3).rem_euclid(7)
 }
 
-/// The number of a day by ISO 8601. Weeks and weekdays beyond their ranges count on.
+/// The number of a day by ISO 8601. Weeks and weekdays outside their ranges run over into neighbouring years and weeks.
 pub(crate) fn iso_day_number(iso_year: i64, week: i64, iso_weekday: i64) -> i64 {
     // January 4 is always in week 1.
     let fourth = Date { year: iso_year, month: 1, day: 4 }.day_number();

@@ -29,8 +29,8 @@ const WEEKDAYS: [&[&str]; 7] = [
     &["sunday", "sun"],
 ];
 
-/// Abbreviations of time zones, in their order, with the hours and minutes that they are ahead of UTC. Of those that
-/// several zones have, the most common one counts.
+/// Abbreviations of time zones in alphabetical order, with the hours and minutes that they are ahead of UTC. If several
+/// zones use an abbreviation, the most common of these zones is in the list.
 pub(super) const ZONES: [(&str, i64, i64); 60] = [
     ("acdt", 10, 30),
     ("acst", 9, 30),
@@ -94,7 +94,7 @@ pub(super) const ZONES: [(&str, i64, i64); 60] = [
     ("zulu", 0, 0),
 ];
 
-/// The month with a name or an abbreviation of at least three letters, from 1.
+/// The number of a month, from 1, by its name or an abbreviation of at least three letters.
 pub(super) fn month(word: &str) -> Option<i64> {
     let word = word.to_ascii_lowercase();
     let is = |name: &str| {
@@ -104,7 +104,7 @@ pub(super) fn month(word: &str) -> Option<i64> {
     number(MONTHS.iter().position(|name| is(name)))
 }
 
-/// The month with a Roman number, from 1.
+/// The number of a month, from 1, by its Roman numeral.
 pub(super) fn roman_month(word: &str) -> Option<i64> {
     let word = word.to_ascii_lowercase();
     number(ROMAN.iter().position(|name| *name == word))
@@ -114,12 +114,12 @@ fn number(index: Option<usize>) -> Option<i64> {
     index.map(|index| index as i64 + 1)
 }
 
-/// The day of the week with a name or abbreviation in small letters; Monday is 0.
+/// The day of the week by its name or abbreviation in lower case; Monday is 0.
 pub(super) fn weekday(word: &str) -> Option<i64> {
     WEEKDAYS.iter().position(|names| names.contains(&word)).map(|index| index as i64)
 }
 
-/// The seconds east of UTC of a zone's abbreviation, or of a letter of the military zones.
+/// The seconds that a zone is east of UTC, by its abbreviation or the letter of a military zone.
 pub(super) fn zone_offset(abbreviation: &str) -> Option<i64> {
     let word = abbreviation.to_ascii_lowercase();
     if let Ok(at) = ZONES.binary_search_by_key(&&*word, |(name, ..)| *name) {

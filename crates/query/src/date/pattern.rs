@@ -1,4 +1,4 @@
-//! Dates from text by a format.
+//! Parses dates from text by a format.
 
 use super::fields::Fields;
 use super::free::offset_at;
@@ -6,7 +6,7 @@ use super::{DateError, Zone, names};
 use alluvium_document::calendar::Date;
 
 /// The date of a text that follows a format, in milliseconds since 1970 in UTC. The format must have passed
-/// [`super::check_format`]. Without an offset in the text, the time is in the zone.
+/// [`super::check_format`]. If the text has no offset, the time is in `zone`.
 pub(crate) fn parse_by(text: &str, format: &str, zone: &Zone) -> Result<i64, DateError> {
     let mut reader = Reader { text, rest: text.as_bytes(), fields: Fields::default() };
     let mut chars = format.chars();
@@ -43,7 +43,7 @@ impl Reader<'_> {
         Err(DateError::text(format!("'{}' does not follow the format: byte {at} should begin {wanted}", self.text)))
     }
 
-    /// A number of this many digits.
+    /// A number of `least` to `most` digits.
     fn number(&mut self, least: usize, most: usize, what: &str) -> Result<i64, DateError> {
         let digits = self.rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
         if digits < least {
@@ -94,7 +94,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A number of at most this many digits, from 1 to a limit.
+    /// A number from 1 to `most`, with at most this many digits.
     fn within(&mut self, digits: usize, most: i64, what: &str) -> Result<i64, DateError> {
         let number = self.number(1, digits, what)?;
         if (1..=most).contains(&number) { Ok(number) } else { self.refuse(what) }

@@ -1,9 +1,9 @@
-//! Dates as text by a format.
+//! Prints dates as text by a format.
 
 use super::{DateError, Local, Zone, names};
 use crate::code::ErrorCode;
 
-/// The use of a format.
+/// The purpose for which a format is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToText,
@@ -84,7 +84,7 @@ fn pad(number: i64, digits: usize, text: &mut String) {
     text.push_str(&format!("{number:0digits$}"));
 }
 
-/// Formats have four digits for the year.
+/// The year of a text, which has four digits.
 fn year(year: i64) -> Result<i64, DateError> {
     if (0..=9999).contains(&year) {
         return Ok(year);

@@ -20,7 +20,7 @@ fn shown(date: Result<i64, DateError>) -> String {
 #[test]
 fn texts_without_a_format() {
     for (text, expected) in [
-        // ISO 8601 and what is near to it.
+        // ISO 8601 and similar notations.
         ("2017-07-04T11:56:02Z", "2017-07-04T11:56:02Z"),
         ("2017-07-04T11:56:02.813Z", "2017-07-04T11:56:02.813Z"),
         ("2017-07-04T11:56:02.81", "2017-07-04T11:56:02.810Z"),
@@ -75,10 +75,10 @@ fn texts_without_a_format() {
         ("2017 July", "2017-07-01T00:00:00Z"),
         ("Tue, 04 Jul 2017 11:30:00 GMT", "2017-07-04T11:30:00Z"),
         ("Tuesday, July 4, 2017", "2017-07-04T00:00:00Z"),
-        // The weekday counts on if it is not that of the date.
+        // The date moves forward to the weekday if it falls on another day.
         ("Friday, July 4, 2017", "2017-07-07T00:00:00Z"),
         ("04/Jul/2017:13:55:36 -0700", "2017-07-04T20:55:36Z"),
-        // Numbers with other signs between them.
+        // Numbers with other separators.
         ("7/4/17", "2017-07-04T00:00:00Z"),
         ("7/4/2017 5:30 PM", "2017-07-04T17:30:00Z"),
         ("04-07-2017", "2017-07-04T00:00:00Z"),
@@ -150,7 +150,7 @@ fn texts_by_a_format() {
         ("2017-07-04T11:56:02.8Z", "%Y-%m-%dT%H:%M:%S.%LZ", "2017-07-04T11:56:02.800Z"),
         ("2017-07-04 5", "%Y-%m-%d %H", "2017-07-04T05:00:00Z"),
         ("Grüße 2017-07-04", "Grüße %Y-%m-%d", "2017-07-04T00:00:00Z"),
-        // ISO weeks: what is left out is 1.
+        // ISO weeks: a missing week or weekday is 1.
         ("2017", "%G", "2017-01-02T00:00:00Z"),
         ("2017, Week 53", "%G, Week %V", "2018-01-01T00:00:00Z"),
         ("2017, Day 5", "%G, Day %u", "2017-01-06T00:00:00Z"),
@@ -199,16 +199,16 @@ fn a_date_comes_back_from_its_text() {
     let zones = ["UTC", "Europe/London", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "-03:30"];
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..2000 {
-        // From year 0 to 9999, without the days at the ends.
+        // Years 0 to 9999, except for the first and last days of this range.
         let millis = random.i64(-62_160_000_000_000..253_400_000_000_000);
         for name in zones {
             let zone = zone(name);
             let local = Local::at(millis, &zone);
-            // Times of day in a gap or fold have another text or moment.
+            // A local time that occurs twice has two moments. The flag for daylight saving time selects one of them.
             let back = zone.to_utc(i128::from(local.seconds()), zone.is_dst_at(millis.div_euclid(1000)));
             assert_eq!(back, i128::from(millis.div_euclid(1000)), "{millis} in {name}");
             if local.offset % 60 != 0 {
-                // Such an offset is not written in full.
+                // The text has no full representation of such an offset.
                 continue;
             }
             let text = to_text(millis, "%Y-%m-%dT%H:%M:%S.%L%z", &zone).unwrap();
@@ -227,7 +227,7 @@ fn the_start_of_a_bin_is_in_it_and_stays() {
     for name in ["UTC", "Europe/London", "America/New_York", "Asia/Kathmandu", "-03:30"] {
         let zone = zone(name);
         for _ in 0..300 {
-            // From 1990 on, because hours are counted with the offset of 2000.
+            // From 1990 on, because bins of hours are counted with the zone's offset in the year 2000.
             let millis = random.i64(640_000_000_000..90_000_000_000_000);
             for unit in units {
                 let unit = Unit::find(unit).unwrap();

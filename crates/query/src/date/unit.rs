@@ -33,16 +33,16 @@ const UNITS: [(&str, Unit); 9] = [
     ("millisecond", Unit::Millisecond),
 ];
 
-/// How a unit counts.
+/// How the length of a unit is measured.
 enum Measure {
     Months(i64),
     Days(i64),
-    /// As long everywhere and at all times.
+    /// Units of the same length everywhere and at all times.
     Millis(i64),
 }
 
 impl Unit {
-    /// The unit with this name, in small letters.
+    /// The unit with this name, in lower case.
     pub fn find(name: &str) -> Option<Self> {
         UNITS.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
     }
@@ -61,7 +61,7 @@ impl Unit {
         }
     }
 
-    /// MongoDB's limit for the amounts of this unit that are added: what exceeds all dates.
+    /// MongoDB's limit for amounts of this unit that are added: the smallest amount that exceeds all dates.
     fn amount_max(self) -> u64 {
         const DAYS: u64 = u64::MAX / MILLIS_PER_DAY as u64 + 1;
         const YEARS: u64 = DAYS / 365 + 1;
@@ -84,18 +84,19 @@ impl Unit {
 pub(crate) struct Weekday(i64);
 
 impl Weekday {
-    /// The day on which weeks begin unless another is named.
+    /// The first day of the week unless another is given.
     pub const SUNDAY: Self = Self(6);
 
-    /// The day with this English name or abbreviation of three letters, in any case.
+    /// The day with this English name or abbreviation of three letters, ignoring case.
     pub fn find(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         (name.len() == 3 || name.ends_with("day")).then(|| names::weekday(&name)).flatten().map(Self)
     }
 }
 
-/// A date plus an amount of a unit. Years to days are added in the zone and keep the local time of day, and the day
-/// of the month as far as the month has it.
+/// A date plus an amount of a unit. Units from days to years are added in the local time of the zone and keep the time
+/// of day. The day of the month is also kept; if the month is too short for it, the result is the last day of the
+/// month.
 pub(crate) fn add(millis: i64, unit: Unit, amount: i64, zone: &Zone) -> Result<i64, DateError> {
     if unit == Unit::Millisecond {
         let sum = millis.checked_add(amount);
@@ -130,15 +131,16 @@ fn moved(millis: i64, local: &Local, day_number: i64, zone: &Zone) -> i128 {
     zone.to_utc(seconds, in_dst) * 1000 + i128::from(local.millisecond())
 }
 
-/// The number of the day that is some months later, at most the last of its month.
+/// The number of the day that is some months later. If its month is too short for the day, it is the last day of the
+/// month.
 fn plus_months(date: Date, months: i64) -> i64 {
     let month = date.year * 12 + date.month - 1 + months;
     let (year, month) = (month.div_euclid(12), month.rem_euclid(12) + 1);
     Date { year, month, day: date.day.min(month_days(year, month)) }.day_number()
 }
 
-/// The number of borders between units from one date to another; negative if the end is before the start. Weeks begin
-/// with `first_day`.
+/// The number of boundaries between units from one date to another; negative if the end is before the start. Weeks
+/// begin with `first_day`.
 pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_day: Weekday) -> Result<i64, DateError> {
     let (a, b) = (Local::at(start, zone), Local::at(end, zone));
     match unit.measure() {
@@ -146,7 +148,7 @@ pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_da
             let overflow = || DateError::new(ErrorCode::Location5166308, "the difference of the dates overflows");
             end.checked_sub(start).ok_or_else(overflow)
         }
-        // Local units; a change of the offset between the dates is not time that passed.
+        // The boundaries are in local time. A change of the offset between the dates does not count as elapsed time.
         Measure::Millis(length) => {
             let length = length / 1000;
             let units = b.seconds().div_euclid(length) - a.seconds().div_euclid(length);
@@ -156,26 +158,26 @@ pub(crate) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_da
     }
 }
 
-/// The number of a day's unit, from an arbitrary start.
+/// The number of the unit that contains a day, counted from an arbitrary start.
 fn index(date: Date, day_number: i64, unit: Unit, first_day: Weekday) -> i64 {
     match unit {
         Unit::Year => date.year,
         Unit::Quarter => date.year * 4 + (date.month - 1) / 3,
         Unit::Month => date.year * 12 + date.month - 1,
-        // Day 4 is a Monday.
+        // Day 4 (1970-01-05) is a Monday.
         Unit::Week => (day_number - 4 - first_day.0).div_euclid(7),
         _ => day_number,
     }
 }
 
-/// The day from which bins are counted: 2000-01-01, a Saturday.
+/// The day at which the first bin begins: 2000-01-01, a Saturday.
 const REFERENCE_DAY: i64 = 10_957;
 
 /// MongoDB's limit for bins of days and longer units.
 const BIN_MAX: i64 = 100_000_000_000;
 
-/// The start of the bin of a date. Bins have `bin_size` units, and one of them begins at 2000-01-01 in the zone;
-/// intervals of weeks begin at the first `first_day` at or after that.
+/// The start of the bin that contains a date. Bins have `bin_size` units, and one of the bins begins at 2000-01-01 in
+/// the zone. Bins of weeks begin on a `first_day`: one begins on the first such day at or after 2000-01-01.
 pub(crate) fn truncate(
     millis: i64,
     unit: Unit,

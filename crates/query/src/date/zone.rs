@@ -23,8 +23,8 @@ pub(crate) enum Zone {
 }
 
 impl Zone {
-    /// The zone with a name of the time zone database, such as `Europe/London`, or with an offset, `+05:30`, `+0530`
-    /// or `+05`.
+    /// The zone with a name of the time zone database, such as `Europe/London`, or with an offset: `+05:30`, `+0530` or
+    /// `+05`.
     pub fn find(name: &str) -> Result<Self, DateError> {
         if name == "UTC" {
             return Ok(Self::Utc);
@@ -37,7 +37,7 @@ impl Zone {
         Named::find(name).map(Self::Named).ok_or_else(|| DateError::new(ErrorCode::Location40485, named::unknown(name)))
     }
 
-    /// True for UTC and offsets of 0, and for no name of the database.
+    /// True for UTC and offsets of 0. False for all names of the time zone database.
     pub fn is_utc(&self) -> bool {
         matches!(self, Self::Utc)
     }
@@ -59,9 +59,9 @@ impl Zone {
         }
     }
 
-    /// The moment of a local time; both are in seconds since 1970. A time that is skipped counts on from before the
-    /// gap. Of a time that occurs twice, the one in daylight saving time is chosen if `in_dst`, else the one in
-    /// standard time.
+    /// The moment of a local time; both are in seconds since 1970. A time in a gap is converted with the offset before
+    /// the gap. If a time occurs twice, the occurrence in daylight saving time is chosen if `in_dst`, otherwise the
+    /// occurrence in standard time.
     pub fn to_utc(&self, local: i128, in_dst: bool) -> i128 {
         let offset = match self {
             Self::Utc => 0,

@@ -56,7 +56,7 @@ fn no_more_values_are_kept_than_fit() {
     assert_eq!(add(3), Ok(()), "one that is there");
     let error = add(99).unwrap_err();
     assert_eq!((error.code().number(), error.code().name()), (17217, "Location17217"));
-    // As a BSON array of numbers with one, two and three digits.
+    // The limit is on the size of a BSON array; its elements are named by numbers of one, two and three digits.
     let mut numbers = Distinct::new("a").unwrap();
     (0..250).for_each(|n| numbers.add_value(&Value::from(n)).unwrap());
     let array: Vec<Value> = (0..250).map(Value::from).collect();

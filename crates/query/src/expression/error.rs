@@ -6,14 +6,14 @@ use crate::pattern::PatternError;
 use alluvium_document::Value;
 use alluvium_document::row::RowError;
 
-/// The reason why an expression is refused, or has no value, with MongoDB's code for it. The message
-/// names the operator.
+/// The reason why an expression is refused or cannot be evaluated, with MongoDB's code for it. The message names the
+/// operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExpressionError {
     /// MongoDB's code.
     pub code: ErrorCode,
-    /// The error, and the allowed values.
+    /// The description of the error, with the allowed values.
     pub message: String,
     divides_by_zero: bool,
 }
@@ -24,7 +24,7 @@ impl ExpressionError {
         Self { code, message: message.into(), divides_by_zero: false }
     }
 
-    /// A division by zero of an operator.
+    /// The error of an operator that divides by zero.
     #[cold]
     pub(crate) fn division_by_zero(code: ErrorCode, operator: &str) -> Self {
         Self { divides_by_zero: true, ..Self::new(code, format!("can't {operator} by zero")) }
@@ -35,7 +35,7 @@ impl ExpressionError {
         self.divides_by_zero
     }
 
-    /// The error, with the `_id` of the document that the expression failed on.
+    /// The error with the `_id` of the document for which the evaluation failed.
     #[cold]
     pub fn of_document(self, id: &Value) -> Self {
         Self { message: format!("document {id}: {}", self.message), ..self }

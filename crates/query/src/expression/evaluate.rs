@@ -14,22 +14,23 @@ use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
 
-/// The work of one element of a loop: the interrupt is checked at least once in 64 elements.
+/// The work counted for one element of a loop. It is so large that the interrupt is checked at least once in 64
+/// elements.
 const ELEMENT_UNITS: usize = 1024;
 
-/// The work of a look for a field of the document, which may pass over large ones.
+/// The work counted for looking up a field of the document, because the look-up may have to skip large fields.
 const FIELD_UNITS: usize = 4096;
 
-/// A value that has fewer bytes as BSON is counted when it is kept, and not while it is made.
+/// A value that is smaller than this as BSON is not counted while it is made, only when it is kept.
 const LARGE_BYTES: usize = 4096;
 
-/// As [`LARGE_BYTES`], for documents that are stored in fewer bytes.
+/// As [`LARGE_BYTES`], for the stored size of documents.
 const LARGE_STORED_BYTES: usize = 64 << 10;
 
-/// One evaluation: what it reads, its work, and the values that it holds.
+/// One evaluation of an expression: its scope, its work, and the values that it holds.
 ///
-/// An expression that keeps values while it evaluates others holds them ([`Work::hold`]), and releases them when it has its
-/// own value. That one is held by the expression around it.
+/// An expression that keeps values while it evaluates other expressions holds these values ([`Work::hold`]). It
+/// releases them when its own value is complete. The enclosing expression holds that value.
 pub(super) struct Run<'r, 'd> {
     scope: &'r mut Scope<'d>,
     work: Work<'r>,
@@ -41,7 +42,8 @@ impl<'r, 'd> Run<'r, 'd> {
         Self { scope, work: Work::new(bounds, held) }
     }
 
-    /// The evaluation has this value, which is in use as long as the scope. `held` was in use before.
+    /// Ends the evaluation with this value, which counts as used as long as the scope exists. `held` is the memory in
+    /// use before the evaluation.
     pub fn end(mut self, held: usize, value: Option<&Value>) -> Result<()> {
         self.work.release(held);
         if let Some(value) = value {
@@ -51,7 +53,7 @@ impl<'r, 'd> Run<'r, 'd> {
         Ok(())
     }
 
-    /// A value that was copied, which is work by its size.
+    /// A value that was copied. The copying counts as work in proportion to the size.
     fn copied<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
         if let Some(value) = &value
             && self.work.is_counted()
@@ -63,7 +65,7 @@ impl<'r, 'd> Run<'r, 'd> {
         Ok(value.map(Cow::Owned))
     }
 
-    /// Counts the memory of a value of this size while others are held.
+    /// Counts the memory of a new value of this size, in addition to the values that are held.
     fn makes(&mut self, size: usize, value: &Value) -> Result<()> {
         if size >= LARGE_BYTES {
             self.work.make(value.memory())?;
@@ -99,7 +101,7 @@ impl<'r, 'd> Run<'r, 'd> {
         Ok(Some(Cow::Owned(value.clone())))
     }
 
-    /// A value that is kept. A constant is copied, which is work by its size.
+    /// Takes a value to keep it. A constant is copied; the copying counts as work in proportion to the size.
     fn owned(&mut self, value: Operand<'_>) -> Result<Option<Value>> {
         if let Some(Cow::Borrowed(value)) = &value
             && self.work.is_counted()
@@ -109,7 +111,7 @@ impl<'r, 'd> Run<'r, 'd> {
         Ok(value.map(Cow::into_owned))
     }
 
-    /// A value that was made, which may grow with each operator around it.
+    /// A value that an operator made. Its size is checked, because a value may grow with each enclosing operator.
     fn made<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
         let Some(value) = value else { return Ok(None) };
         let size = bounded(&value)?;
@@ -163,7 +165,7 @@ impl Node {
                 run.work.release(held);
                 run.made(Some(Value::Array(elements)))
             }
-            // The first that is false, or true, decides.
+            // The first operand that is false decides `$and`; the first that is true decides `$or`.
             Self::And(nodes) => owned(Some(Value::Bool(!any_is(false, nodes, run)?))),
             Self::Or(nodes) => owned(Some(Value::Bool(any_is(true, nodes, run)?))),
             Self::IfNull(nodes) => {
@@ -191,7 +193,7 @@ impl Node {
                 }
             }
             Self::Let { slot, values, body } => {
-                // The values do not see each other.
+                // The expressions of the values cannot use the variables that they define.
                 let held = run.work.held();
                 let values = all(values.iter().map(Some), run)?;
                 run.scope.variables.truncate(*slot);
@@ -231,7 +233,7 @@ impl Node {
         Ok(is_true(self.evaluate(run)?.as_deref()))
     }
 
-    /// Evaluates an expression that uses the variables at and above a slot, and then removes these.
+    /// Evaluates an expression that uses the variables at and above a slot, and then removes these variables.
     fn evaluate_within(&self, slot: usize, run: &mut Run<'_, '_>) -> Result<Option<Value>> {
         let value = self.evaluate(run)?;
         let value = run.owned(value)?;
@@ -252,7 +254,7 @@ impl Node {
             Some(Value::Array(elements)) => elements,
             Some(other) => return Ok(self.no_array(&other)?),
         };
-        // The places of the elements are kept to the end.
+        // The memory of the array is held until the end of the loop.
         run.work.hold(elements.iter().map(Value::memory).sum())?;
         match self {
             Self::MapOver { body, .. } => {
@@ -283,10 +285,10 @@ impl Node {
                     run.scope.variables.truncate(*slot);
                     run.scope.variables.push(Some(element));
                     let keeps = condition.is_true(run)?;
-                    // The condition does not change its variable.
+                    // The condition cannot change the variable, so the variable still has the element.
                     let element = run.scope.variables.drain(*slot..).next().flatten();
                     if kept.len() == kept.capacity() {
-                        // The former places are copied to twice as many.
+                        // The vector is full: its contents are copied to a vector of twice the capacity.
                         run.work.make(3 * kept.len() * size_of::<Value>())?;
                     }
                     kept.extend(element.filter(|_| keeps));
@@ -370,7 +372,7 @@ fn any_is(wanted: bool, nodes: &[Node], run: &mut Run<'_, '_>) -> Result<bool> {
     Ok(false)
 }
 
-/// The values of expressions, which are in memory together.
+/// Evaluates expressions whose values are in memory at the same time.
 fn all<'n>(nodes: impl Iterator<Item = Option<&'n Node>>, run: &mut Run<'_, '_>) -> Result<Vec<Operand<'n>>> {
     let (mut values, mut bytes) = (Vec::new(), 0);
     for node in nodes {
@@ -396,7 +398,7 @@ fn read(values: &[Operand<'_>], work: &mut Work<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Adds the size of one of several values that are kept together, and holds it.
+/// Adds the size of one of several values that are kept together, and holds its memory.
 fn grow(bytes: &mut usize, value: &Value, work: &mut Work<'_>) -> Result<()> {
     *bytes += bson::bson_size(value);
     within_limit(*bytes)?;
@@ -422,7 +424,7 @@ fn filter_limit(limit: Option<&Value>) -> Result<usize> {
     }
 }
 
-/// Checks a value that may grow with each operator around it, and returns its approximate size.
+/// Checks the size of a value that may grow with each enclosing operator, and returns its approximate size.
 fn bounded(value: &Value) -> Result<usize> {
     match value {
         Value::String(text) if text.len() > TEXT_BYTES_MAX => {

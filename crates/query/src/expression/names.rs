@@ -1,4 +1,5 @@
-//! The names of MongoDB's expressions. An unsupported name has a different error than a name that does not exist.
+//! The names of MongoDB's expressions. The error for an unsupported operator differs from the error for an unknown
+//! name.
 
 const NAMES: [&str; 163] = [
     "abs",

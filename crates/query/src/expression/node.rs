@@ -13,9 +13,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Constant(Value),
-    /// The value of a variable, which may be large, and is not copied for each use.
+    /// The value of a variable. It may be large and is shared rather than copied for each use.
     Known(Arc<Value>),
-    /// The value at a path of such a value.
+    /// The value at a path of the known value of a variable.
     KnownPart(Arc<Value>, FieldPath),
     /// The value at a path of the document.
     Field(FieldPath),
@@ -25,7 +25,7 @@ pub(super) enum Node {
     Missing,
     /// `$rand`.
     Random(Arc<Random>),
-    /// A variable of an operator around it, or of the query.
+    /// A variable of an enclosing operator, or of the query.
     Variable {
         slot: usize,
         path: Option<FieldPath>,
@@ -35,18 +35,19 @@ pub(super) enum Node {
     And(Vec<Node>),
     Or(Vec<Node>),
     IfNull(Vec<Node>),
-    /// The first branch whose condition is true, else the default; without one, an error.
+    /// The value of the first branch whose condition is true, otherwise the default. An error if no
+    /// condition is true and there is no default.
     Switch {
         branches: Vec<(Node, Node)>,
         default: Option<Box<Node>>,
     },
-    /// Variables at and above the slot, and an expression that uses them.
+    /// Sets variables at and above the slot, and evaluates an expression that uses them.
     Let {
         slot: usize,
         values: Vec<Node>,
         body: Box<Node>,
     },
-    /// An expression for each element, which is the variable.
+    /// Evaluates an expression for each element; the variable is the element.
     MapOver {
         input: Box<Node>,
         slot: usize,
@@ -59,21 +60,21 @@ pub(super) enum Node {
         condition: Box<Node>,
         limit: Option<Box<Node>>,
     },
-    /// An expression for each element, with the element and the value so far, which are variables.
+    /// Evaluates an expression for each element; the variables are the element and the value so far.
     Reduce {
         input: Box<Node>,
         initial: Box<Node>,
         slot: usize,
         body: Box<Node>,
     },
-    /// An operator of values.
+    /// A call of an operator with the values of its arguments.
     Call {
         operator: &'static Operator,
         arguments: Vec<Option<Node>>,
-        /// The order of strings, if the operator compares them; `None` for that of their bytes.
+        /// The collation, if the operator compares strings; `None` to compare their bytes.
         collation: Option<Collation>,
     },
-    /// An operator that was prepared when it was parsed.
+    /// A call of an operator that was prepared during parsing.
     Prepared(Box<PreparedCall>),
 }
 
@@ -84,11 +85,11 @@ pub(crate) struct PathComparison<'n> {
     pub operator: &'static str,
     pub path: &'n FieldPath,
     pub constant: &'n Value,
-    /// The constant is the first argument.
+    /// True if the constant is the first argument.
     pub is_reversed: bool,
 }
 
-/// A call of an operator that keeps what was made of its constants.
+/// A call of an operator that keeps data derived from its constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PreparedCall {
     pub operator: &'static PreparedOperator,
@@ -101,14 +102,14 @@ pub(super) struct PreparedCall {
 }
 
 impl PreparedCall {
-    /// All expressions in it.
+    /// All expressions in the call.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.arguments.iter().flatten().chain(&self.on_null).chain(&self.on_error)
     }
 }
 
 impl Node {
-    /// The value, if it is known and not computed.
+    /// The value, if it is known without computation.
     pub fn as_constant(&self) -> Option<&Value> {
         match self {
             Self::Constant(value) => Some(value),
@@ -117,8 +118,8 @@ impl Node {
         }
     }
 
-    /// Collects the calls of operators with a path and a constant, or the other way round, that are
-    /// true in every document for which the expression is true.
+    /// Collects the calls of operators with a path and a constant, in either order, that are true
+    /// for every document for which the expression is true.
     pub fn comparisons<'n>(&'n self, out: &mut Vec<PathComparison<'n>>) {
         match self {
             Self::And(nodes) => nodes.iter().for_each(|node| node.comparisons(out)),
@@ -138,7 +139,7 @@ impl Node {
         }
     }
 
-    /// True if random numbers are drawn.
+    /// True if the expression draws random numbers.
     pub fn is_random(&self) -> bool {
         let any = |nodes: &[Self]| nodes.iter().any(Self::is_random);
         match self {
@@ -167,7 +168,7 @@ impl Node {
         }
     }
 
-    /// Collects the paths of the document that are read; false if all of it may be.
+    /// Collects the paths of the document that are read. Returns false if the whole document may be read.
     pub fn paths<'n>(&'n self, out: &mut Vec<&'n FieldPath>) -> bool {
         match self {
             Self::Constant(_)

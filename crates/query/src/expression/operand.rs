@@ -1,4 +1,4 @@
-//! Operands, and which of them count as true.
+//! Operands, and the rule for which of them count as true.
 
 use alluvium_document::Value;
 use alluvium_document::value::Double;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// A value, or `None` if it is missing. Constants are borrowed from the expression.
 pub(super) type Operand<'n> = Option<Cow<'n, Value>>;
 
-/// True unless the value is missing, null, undefined, false or a zero.
+/// True unless the value is missing, null, undefined, false or zero.
 pub fn is_true(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null | Value::Undefined | Value::Bool(false) | Value::Int32(0) | Value::Int64(0)) => false,

@@ -31,38 +31,38 @@ pub(super) struct Operator {
     pub parameters: Parameters,
     pub function: Function,
     pub cost: Cost,
-    /// The same arguments always give the same value.
+    /// True if the same arguments always give the same value.
     pub is_constant: bool,
 }
 
-/// The cost of a call. Arguments and the result are counted as work by their sizes when they are copied or made, whatever
-/// the operator; constants are neither.
+/// The cost of a call. For every operator, arguments and the result count as work by their sizes when they are copied
+/// or made. Constants are neither copied nor made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
-    /// It does not depend on the sizes of the arguments.
+    /// The cost does not depend on the sizes of the arguments.
     Constant,
-    /// Proportional to the sizes of the arguments and of the result. An operator that needs more is a
-    /// [`Function::Counting`], or one of [`PreparedOperator`], and counts the rest.
+    /// The cost is proportional to the sizes of the arguments and of the result. An operator with a higher cost is a
+    /// [`Function::Counting`] or a [`PreparedOperator`], and counts the additional work itself.
     Linear,
-    /// As [`Cost::Linear`], and the result has copies of most of the arguments: their memory is charged before it is
-    /// made.
+    /// As [`Cost::Linear`], but the result contains copies of most of the arguments. The memory of the copies is
+    /// charged before the result is made.
     Copying,
 }
 
-/// Computes the value; `None` is a missing one.
+/// Computes the value; `None` is a missing value.
 #[derive(Clone, Copy)]
 pub(super) enum Function {
     Plain(Plain),
-    /// Compares values: strings by the collation if there is one, otherwise by their bytes.
+    /// Compares values. Strings are compared by the collation if there is one, otherwise by their bytes.
     Comparing(Comparing),
-    /// As [`Function::Comparing`], and counts work and memory that are more than those of its arguments.
+    /// As [`Function::Comparing`], and counts the work and memory in excess of the arguments' sizes.
     Counting(Counting),
-    /// The value may be much larger than the arguments: its memory is charged before it is made.
+    /// The value may be much larger than the arguments. Its memory is charged before it is made.
     Making(Making),
 }
 
 impl Operator {
-    /// The value; `None` is a missing one.
+    /// Computes the value; `None` is a missing value.
     pub fn call(&self, values: &[Operand<'_>], collation: Option<&Collation>, work: &mut Work<'_>) -> Outcome {
         match self.function {
             Function::Plain(function) => function(self, values),
@@ -77,12 +77,12 @@ impl Operator {
         matches!(self.function, Function::Comparing(_) | Function::Counting(_))
     }
 
-    /// The same operator, at a cost that does not depend on the sizes of its arguments.
+    /// The same operator, at a cost that is independent of the sizes of its arguments.
     const fn constant(self) -> Self {
         Self { cost: Cost::Constant, ..self }
     }
 
-    /// The same operator, whose result has copies of its arguments.
+    /// The same operator, whose result contains copies of its arguments.
     const fn copying(self) -> Self {
         Self { cost: Cost::Copying, ..self }
     }
@@ -94,17 +94,17 @@ pub(super) type Outcome = Result<Option<Value>, ExpressionError>;
 /// How the arguments are written.
 #[derive(Clone, Copy)]
 pub(super) enum Parameters {
-    /// An array of at least and at most this number of arguments; a single one need not be in an array.
+    /// An array of arguments, with a minimum and a maximum number. A single argument may be written without the array.
     Count(usize, usize),
-    /// One argument. An array is that argument.
+    /// One argument. An array is the argument itself, not a list of arguments.
     One,
-    /// As a [`Parameters::Count`] of one, with a code for another number of arguments.
+    /// As a [`Parameters::Count`] of one, with a specific code for a wrong number of arguments.
     Only(ErrorCode),
-    /// A map with these names. A name with an exclamation mark is required; the missing value of a name with a question
-    /// mark is null; the value of a name with an equals sign is not an expression. The function gets all values in this
-    /// order.
+    /// A map with these names. A name with an exclamation mark is required. If the value of a name with a question mark
+    /// is missing, it is null. The value of a name with an equals sign is not an expression. The function gets all
+    /// values in the order of the names.
     Named(&'static [&'static str], Codes),
-    /// As [`Parameters::Named`], or a single argument, after which the document is the second.
+    /// As [`Parameters::Named`], or a single argument, to which the parser adds the document as the second.
     NamedOrOne(&'static [&'static str], Codes),
 }
 
@@ -146,7 +146,7 @@ const fn making(name: &'static str, parameters: Parameters, function: Making) ->
     Operator { name, parameters, function: Function::Making(function), cost: Cost::Linear, is_constant: true }
 }
 
-/// An operator of this number of arguments.
+/// An operator of exactly this number of arguments.
 const fn exactly(name: &'static str, count: usize, function: Plain) -> Operator {
     operator(name, Parameters::Count(count, count), function)
 }
@@ -156,7 +156,7 @@ const fn any_number(name: &'static str, function: Plain) -> Operator {
     operator(name, Parameters::Count(0, usize::MAX), function)
 }
 
-/// All rows, but those of operators that check constants when they are parsed.
+/// All rows, except those of operators that check constants when they are parsed.
 pub(super) fn tables() -> [&'static [Operator]; 11] {
     [
         arithmetic::OPERATORS,
@@ -189,7 +189,7 @@ pub(super) fn find_prepared(name: &str) -> Option<&'static PreparedOperator> {
     prepared_tables().find(|operator| operator.name == name)
 }
 
-/// All names.
+/// The names of all operators.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let prepared = prepared_tables().map(|operator| operator.name);
     tables().into_iter().flatten().map(|operator| operator.name).chain(prepared)

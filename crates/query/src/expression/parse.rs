@@ -27,19 +27,19 @@ pub(super) use loops::variable_name;
 
 type Result<T> = std::result::Result<T, ExpressionError>;
 
-/// The value of a variable that takes more memory is not copied into each expression that uses it.
+/// A variable's value that takes more memory than this is shared, not copied into each expression that uses it.
 const SHARED_BYTES: usize = 512;
 
-/// The work of parsing a part of an expression.
+/// The work counted for parsing a part of an expression.
 const NODE_UNITS: usize = 64;
 
-/// The operators that are not calls of a function, in the order of their names.
+/// The operators that are not calls of a function, in alphabetical order.
 const SPECIAL: [&str; 13] = [
     "$and", "$cond", "$const", "$expr", "$filter", "$ifNull", "$let", "$literal", "$map", "$or", "$rand", "$reduce",
     "$switch",
 ];
 
-/// MongoDB's operators that cannot be supported, and why.
+/// Operators of MongoDB that cannot be supported, with the reasons.
 const NOT_SUPPORTED: [(&str, &str); 5] = [
     ("$accumulator", "it runs JavaScript"),
     ("$function", "it runs JavaScript"),
@@ -64,14 +64,14 @@ pub(super) fn expression(expression: &Value, variables: &Variables, patterns: &P
 }
 
 struct Parser<'p> {
-    /// The variables around the expression.
+    /// The variables defined outside of the expression.
     around: &'p Variables,
-    /// The names of the variables of operators, those of outer ones first. Those around the expression
-    /// have no names here.
+    /// The names of the variables that operators in the expression define, outer ones first. Variables defined outside
+    /// of the expression are not in this list.
     variables: Vec<String>,
     /// The budget for patterns that are kept.
     patterns: &'p Patterns,
-    /// The errors of constant parts, except those of parts that are never evaluated.
+    /// The errors of constant parts. Errors of parts that are never evaluated are left out.
     failures: Vec<ExpressionError>,
 }
 
@@ -108,13 +108,13 @@ impl Parser<'_> {
         let Some(rest) = text.strip_prefix('$') else { return Self::checked(text) };
         match (rest.strip_prefix('$'), self.variables.iter().rposition(|known| known == "CURRENT")) {
             (Some(variable), _) => self.variable(variable),
-            // Paths begin at the variable `CURRENT`, which is the document unless an operator defines it.
+            // Paths begin at the variable `CURRENT`, which is the document unless an operator redefines it.
             (None, Some(slot)) => Ok(Node::Variable { slot, path: Some(path(rest)?) }),
             (None, None) => Ok(Node::Field(path(rest)?)),
         }
     }
 
-    /// A variable without its dollar signs, with a path perhaps.
+    /// A variable without its dollar signs, optionally followed by a path.
     fn variable(&self, text: &str) -> Result<Node> {
         let (name, rest) = text.split_once('.').map_or((text, None), |(name, rest)| (name, Some(rest)));
         loops::readable_name(name)?;
@@ -141,7 +141,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One of the variables that are always there.
+    /// One of the predefined variables.
     fn always(&self, name: &str, path: Option<FieldPath>) -> Result<Node> {
         match (name, path) {
             ("ROOT" | "CURRENT", None) => Ok(Node::Root),
@@ -269,7 +269,7 @@ impl Parser<'_> {
                 }
             },
             Parameters::Named(names, codes) => self.named(operator.name, operand, names, codes)?,
-            // Either way of writing the arguments. What follows a single one is the document.
+            // Both notations of the arguments are allowed. If there is a single argument, the document is the second.
             Parameters::NamedOrOne(names, codes) => match operand {
                 Value::Map(map)
                     if map.iter().all(|(name, _)| name.as_str().is_some_and(|name| !name.starts_with('$'))) =>
@@ -280,7 +280,8 @@ impl Parser<'_> {
                 other => vec![Some(self.node(other)?), Some(Node::Root)],
             },
         };
-        // As in MongoDB, constants come last where the order does not matter: so null before one decides.
+        // As in MongoDB, constants come last if the order of arguments does not matter. Then a null argument decides
+        // before a constant is examined.
         if let "$setUnion" | "$setIntersection" = operator.name {
             arguments.sort_by_key(|argument| matches!(argument, Some(Node::Constant(_) | Node::Known(_))));
         }
@@ -291,8 +292,9 @@ impl Parser<'_> {
         Ok(self.folded(Node::Call { operator, arguments, collation }))
     }
 
-    /// The arguments with these names, in this order. A name that ends with an exclamation mark is required; a missing
-    /// value of one with a question mark is null. One with an equals sign is not an expression.
+    /// The arguments with these names, in this order. A name that ends with an exclamation mark is required. If the
+    /// value of a name with a question mark is missing, it is null. The value of a name with an equals sign is not an
+    /// expression.
     fn named(&mut self, operator: &str, operand: &Value, names: &[&str], codes: Codes) -> Result<Vec<Option<Node>>> {
         let plain: Vec<&str> = names.iter().map(|name| name.trim_end_matches(['!', '?', '~', '='])).collect();
         let Value::Map(map) = operand else {
@@ -328,7 +330,7 @@ impl Parser<'_> {
     }
 }
 
-/// `$rand` takes nothing: an empty map or array.
+/// `$rand` has no arguments: its operand is an empty map or array.
 fn random(operand: &Value, source: Option<Arc<Random>>) -> Result<Node> {
     let is_empty = match operand {
         Value::Map(map) => map.is_empty(),
@@ -347,7 +349,7 @@ fn random(operand: &Value, source: Option<Arc<Random>>) -> Result<Node> {
     }
 }
 
-/// An expression that is null instead of missing.
+/// An expression whose value is null if it would be missing.
 fn or_null(node: Node) -> Node {
     match node {
         constant @ (Node::Constant(_) | Node::Known(_)) => constant,

@@ -1,4 +1,4 @@
-//! The inputs of an expression: a document, and variables.
+//! The input of an expression: a document, and variables.
 
 use super::error::EvaluateError;
 use crate::memory::Held;
@@ -6,15 +6,15 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::{MapRef, ValueRef};
 use alluvium_document::{Document, Map, Value};
 
-/// The inputs of expressions. The memory of the values that they make is counted until the scope is
-/// dropped.
+/// The input of expressions. The memory of the values that expressions make from it is counted
+/// until the scope is dropped.
 #[derive(Debug)]
 pub struct Scope<'d> {
     document: Root<'d>,
-    /// The values of variables, those of outer operators first. `None` if a value is missing.
+    /// The values of variables, those of outer operators first. `None` for a missing value.
     pub(super) variables: Vec<Option<Value>>,
-    /// The memory of the values that evaluations have made so far. They are in use until the scope
-    /// is dropped.
+    /// The memory of the values that evaluations have made so far. It counts as used until the
+    /// scope is dropped.
     pub(crate) held: Held,
 }
 
@@ -30,39 +30,39 @@ impl<'d> Scope<'d> {
         Self { document, variables: Vec::new(), held: Held::default() }
     }
 
-    /// A stored document.
+    /// The scope of a stored document.
     pub fn of(document: &'d Document) -> Self {
         Self::new(Root::Row(document))
     }
 
-    /// An encoded document.
+    /// The scope of an encoded document.
     pub(crate) fn of_ref(fields: MapRef<'d>) -> Self {
         Self::new(Root::Ref(fields))
     }
 
-    /// The fields of a document.
+    /// The scope of a document given by its fields.
     pub fn of_map(fields: &'d Map) -> Self {
         Self::new(Root::Fields(fields))
     }
 
-    /// The values of the variables with which the expression was parsed, in the same order.
+    /// Sets the values of the variables with which the expression was parsed, in the same order.
     #[must_use]
     pub fn with_variables(mut self, values: Vec<Option<Value>>) -> Self {
         self.variables = values;
         self
     }
 
-    /// The memory of the values that evaluations have made, for a caller that keeps them longer.
+    /// Returns the memory of the values that evaluations have made, for a caller that keeps the values longer.
     pub(crate) fn into_held(self) -> Held {
         self.held
     }
 
-    /// The values of the variables, to be used again.
+    /// Returns the values of the variables, so that the caller can reuse them.
     pub(crate) fn into_variables(self) -> Vec<Option<Value>> {
         self.variables
     }
 
-    /// The bytes of a document that has to be decoded.
+    /// The stored size of a document that has to be decoded.
     #[inline]
     pub(super) fn stored_bytes(&self) -> usize {
         match self.document {
@@ -162,7 +162,7 @@ fn in_row(map: MapRef<'_>, path: &FieldPath, at: usize) -> Result<Option<Value>,
     }
 }
 
-/// The memory of what [`in_row`] returns.
+/// The memory of the value that [`in_row`] returns.
 fn memory_in_row(map: MapRef<'_>, path: &FieldPath, at: usize) -> Result<usize, EvaluateError> {
     let Some(name) = path.name(at) else { return Ok(0) };
     let Some(value) = map.get(name)? else { return Ok(0) };

@@ -185,7 +185,7 @@ fn logic_and_comparison() {
             (r#"{"$and":[]}"#, "true"),
             (r#"{"$or":["$n","$none"]}"#, "false"),
             (r#"{"$or":[1,{"$divide":[1,"$z"]}]}"#, "true"),
-            // Constants are computed first, except those in branches that are never taken.
+            // Constants are computed first, except constants in branches that are never evaluated.
             (r#"{"$or":[{"$divide":["$a",0]},true]}"#, "true"),
             (r#"{"$or":["$a",{"$divide":[1,0]}]}"#, "error 2"),
             (r#"{"$and":["$n",{"$divide":[1,0]}]}"#, "error 2"),
@@ -355,7 +355,7 @@ fn maps_and_conversions() {
             (r#"{"$toString":1e21}"#, r#""1e+21""#),
             (r#"{"$toString":"$t"}"#, r#""2024-05-01T12:30:00.000Z""#),
             (r#"{"$toDate":"$o"}"#, r#"{"$date":"2024-01-01T00:00:00Z"}"#),
-            // The seconds of an object id have a sign.
+            // The seconds of an object id are a signed number.
             (r#"{"$toDate":{"$oid":"800000000000000000000000"}}"#, r#"{"$date":{"$numberLong":"-2147483648000"}}"#),
             (r#"{"$toDate":"jan 31 12:05:28 +03:30 1996"}"#, r#"{"$date":"1996-01-31T08:35:28Z"}"#),
             (r#"{"$toInt":[1,2]}"#, "error 50723"),
@@ -484,12 +484,12 @@ fn texts_have_less_than_16_mib() {
 
 #[test]
 fn matches_are_found_in_linear_time() {
-    // Far more than fit a document: the search ends at the limit.
+    // The text has far more matches than fit a document. The search ends at the limit.
     let all = r#"{"$regexFindAll":{"input":"$s","regex":"a"}}"#;
     let fields = Map::from([("s", "a".repeat(8 << 20))]);
     let found = Expression::parse(&parsed(all)).unwrap().evaluate(&mut Scope::of_map(&fields));
     assert!(matches!(found, Err(EvaluateError::Expression(error)) if error.code == 10334));
-    // The positions are counted once: to count them for each match would take minutes.
+    // The positions in characters are counted once. Counting them again for each match would take minutes.
     let fields = Map::from([("s", "éa".repeat(100_000) + &"-".repeat(8 << 20))]);
     let Some(Value::Array(matches)) =
         Expression::parse(&parsed(all)).unwrap().evaluate(&mut Scope::of_map(&fields)).unwrap()
@@ -527,8 +527,8 @@ fn growth_without_end_is_refused() {
     let doubled =
         r#"{"$reduce":{"input":{"$range":[0,40]},"initialValue":"x","in":{"$concat":["$$value","$$value"]}}}"#;
     assert_eq!(value(doubled, "{}"), "error 16493");
-    // Each is within the limit, and all together are not: they are not computed when they are parsed,
-    // and not all made before the limit is noticed.
+    // Each array is within the limit, but all together exceed it. They are not computed during parsing, and evaluation
+    // stops at the limit before all of them are made.
     let ranges = vec![r#"{"$range":[0,900000]}"#; 30].join(",");
     for many in [
         format!("[{ranges}]"),

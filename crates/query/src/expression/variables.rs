@@ -1,4 +1,4 @@
-//! Variables that an expression may use, beside those that operators in it define.
+//! Variables that an expression may use, in addition to the variables that its operators define.
 
 use super::random::Random;
 use crate::collation::Collation;
@@ -8,8 +8,8 @@ use crate::work::Bounds;
 use alluvium_document::{Timestamp, Value};
 use std::sync::{Arc, OnceLock};
 
-/// Shared by the expressions and filters of a query: variables, such as those of `let`, the value of `$$NOW`, and the
-/// collation. A later variable hides an earlier one of the same name.
+/// The context that the expressions and filters of a query share: variables, such as those of `let`, the value of
+/// `$$NOW`, and the collation. A later variable hides an earlier one of the same name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Variables {
     /// The names, and the values if they are known.
@@ -19,7 +19,7 @@ pub struct Variables {
     random: Option<Chance>,
     collation: Option<Collation>,
     bounds: Bounds,
-    /// Expressions of constants that have no value fail when they are evaluated, not when they are parsed.
+    /// True if a constant expression that has no value fails when it is evaluated instead of when it is parsed.
     defers: bool,
 }
 
@@ -36,7 +36,7 @@ impl Chance {
     }
 }
 
-/// A copy shares the source, so that both do not give the same numbers.
+/// A copy shares the source, so that the copy and the original return different numbers.
 impl Clone for Chance {
     fn clone(&self) -> Self {
         Self { seed: self.seed, source: OnceLock::from(self.source().clone()) }
@@ -52,9 +52,9 @@ impl PartialEq for Chance {
 /// The known facts about a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Binding {
-    /// Its value, which expressions share; `None` if it is missing.
+    /// The value, which expressions share; `None` if it is missing.
     Value(Option<Arc<Value>>),
-    /// Its slot in [`super::Scope::with_variables`].
+    /// The slot of the variable in [`super::Scope::with_variables`].
     Slot(usize),
 }
 
@@ -70,7 +70,7 @@ impl Variables {
         defers: false,
     };
 
-    /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC: one moment for all documents. Without it,
+    /// Sets the value of `$$NOW`, in milliseconds since 1970 in UTC. All documents have the same value. Without it,
     /// expressions with `$$NOW` are refused.
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
@@ -85,36 +85,36 @@ impl Variables {
         self
     }
 
-    /// Sets the source of the numbers of `$rand`, which follow from `seed`: all expressions that are parsed with these
-    /// variables draw from it. Without it, expressions with `$rand` are refused.
+    /// Sets the seed of the random numbers of `$rand`. All expressions that are parsed with these variables share one
+    /// source of numbers. Without a seed, expressions with `$rand` are refused.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.random = Some(Chance { seed, source: OnceLock::new() });
         self
     }
 
-    /// Sets the collation by which strings are compared; without one, they are compared by their bytes.
+    /// Sets the collation by which strings are compared. Without one, strings are compared by their bytes.
     #[must_use]
     pub fn collated(mut self, collation: Option<Collation>) -> Self {
         self.collation = collation;
         self
     }
 
-    /// Sets what ends evaluations early. Without it, they run to their end.
+    /// Sets the interrupt, which can end evaluations early. Without it, evaluations always run to their end.
     #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Self {
         self.bounds.interrupt = Some(interrupt);
         self
     }
 
-    /// Sets where the memory of evaluations is counted. Without it, it is not.
+    /// Sets the account in which the memory of evaluations is counted. Without it, the memory is not counted.
     #[must_use]
     pub fn counted_in(mut self, memory: Memory) -> Self {
         self.bounds.memory = Some(memory);
         self
     }
 
-    /// Makes expressions of constants that have no value, such as a division by zero, fail when they are evaluated. By
+    /// Makes constant expressions that have no value, such as a division by zero, fail when they are evaluated. By
     /// default they are refused when they are parsed.
     #[must_use]
     pub(crate) fn deferring(mut self) -> Self {
@@ -140,14 +140,15 @@ impl Variables {
         self.collation.as_ref()
     }
 
-    /// Adds a variable with its value; `None` is a missing one.
+    /// Adds a variable with its value; `None` is a missing value.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<Value>) -> Self {
         self.bindings.push((name.into(), Binding::Value(value.map(Arc::new))));
         self
     }
 
-    /// Adds a variable whose value [`super::Scope::with_variables`] has, in the order in which they are added.
+    /// Adds a variable whose value is passed later to [`super::Scope::with_variables`]. Those values must be in the
+    /// order in which the variables were added.
     #[must_use]
     pub fn unknown(mut self, name: &str) -> Self {
         let slot = self.slots();

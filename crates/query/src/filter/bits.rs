@@ -9,8 +9,8 @@ use super::FilterError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bits {
     pub wanted: Wanted,
-    /// Positions of bytes, counted from the least significant, with the bits of each; sorted,
-    /// unique, no byte zero.
+    /// Positions of bytes, counted from the least significant byte, with the bits of each byte.
+    /// Sorted and unique; no byte is zero.
     mask: Vec<(u32, u8)>,
 }
 
@@ -69,14 +69,14 @@ impl Bits {
         Ok(Self { wanted, mask })
     }
 
-    /// Tests the bits of an integer; the sign bit is repeated without end.
+    /// Tests the bits of an integer. Beyond the integer's width, all bits are equal to the sign bit.
     pub fn match_number(&self, n: i64) -> bool {
         let bytes = n.to_le_bytes();
         let sign = if n < 0 { 0xff } else { 0 };
         self.matches(|at| bytes.get(at).copied().unwrap_or(sign))
     }
 
-    /// Tests bytes, the least significant first, followed by zeros.
+    /// Tests bytes, of which the first is the least significant. All bits after the last byte are zero.
     pub fn match_bytes(&self, bytes: &[u8]) -> bool {
         self.matches(|at| bytes.get(at).copied().unwrap_or(0))
     }
@@ -91,7 +91,7 @@ impl Bits {
         }
     }
 
-    /// The operand: as binary data if that is short, otherwise as positions.
+    /// The operand: binary data if that is short, otherwise an array of positions.
     pub fn to_value(&self) -> Value {
         let len = self.mask.last().map_or(0, |(at, _)| *at as usize + 1);
         if len <= 8 + 4 * self.mask.len() {

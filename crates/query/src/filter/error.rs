@@ -21,14 +21,14 @@ pub enum FilterError {
     /// An operand has the wrong type. For most operators this is [`FilterError::BadValue`].
     #[error("{0}")]
     TypeMismatch(String),
-    /// A regular expression has options, and `$options` beside it gives others. The second field is
-    /// MongoDB's code.
+    /// A regular expression has options, and an additional `$options` has others. The second value
+    /// is MongoDB's code.
     #[error("{0}")]
     OptionsTwice(String, ErrorCode),
     /// The operator is not allowed in this filter, such as `$expr` in an array filter.
     #[error("{0}")]
     NotAllowed(String),
-    /// An operator of MongoDB that Alluvium does not have. The message names it.
+    /// An operator that MongoDB has and Alluvium does not support. The message names it.
     #[error("{0}")]
     NotSupported(String),
     /// A pattern is not a regular expression, uses a feature that is not supported, or is too large
@@ -46,7 +46,7 @@ pub enum FilterError {
     /// names than that.
     #[error("{0}")]
     TooDeep(String),
-    /// An `$expr` is not allowed, or does not accept a value of a document; or the query must end.
+    /// An `$expr` is not allowed or does not accept a value of a document, or the query was interrupted.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// The filter is larger than [`crate::filter::MAX_FILTER_BYTES`].
@@ -73,7 +73,7 @@ impl FilterError {
         }
     }
 
-    /// The error, with the `_id` of the document if an expression failed on it.
+    /// The error, with the `_id` of the document for which an expression failed.
     #[cold]
     pub fn of_document(self, id: &Value) -> Self {
         match self {
@@ -100,7 +100,7 @@ impl From<PatternError> for FilterError {
     }
 }
 
-/// The reason why it is unknown whether a document matches.
+/// The reason why a document could not be tested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// A value that the filter examines is damaged.

@@ -8,13 +8,13 @@ use super::tree::{Clause, Comparison, Condition, In, Operand, Path, Step, Test};
 use super::{ElementFilter, Filter, FilterError, Form};
 use crate::interrupt::Interrupt;
 
-/// The interrupt is checked before a test of at least this number of elements.
+/// The interrupt is checked before tests of arrays of at least this number of elements.
 const ELEMENTS: usize = 64;
 
-/// The interrupt is checked before a test of at least this number of patterns.
+/// The interrupt is checked before tests with at least this number of patterns.
 const PATTERNS: usize = 16;
 
-/// Asks the interrupt of the query.
+/// Checks the interrupt of the query.
 #[cold]
 fn ask(interrupt: Option<&Interrupt>) -> Result<(), FilterError> {
     match interrupt {
@@ -24,7 +24,7 @@ fn ask(interrupt: Option<&Interrupt>) -> Result<(), FilterError> {
 }
 
 impl Filter {
-    /// True if a map matches, or an array taken as a map from positions to elements.
+    /// True if a map matches. An array is treated as a map from positions to elements.
     pub(super) fn matches_node<N: Node>(&self, root: &N) -> Result<bool, N::Error> {
         for clause in &self.clauses {
             if !clause.holds(root)? {
@@ -105,8 +105,8 @@ fn in_elements<N: Node>(array: &N, test: &Test) -> Result<bool, N::Error> {
     Ok(false)
 }
 
-/// Continues through an array on the path: into its elements that are maps, and into the element
-/// whose position is the next name.
+/// Continues through an array in the middle of the path: into its elements that are maps, and into
+/// the element whose position is the next name.
 fn in_array<N: Node>(array: &N, steps: &[Step], test: &Test, interrupt: Option<&Interrupt>) -> Result<bool, N::Error> {
     for (at, element) in array.elements().enumerate() {
         if in_element(&element?, at, steps, test, interrupt)? {
@@ -139,7 +139,7 @@ fn in_element<N: Node>(
     }
 }
 
-/// True if a single value passes; elements of an array are not examined.
+/// True if a value passes the test. Elements of an array are not examined.
 pub(super) fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> {
     Ok(match test {
         Test::Compare(comparison, operand) => return comparison.passes(operand, value),
@@ -164,7 +164,7 @@ pub(super) fn passes<N: Node>(test: &Test, value: &N) -> Result<bool, N::Error> 
 }
 
 impl Comparison {
-    /// True if a value that compares to the operand like `order` meets the comparison.
+    /// True if the comparison holds for a value whose order relative to the operand is `order`.
     pub(super) fn takes(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),

@@ -14,7 +14,7 @@ use super::types::type_code;
 use crate::collation::Collation;
 use crate::expression::{EvaluateError, Expression, Scope, is_true};
 
-/// How the path continues from a value.
+/// The type of a value, as far as it determines how a path continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Map,
@@ -29,7 +29,7 @@ pub(super) trait Node: Clone {
 
     fn kind(&self) -> Kind;
 
-    /// The first field of a map with this name, or the element of an array at this position.
+    /// The first field of a map with this name, or the element of an array at the position that the name states.
     fn field(&self, name: &str) -> Result<Option<Self>, Self::Error>;
 
     /// The elements of an array; empty for any other value.
@@ -58,7 +58,7 @@ pub(super) trait Node: Clone {
 
     fn is_nan(&self) -> bool;
 
-    /// The number, if it is one.
+    /// The number, if the value is a number.
     fn number(&self) -> Option<Value>;
 
     fn regex(&self) -> Option<&Regex>;
@@ -206,7 +206,7 @@ impl Node for ValueRef<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Decoded<'a> {
     Map(&'a Map),
-    /// A map with one field, which is not materialised.
+    /// A map with a single field. The map itself is never built.
     Named(&'a str, &'a Value),
     /// A value that is not a map.
     Value(&'a Value),

@@ -1,6 +1,6 @@
 //! The names of the operators of filters.
 
-/// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
+/// Operators of MongoDB that are not supported. An operator that is in none of these lists is unknown in MongoDB, too.
 pub(super) const UNSUPPORTED: [&str; 17] = [
     "$where",
     "$text",
@@ -45,7 +45,7 @@ pub(super) const OF_FIELDS: [&str; 20] = [
     "$bitsAnyClear",
 ];
 
-/// The operators at the level of fields.
+/// The supported operators at the level of fields.
 pub(super) const AT_TOP: [&str; 7] = ["$and", "$or", "$nor", "$comment", "$expr", "$jsonSchema", "$sampleRate"];
 
 /// Operators at the level of fields, supported or not. A map that begins with one of them is not a

@@ -21,17 +21,17 @@ use crate::sorting;
 use crate::suggest::suggestion;
 use crate::work::Work;
 
-/// With a condition of at least this size, the interrupt is checked for each element.
+/// For a condition of at least this size, the interrupt is checked at each element of an array.
 const LONG_BYTES: usize = 256;
 
-/// The work of parsing a condition or a value.
+/// The work counted for parsing a condition or a value.
 const STEP_UNITS: usize = 64;
 
-/// `$regex` and `$options` may come in either order.
+/// The order of `$regex` and `$options` does not matter.
 const REGEX: [&str; 2] = ["$regex", "$options"];
 
-/// The maximum number of names in a path that are numbers. Each may be a field of a map or a
-/// position in an array, so the cost of a match grows with their number.
+/// The maximum number of names in a path that are numbers. Each such name may be a field of a map
+/// or a position in an array, so the cost of a match grows with their number.
 const POSITIONS_MAX: usize = 16;
 
 type Result<T> = std::result::Result<T, FilterError>;
@@ -39,7 +39,7 @@ type Result<T> = std::result::Result<T, FilterError>;
 /// The kind of value that a filter document applies to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Level<'v> {
-    /// A whole document; expressions may use these variables.
+    /// A whole document. Expressions may use these variables.
     Document(&'v Variables),
     /// A map in an array. It may be a reference to a document of another collection.
     Element,
@@ -89,13 +89,13 @@ pub(super) fn filter(map: &Map, level: Level<'_>, patterns: &Patterns) -> Result
     Ok(Filter { demands, ..all })
 }
 
-/// Counts work of the parser, which its interrupt may end.
+/// Counts work of the parser, and checks its interrupt.
 fn count_work(patterns: &Patterns, units: usize) -> Result<()> {
     Ok(patterns.work(units).map_err(ExpressionError::from)?)
 }
 
-/// Conditions that must all hold, in MongoDB's order: those of a group, such as `$all` or `$and`,
-/// come after all that are not in a group.
+/// Conditions that must all hold, in MongoDB's order. The conditions of a group, such as `$all` or
+/// `$and`, come after all conditions that are not in a group.
 #[derive(Default)]
 struct Conjunction {
     own: Vec<Clause>,
@@ -107,14 +107,14 @@ impl Conjunction {
         Self { own: Vec::with_capacity(capacity), grouped: Vec::new() }
     }
 
-    /// Adds conditions that belong together. A single one is not a group, even if it is repeated.
+    /// Adds conditions that belong together. Copies of a single condition do not form a group.
     fn add_group(&mut self, mut clauses: Vec<Clause>) {
         let is_single = !clauses.is_empty() && clauses.windows(2).all(|two| two[0] == two[1]);
         let conditions = if is_single { &mut self.own } else { &mut self.grouped };
         conditions.append(&mut clauses);
     }
 
-    /// Adds the conditions of a filter, and what it demands.
+    /// Adds the conditions of a filter, and the values that it demands.
     fn add_filter(&mut self, mut filter: Filter, demands: &mut Demands) {
         demands.0.append(&mut filter.demands.0);
         let mut clauses: Vec<Option<Clause>> = filter.clauses.into_iter().map(Some).collect();
@@ -138,7 +138,7 @@ fn list(name: &str, operand: &Value, level: Level<'_>, patterns: &Patterns) -> R
     filters.iter().map(read).collect()
 }
 
-/// Builds a `$sampleRate`: a share of the documents, chosen at random.
+/// Builds a `$sampleRate`: a fraction of the documents, chosen at random.
 fn sampled(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
     let is_share = operand.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share));
     if !is_share {
@@ -149,7 +149,7 @@ fn sampled(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
     computed(&Value::Map(less), level)
 }
 
-/// Builds an `$expr`, and the conditions on fields that follow from it, for which indexes are used.
+/// Builds an `$expr`, and the conditions on fields that follow from it. Indexes can be used for these conditions.
 fn computed(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
     let Level::Document(variables) = level else {
         return Err(bad("$expr is a condition on whole documents: it cannot be inside of $elemMatch"));
@@ -167,11 +167,13 @@ fn computed(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
         }
         let operand = Operand::new(found.constant.clone());
         match comparison {
-            // An array of the document contains an equal element, but not so in the other direction.
+            // If the expression is true, the filter condition on the field holds too. The reverse is not true, because
+            // the filter also compares elements of arrays.
             Comparison::Equal => {
                 clauses.push(Clause::Field { path, condition: Condition::Test(Test::Compare(comparison, operand)) });
             }
-            // A filter with these operators compares values of one type only, and elements of arrays.
+            // A filter's range operators compare only values of one type, and they compare elements of arrays.
+            // Therefore no condition on a field follows from this comparison.
             _ => orders.push(Ordered { path, comparison, operand }),
         }
     }
@@ -179,7 +181,7 @@ fn computed(operand: &Value, level: Level<'_>) -> Result<Vec<Clause>> {
     Ok(clauses)
 }
 
-/// Builds an `$or`. Nested `$or`s are flattened; a single branch is returned itself.
+/// Builds an `$or`. Nested `$or`s are flattened. If there is only one branch, that branch is returned.
 fn or(filters: Vec<Filter>) -> Filter {
     let mut branches = Vec::with_capacity(filters.len());
     for mut filter in filters {
@@ -194,18 +196,18 @@ fn or(filters: Vec<Filter>) -> Filter {
     match <[Filter; 1]>::try_from(branches) {
         Ok([only]) => only,
         Err(mut branches) => {
-            // A branch demands no value, since another branch may match.
+            // A branch demands no value, because another branch may match instead.
             branches.iter_mut().for_each(|branch| branch.demands = Demands::default());
             Filter { clauses: vec![Clause::Or(branches)], ..Filter::default() }
         }
     }
 }
 
-/// Up to this number of branches a planner looks each up separately, which may save a sort.
+/// The planner looks up each branch separately if there are at most this many. That may save a sort.
 const FEW_BRANCHES: usize = 64;
 
-/// Merges branches that demand single values of one field into an `$in`. A value that an `$in`
-/// cannot hold, or would interpret as a pattern, keeps its own branch.
+/// Merges branches that demand single values of one field into an `$in`. A value that is not
+/// allowed in an `$in`, or would be a pattern there, stays a branch.
 fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     let mut rest: Vec<Filter> = Vec::with_capacity(branches.len());
     let mut listed: BTreeMap<Box<str>, (usize, Vec<Value>, Vec<Pattern>)> = BTreeMap::new();
@@ -245,7 +247,7 @@ fn lists(branches: Vec<Filter>) -> Vec<Filter> {
     rest
 }
 
-/// True if an `$in` interprets the value as itself.
+/// True if the value has the same meaning in an `$in`.
 fn is_listable(value: &Value) -> bool {
     match value {
         Value::Regex(_) => false,
@@ -301,7 +303,7 @@ fn field(name: &str, operand: &Value, patterns: &Patterns, all: &mut Conjunction
     Ok(())
 }
 
-/// Parses the path of a field. As field names can be empty, so can names in the path.
+/// Parses the path of a field. Names in a path may be empty, because field names may be empty.
 pub(super) fn path(text: &str) -> Result<Path> {
     let path = Path::new(text);
     if path.steps.len() > MAX_DEPTH {
@@ -321,7 +323,7 @@ fn is_operators(map: &Map) -> bool {
     first.is_some_and(|name| name.starts_with('$')) && !is_reference()
 }
 
-/// The condition for a value without operators: equality, or a match of a regular expression.
+/// The condition for a value without operators: equality with the value, or a match if it is a regular expression.
 fn equality(field: &str, value: &Value, patterns: &Patterns) -> Result<Test> {
     match value {
         Value::Regex(regex) => Ok(Test::Regex(patterns.compile(&regex.pattern, &regex.options)?)),
@@ -352,8 +354,8 @@ fn conditions(field: &str, map: &Map, patterns: &Patterns) -> Result<Vec<Conditi
     Ok(all)
 }
 
-/// Parses the operators on one value into the conditions of each, and collects the values that they
-/// demand. A double negation demands nothing.
+/// Parses the operators on one value into a list of conditions for each operator, and collects the
+/// values that they demand. A double negation demands no value.
 fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Value>) -> Result<Vec<Vec<Condition>>> {
     let mut all = Vec::with_capacity(map.len());
     for (name, operand) in &map.entries {
@@ -363,7 +365,7 @@ fn operators(field: &str, map: &Map, patterns: &Patterns, demands: &mut Vec<Valu
         let conditions = match name {
             "$all" => self::all(field, operand, patterns)?,
             "$ne" | "$nin" | "$not" => match <[Condition; 1]>::try_from(negated(field, name, operand, patterns)?) {
-                // A double negation is the condition itself.
+                // A double negation cancels out.
                 Ok([Condition::Not(inner)]) => inner,
                 Ok(one) => vec![Condition::Not(one.into())],
                 Err(several) => vec![Condition::Not(several)],

@@ -1,5 +1,6 @@
-//! The element of an array that a positional operator selects, as in MongoDB: each condition that
-//! meets an element of an array selects its position, and the last condition decides.
+//! The element of an array that a positional operator selects, by MongoDB's rules. A condition that
+//! an element of an array meets selects the position of that element. If several conditions do so,
+//! the last one decides.
 
 use super::Filter;
 use super::eval::passes;
@@ -7,26 +8,26 @@ use super::node::{Kind, Node};
 use super::tree::{Clause, Comparison, Condition, Step, Test};
 use crate::filter::Form;
 
-/// The use of a positional operator. MongoDB evaluates the conditions of a filter in a different
-/// order for each.
+/// The use of a positional operator. The order in which MongoDB evaluates the conditions of a
+/// filter depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// A projection: in the order of the text, with conditions in `$all` and `$and` last.
+    /// A projection: the order in which the conditions were written, but conditions in `$all` and `$and` come last.
     Projection,
-    /// An update: by the operator, then by the path, then as for a projection.
+    /// An update: first by the operator, then by the path, then as for a projection.
     Update,
 }
 
-/// How a condition is met.
+/// The way in which a condition is met.
 enum Hit {
     None,
-    /// By a value outside of arrays, or by an array as a whole.
+    /// The condition is met by a value outside of arrays, or by an array as a whole.
     Whole,
-    /// By the element at this position of the outermost array, or by a value in it.
+    /// The condition is met by the element at this position of the outermost array, or by a value inside that element.
     At(usize),
 }
 
-/// Tests; passing one of them is enough.
+/// Tests of which one must pass.
 struct AnyOf<'a>(Vec<&'a Test>);
 
 impl Filter {
@@ -45,8 +46,9 @@ impl Filter {
     }
 }
 
-/// The path and the tests of a condition that selects elements: not of a negation. As in MongoDB,
-/// an `$or` selects none, unless all of its branches are values of one field, as of an `$in`.
+/// The path and the tests of a condition that can select elements. Negations select none. As in
+/// MongoDB, an `$or` selects none, unless all of its branches are values of one field, as in an
+/// `$in`.
 fn tests_of(clause: &Clause) -> Option<(&[Step], AnyOf<'_>)> {
     match clause {
         Clause::Field { path, condition: Condition::Test(test) } => Some((&path.steps, AnyOf(vec![test]))),
@@ -62,13 +64,13 @@ fn tests_of(clause: &Clause) -> Option<(&[Step], AnyOf<'_>)> {
     }
 }
 
-/// The only condition of a branch, if it is a value or a pattern.
+/// The only condition of a branch, if it tests for a value or a pattern.
 fn value_of(branch: &Filter) -> Option<(&super::tree::Path, &Test)> {
     let [Clause::Field { path, condition: Condition::Test(test) }] = &branch.clauses[..] else { return None };
     (test.only_value().is_some() || matches!(test, Test::Regex(_))).then_some((path, test))
 }
 
-/// MongoDB's order of the kinds of conditions, and the path.
+/// A sort key for conditions: the position of the condition's kind in MongoDB's order, and the path.
 fn order(clause: &Clause) -> (u8, &str) {
     const OR: u8 = 1;
     match clause {
@@ -77,7 +79,7 @@ fn order(clause: &Clause) -> (u8, &str) {
             Some(path) => (IN, path),
             None => (OR, ""),
         },
-        // They select nothing.
+        // These conditions select nothing.
         Clause::Field { .. } | Clause::Nor(_) | Clause::Expression(_) | Clause::Schema(_) => (u8::MAX, ""),
     }
 }
@@ -104,7 +106,7 @@ fn rank(test: &Test) -> u8 {
         Test::Regex(_) => REGEX,
         Test::Mod { .. } => 11,
         Test::Exists => 12,
-        // With one value it is an equality.
+        // A list with one value is an equality.
         Test::In(list) => match (&list.values[..], &list.patterns[..]) {
             ([_], []) => EQUAL,
             ([], [_]) => REGEX,
@@ -135,7 +137,7 @@ impl AnyOf<'_> {
     }
 }
 
-/// The first value at a path that passes.
+/// Finds the first value at a path that passes.
 fn in_map<N: Node>(map: &N, steps: &[Step], tests: &AnyOf<'_>) -> Result<Hit, N::Error> {
     let Some((step, rest)) = steps.split_first() else { return Ok(Hit::None) };
     let Some(value) = map.field(&step.name)? else { return Ok(tests.pass_missing()) };
@@ -148,7 +150,7 @@ fn in_map<N: Node>(map: &N, steps: &[Step], tests: &AnyOf<'_>) -> Result<Hit, N:
     }
 }
 
-/// An array at the end of a path.
+/// Tests an array at the end of a path.
 fn array<N: Node>(array: &N, tests: &AnyOf<'_>) -> Result<Hit, N::Error> {
     match &tests.0[..] {
         [Test::ElemMatch(filter)] => {
@@ -171,7 +173,7 @@ fn array<N: Node>(array: &N, tests: &AnyOf<'_>) -> Result<Hit, N::Error> {
     Ok(if tests.pass(array)? { Hit::Whole } else { Hit::None })
 }
 
-/// An array on the way.
+/// Continues through an array in the middle of a path.
 fn in_array<N: Node>(array: &N, steps: &[Step], tests: &AnyOf<'_>) -> Result<Hit, N::Error> {
     for (at, element) in array.elements().enumerate() {
         let hit = in_element(&element?, at, steps, tests)?;
@@ -189,7 +191,7 @@ fn in_element<N: Node>(element: &N, at: usize, steps: &[Step], tests: &AnyOf<'_>
     }
     match steps {
         [step] if step.position == Some(at) => Ok(if tests.pass(element)? { Hit::At(at) } else { Hit::None }),
-        // A position in the path leads on without a selection.
+        // A position in the path selects an element to continue with, but does not count as the position that matched.
         [step, rest @ ..] if step.position == Some(at) => match kind {
             Kind::Map => in_map(element, rest, tests),
             Kind::Array => in_array(element, rest, tests),

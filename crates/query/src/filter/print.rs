@@ -1,4 +1,4 @@
-//! The canonical form of filters: the same text for all filters with the same conditions.
+//! The canonical form of filters: filters with the same conditions have the same text.
 
 use alluvium_document::{Map, Value, key};
 
@@ -8,8 +8,8 @@ use crate::interrupt::Interruption;
 use crate::sorting;
 use crate::work::Work;
 
-/// Sorts conditions that must all hold, and removes duplicates. Returns their former order, in
-/// which a duplicate counts where it was last. Nothing is left of them after an interruption.
+/// Sorts conditions that must all hold, and removes duplicates. Returns their original order, in
+/// which a duplicate has its last position. After an interruption the list of conditions is empty.
 pub(super) fn sort(clauses: &mut Vec<Clause>, work: &mut Work<'_>) -> Result<Written, Interruption> {
     if clauses.len() < 2 {
         return Ok(Written::default());
@@ -59,7 +59,7 @@ pub(super) fn sort_conditions(conditions: &mut Vec<Condition>) {
     conditions.dedup();
 }
 
-/// The filter document.
+/// The filter as a document.
 pub(super) fn to_map(filter: &Filter) -> Map {
     let (mut map, mut others) = (Map::new(), Vec::new());
     for clause in &filter.clauses {
@@ -105,8 +105,8 @@ fn condition_entry(condition: &Condition) -> (&'static str, Value) {
     }
 }
 
-/// Operators on one value. Several equalities become `$all`; any other operator that occurs twice
-/// has its name twice in the map.
+/// The operators on one value as a map. Several equalities become `$all`. If any other operator
+/// occurs twice, the map contains its name twice.
 fn operators(conditions: &[Condition]) -> Map {
     let equal: Vec<Value> = conditions.iter().filter_map(listed_by_all).cloned().collect();
     let is_all = equal.len() > 1;
@@ -118,7 +118,7 @@ fn operators(conditions: &[Condition]) -> Map {
     map
 }
 
-/// The value of an equality, if `$all` interprets it as an equality.
+/// The value of an equality, if it is an equality within `$all` too.
 fn listed_by_all(condition: &Condition) -> Option<&Value> {
     match condition {
         Condition::Test(Test::Compare(Comparison::Equal, operand)) => {

@@ -1,8 +1,8 @@
 //! `$jsonSchema`: conditions on the types and the form of documents.
 //!
-//! The rules are those of JSON Schema, draft 4, as MongoDB has it: `bsonType` names types of BSON, `type` those
-//! of JSON but `integer`; `$ref`, `$schema`, `default`, `definitions`, `format` and `id` are refused. A condition
-//! on values of one type is met by values of all other types.
+//! The rules are those of JSON Schema, draft 4, with MongoDB's changes: `bsonType` names types of BSON; `type` names
+//! types of JSON, except `integer`; `$ref`, `$schema`, `default`, `definitions`, `format` and `id` are refused. If a
+//! condition applies to values of one type, values of all other types meet it.
 
 mod check;
 mod parse;
@@ -27,14 +27,14 @@ pub struct Schema {
     texts: Texts,
     arrays: Arrays,
     maps: Maps,
-    /// Ends checks of long documents. Only the outermost schema has it.
+    /// The interrupt for checks of long documents. Only the outermost schema has one.
     interrupt: Option<Interrupt>,
 }
 
 /// Conditions on numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Numbers {
-    /// The least one, and whether it is left out.
+    /// The minimum; true if the minimum itself is excluded.
     minimum: Option<(Value, bool)>,
     maximum: Option<(Value, bool)>,
     multiple_of: Option<Value>,
@@ -55,7 +55,7 @@ struct Arrays {
     max_items: Option<u64>,
     unique: bool,
     items: Items,
-    /// For the elements after those that `items` lists.
+    /// The rule for elements after the elements that `items` lists.
     additional: Others,
 }
 
@@ -64,13 +64,13 @@ struct Arrays {
 enum Items {
     #[default]
     Any,
-    /// One for all elements.
+    /// One schema for all elements.
     Each(Box<Schema>),
-    /// One for each position.
+    /// One schema for each position.
     Listed(Vec<Schema>),
 }
 
-/// Conditions on what others leave.
+/// The rule for fields or elements that no other rule covers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Others {
     #[default]
@@ -85,14 +85,14 @@ struct Maps {
     required: Vec<Box<str>>,
     properties: Vec<(Box<str>, Schema)>,
     patterns: Vec<(Pattern, Schema)>,
-    /// For fields that neither `properties` nor `patterns` name.
+    /// The rule for fields that neither `properties` nor `patterns` match.
     additional: Others,
     min_properties: Option<u64>,
     max_properties: Option<u64>,
     dependencies: Vec<(Box<str>, Dependency)>,
 }
 
-/// A rule of a schema about one field of a map.
+/// A rule that applies to a map if it has a certain field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Dependency {
     Fields(Vec<Box<str>>),
@@ -117,7 +117,7 @@ impl Schema {
     /// True if a document obeys the schema.
     ///
     /// # Errors
-    /// A pattern takes too many steps; the query must end.
+    /// A pattern takes too many steps, or the query was interrupted.
     pub fn allows(&self, document: &Map) -> Result<bool, FilterError> {
         check::map_obeys(self, document, &mut Work::asking(self.interrupt.as_ref()))
     }

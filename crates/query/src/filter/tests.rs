@@ -41,7 +41,7 @@ fn many_branches_for_one_field_are_a_list() {
     assert!(matches!(Filter::parse(&or(64)).unwrap().clauses[..], [tree::Clause::Or(_)]));
 }
 
-/// A list would take them for operators or patterns.
+/// In a list, these values would be operators or patterns.
 #[test]
 fn what_is_no_value_of_a_list_stays_a_branch() {
     let branch = |value: Value| Value::Map(Map::from([("a", Map::from([("$eq", value)]))]));

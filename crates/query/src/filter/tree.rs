@@ -16,8 +16,8 @@ use crate::expression::Expression;
 use crate::interrupt::Interrupt;
 use crate::pattern::Pattern;
 
-/// The values that a filter demands at paths, in the order and number in which they were written.
-/// They do not count in comparisons: filters with equal conditions are equal.
+/// The values that a filter demands at paths, as often and in the order in which they were written.
+/// They are ignored by comparisons: filters with equal conditions are equal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Demands(pub Vec<(Box<str>, Value)>);
 
@@ -29,8 +29,8 @@ impl PartialEq for Demands {
 
 impl Eq for Demands {}
 
-/// The positions of sorted clauses in the order in which they were written; empty if that is their
-/// order, or is not known. It does not count in comparisons.
+/// The positions of sorted clauses in the order in which they were written. Empty if the clauses
+/// were written in sorted order, or if the order is unknown. It is ignored by comparisons.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written(pub Box<[u32]>);
 
@@ -69,7 +69,7 @@ pub(crate) enum Clause {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shaped {
     pub schema: Schema,
-    /// As it was written.
+    /// The operand as it was written.
     pub written: Value,
 }
 
@@ -77,24 +77,24 @@ pub(crate) struct Shaped {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Computed {
     pub expression: Expression,
-    /// As it was written.
+    /// The operand as it was written.
     pub written: Value,
-    /// Comparisons that hold for every document for which the expression is true, for the planner.
+    /// Comparisons for the planner. They hold for every document for which the expression is true.
     pub orders: Vec<Ordered>,
 }
 
-/// A comparison of the value at a path with a constant, as expressions compare: by the order of all
-/// types, an array as a whole, and a missing value below null.
+/// A comparison of the value at a path with a constant, by the rules of expressions: values of all
+/// types are ordered, an array is compared as a whole, and a missing value sorts below null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordered {
     pub path: Path,
-    /// Not [`Comparison::Equal`].
+    /// Any comparison except [`Comparison::Equal`].
     pub comparison: Comparison,
     pub operand: Operand,
 }
 
 impl Ordered {
-    /// True if values above the operand meet it, and not those below.
+    /// True if the comparison holds for values above the operand, and false if it holds for values below.
     pub fn is_above(&self) -> bool {
         matches!(self.comparison, Comparison::Greater | Comparison::GreaterOrEqual)
     }
@@ -105,11 +105,11 @@ impl Ordered {
 pub(crate) struct Path {
     pub text: Box<str>,
     pub steps: Box<[Step]>,
-    /// Ends tests of the elements of arrays.
+    /// The interrupt for tests of the elements of arrays.
     pub interrupt: Option<Interrupt>,
 }
 
-/// A name, and the array position that it may also be.
+/// A name, and the array position if the name is a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub name: Box<str>,
@@ -124,14 +124,14 @@ impl Path {
         Self { text: text.into(), steps: steps.into(), interrupt: None }
     }
 
-    /// The path with another name in place of the first `count`; `None` if it has fewer.
+    /// The path with its first `count` names replaced by another name; `None` if it has fewer names.
     pub fn renamed(&self, count: usize, name: &str) -> Option<Self> {
         let rest = self.steps.get(count..)?.iter().map(|step| &*step.name);
         let names: Vec<&str> = std::iter::once(name).chain(rest).collect();
         Some(Self { interrupt: self.interrupt.clone(), ..Self::new(&names.join(".")) })
     }
 
-    /// The path without its first name; `None` if it has no other.
+    /// The path without its first name; `None` if it has only one name.
     pub fn without_first(&self) -> Option<Self> {
         let (_, rest) = self.text.split_once('.')?;
         Some(Self { interrupt: self.interrupt.clone(), ..Self::new(rest) })
@@ -141,9 +141,9 @@ impl Path {
 /// A test of the values at a path, or of an element of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// One of the values passes.
+    /// At least one of the values passes.
     Test(Test),
-    /// Not all of these conditions hold.
+    /// At least one of these conditions does not hold.
     Not(Vec<Condition>),
 }
 
@@ -215,15 +215,15 @@ pub(crate) struct Operand {
     pub value: Value,
     pub rank: u8,
     pub is_nan: bool,
-    /// Min or max key, which are compared with values of all types.
+    /// True for min and max key, which are compared with values of all types.
     pub is_end: bool,
-    /// The order of the strings in it; `None` for that of their bytes, or if there are none.
+    /// The collation for the strings in the value. `None` if they are compared by their bytes, or if there are none.
     pub collation: Option<Collation>,
 }
 
 impl Operand {
-    /// The value as the keys of an index with this collation have it; `None` if these keys do not
-    /// decide the comparison.
+    /// The value in the form that the keys of an index with this collation have; `None` if these
+    /// keys cannot decide the comparison.
     pub fn as_key(&self, of_index: Option<&Collation>) -> Option<Cow<'_, Value>> {
         match &self.collation {
             None if of_index.is_some() && has_text(&self.value) => None,
@@ -248,17 +248,17 @@ impl Operand {
 /// A list of values and patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct In {
-    /// Sorted, no two equal, by the collation if there is one.
+    /// Sorted; no two are equal, by the collation if there is one.
     pub values: Vec<Value>,
     pub patterns: Vec<Pattern>,
     pub has_null: bool,
-    /// The order of the strings in the values; `None` for that of their bytes, or if there are none.
+    /// The collation for the strings in the values. `None` if they are compared by their bytes, or if there are none.
     pub collation: Option<Collation>,
 }
 
 impl In {
-    /// The values as the keys of an index with this collation have them, sorted; `None` if these keys
-    /// do not decide the comparison.
+    /// The values in the form that the keys of an index with this collation have, sorted; `None` if these keys cannot
+    /// decide the comparison.
     pub fn as_keys(&self, of_index: Option<&Collation>) -> Option<Cow<'_, [Value]>> {
         match &self.collation {
             None if of_index.is_some() && self.values.iter().any(has_text) => None,
@@ -275,7 +275,7 @@ impl In {
         Self::of_sorted(values, patterns)
     }
 
-    /// As [`In::new`], for values that are sorted, of which some may be equal.
+    /// As [`In::new`], for values that are sorted but may have duplicates.
     pub fn of_sorted(mut values: Vec<Value>, mut patterns: Vec<Pattern>) -> Self {
         values.dedup_by(|a, b| equal(a, b));
         let key = |pattern: &Pattern| (pattern.source().pattern.clone(), pattern.source().options.clone());
@@ -287,7 +287,7 @@ impl In {
 
     fn collate(&mut self, collation: &Collation) {
         if self.values.iter().any(has_text) {
-            // Stable: of equal values the first in the order of bytes stays.
+            // The sort is stable: of values that are equal by the collation, the first in byte order is kept.
             self.values.sort_by(|a, b| collation.compare_values(a, b));
             self.values.dedup_by(|a, b| collation.compare_values(a, b).is_eq());
             self.collation = Some(collation.clone());
@@ -296,8 +296,8 @@ impl In {
 }
 
 impl Filter {
-    /// Makes the conditions compare strings by a collation. Expressions have theirs from their parser,
-    /// and patterns and schemas have none.
+    /// Makes the conditions compare strings by a collation. Expressions already got their collation from the parser.
+    /// Patterns and schemas have no collation.
     pub(crate) fn collate(&mut self, collation: &Collation) {
         for clause in &mut self.clauses {
             match clause {
@@ -305,7 +305,7 @@ impl Filter {
                 Clause::Or(branches) | Clause::Nor(branches) => {
                     branches.iter_mut().for_each(|branch| branch.collate(collation));
                 }
-                // The expression itself has its collation from its parser.
+                // The expression itself got its collation from the parser.
                 Clause::Expression(computed) => {
                     computed.orders.iter_mut().for_each(|order| order.operand.collate(collation));
                 }
@@ -326,7 +326,7 @@ impl ElementFilter {
 }
 
 impl Condition {
-    /// The collation by which strings are compared; also `None` if it has no effect.
+    /// The collation by which strings are compared. `None` also if a collation would have no effect.
     pub fn collation(&self) -> Option<&Collation> {
         match self {
             Self::Test(Test::Compare(_, operand)) => operand.collation.as_ref(),
@@ -352,7 +352,7 @@ impl Condition {
 }
 
 impl Test {
-    /// True if the test passes where the path leads to no value.
+    /// True if the test passes when the path leads to no value.
     pub fn passes_missing(&self) -> bool {
         match self {
             // A missing value counts as null.
@@ -366,7 +366,7 @@ impl Test {
         }
     }
 
-    /// True if the test applies to an array as a whole, and not to its elements.
+    /// True if the test applies only to an array as a whole, not to its elements.
     pub fn is_of_arrays(&self) -> bool {
         matches!(self, Self::Size(_) | Self::ElemMatch(_))
     }

@@ -4,8 +4,8 @@ use alluvium_document::Value;
 
 use super::FilterError;
 
-/// Names and numbers of the types in BSON and MongoDB. The index of a type in this list is its bit
-/// in a [`TypeSet`].
+/// Names and numbers of the types in BSON and MongoDB. The position of a type in this list is the
+/// number of its bit in a [`TypeSet`].
 const TYPES: [(&str, i32); 21] = [
     ("double", 1),
     ("string", 2),
@@ -65,7 +65,7 @@ pub(super) fn type_code(value: &Value) -> i32 {
 pub(crate) struct TypeSet(u32);
 
 impl TypeSet {
-    /// Parses the operand of `$type`: a name, a number, or an array of them.
+    /// Parses the operand of `$type`: a name, a number, or an array of names and numbers.
     pub fn parse(operand: &Value) -> Result<Self, FilterError> {
         let Value::Array(list) = operand else { return Self::one(operand) };
         if list.is_empty() {

@@ -8,14 +8,14 @@ use crate::filter::{Filter, FilterError};
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 
-/// How a part of an index key is ordered.
+/// The order of a part of an index key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// From the least value to the greatest.
     Ascending,
     /// From the greatest value to the least.
     Descending,
-    /// By a hash of the value; supports equality only.
+    /// Ordered by a hash of the value; supports only equality.
     Hashed,
 }
 
@@ -38,13 +38,13 @@ pub struct Definition {
     partial: Option<(Map, Filter)>,
     expire_after_s: Option<u32>,
     collation: Option<Collation>,
-    /// An option without effect, which clients expect to see again.
+    /// An option without effect. It is kept because clients expect to read it back.
     background: Option<bool>,
     hidden: bool,
 }
 
 impl PartialEq for Definition {
-    /// True if both are the same index: `background` makes no difference.
+    /// True if both define the same index. The option `background` is ignored.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
             && self.has_keys_of(other)
@@ -101,7 +101,7 @@ impl Definition {
             sparse: false,
             partial: None,
             expire_after_s: None,
-            // The partial filter compares by it.
+            // The partial filter compares strings by the collation.
             collation: options.get("collation").map_or(Ok(None), collation)?,
             background: None,
             hidden: false,
@@ -153,13 +153,13 @@ impl Definition {
         Ok(index)
     }
 
-    /// As [`Definition::from_map`], for the definition of an existing index: earlier versions
-    /// accepted filters of more than [`MAX_PARTIAL_LEVELS`] levels, and its keys have the rules of the
-    /// collation's version.
+    /// As [`Definition::from_map`], for the definition of an existing index. Filters of more than
+    /// [`MAX_PARTIAL_LEVELS`] levels are allowed, because earlier versions accepted them. The version of the
+    /// collation's rules is checked, because the existing keys were made by that version.
     ///
     /// # Errors
-    /// As [`Definition::parse`]; [`IndexError::Collation`] for a version of the rules that this build
-    /// does not have.
+    /// As [`Definition::parse`], and [`IndexError::Collation`] if this build does not have that version of the
+    /// collation's rules.
     pub fn from_stored_map(map: &Map) -> Result<Self, IndexError> {
         if let Some(Value::Map(collation)) = map.get("collation") {
             Collation::check_version(collation).map_err(IndexError::Collation)?;
@@ -251,33 +251,34 @@ impl Definition {
         self.partial.as_ref().map(|(map, _)| map)
     }
 
-    /// A document is deleted this number of seconds after the date in the only part.
+    /// The number of seconds after which a document is deleted, counted from the date in the only part.
     pub fn expire_after_s(&self) -> Option<u32> {
         self.expire_after_s
     }
 
-    /// True if no query uses the index. Writes keep it up to date, and a unique one refuses duplicates.
+    /// True if queries do not use the index. Writes still keep it up to date, and a hidden unique index still refuses
+    /// duplicates.
     pub fn is_hidden(&self) -> bool {
         self.hidden
     }
 
-    /// The same index, hidden from queries or not.
+    /// The same index, either hidden from queries or visible.
     #[must_use]
     pub fn with_hidden(self, hidden: bool) -> Self {
         Self { hidden, ..self }
     }
 
-    /// The same index with another time after which documents are deleted, in seconds.
+    /// The same index with a different number of seconds after which documents are deleted.
     ///
     /// # Errors
-    /// [`IndexError`] if the index cannot have such a time.
+    /// [`IndexError`] if the index cannot have an expiry time.
     pub fn with_expire_after_s(self, seconds: u32) -> Result<Self, IndexError> {
         let index = Self { expire_after_s: Some(seconds), ..self };
         index.check()?;
         Ok(index)
     }
 
-    /// The order of strings in the keys; `None` for that of their bytes.
+    /// The collation of strings in the keys; `None` if they are compared by their bytes.
     pub fn collation(&self) -> Option<&Collation> {
         self.collation.as_ref()
     }
@@ -390,8 +391,8 @@ fn collation(value: &Value) -> Result<Option<Collation>, IndexError> {
     }
 }
 
-/// Parses a partial filter. As in MongoDB it may have equality, `$exists: true`, `$gt`, `$gte`,
-/// `$lt`, `$lte`, `$type`, `$in`, `$and`, `$or`.
+/// Parses a partial filter. As in MongoDB, only equality, `$exists: true`, `$gt`, `$gte`, `$lt`,
+/// `$lte`, `$type`, `$in`, `$and` and `$or` are allowed.
 fn partial(map: &Map, collation: Option<&Collation>) -> Result<Filter, IndexError> {
     let variables = Variables::NONE.collated(collation.cloned());
     let filter = Filter::parse_in(map, &variables).map_err(IndexError::Filter)?;
@@ -399,7 +400,7 @@ fn partial(map: &Map, collation: Option<&Collation>) -> Result<Filter, IndexErro
     Ok(filter)
 }
 
-/// Refuses partial filters that nest too deep to be read back from a stored definition.
+/// Refuses a partial filter whose nesting is too deep to be read back from a stored definition.
 fn check_levels(filter: &Map) -> Result<(), IndexError> {
     if filter.entries.iter().any(|(_, value)| value.is_deeper_than(MAX_PARTIAL_LEVELS - 1)) {
         let what = format!("it nests deeper than {MAX_PARTIAL_LEVELS} levels: index more documents by a simpler one");
@@ -457,8 +458,8 @@ fn parts(keys: &Map) -> Result<Vec<Part>, IndexError> {
     let mut parts: Vec<Part> = Vec::with_capacity(keys.len());
     for (name, order) in keys.iter() {
         let Some(name) = name.as_str() else { return bad("the paths of an index are strings") };
-        // The fields of references to documents have such names, and are always inside other
-        // fields.
+        // The fields of references to documents have names with a dollar sign. They are always
+        // inside of other fields.
         let refused = name.starts_with('$') || name.split('.').any(crate::dollar::is_dollar_name);
         if refused && !name.ends_with(".$**") && name != "$**" {
             return bad(format!("the path {name} of an index has a name that begins with a dollar sign"));

@@ -6,8 +6,8 @@ use crate::code::ErrorCode;
 use crate::collation::CollationError;
 use crate::filter::{FilterError, MatchError};
 
-/// The reason why an index definition, or a document in an index, was refused, with MongoDB's code
-/// for it.
+/// The reason why an index definition is refused, or a document cannot be indexed, with MongoDB's
+/// code for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -17,15 +17,15 @@ pub enum IndexError {
     /// An option has the wrong type.
     #[error("{0}")]
     TypeMismatch(String),
-    /// A name that is not allowed, or an index on `_id` with another order than that of the
+    /// A name that is not allowed, or an index on `_id` whose order differs from the order of the
     /// documents.
     #[error("{0}")]
     BadValue(String),
     /// An option is unknown, or not allowed for the index on `_id`.
     #[error("{0}")]
     InvalidOption(String),
-    /// More parts than allowed, or hashed parts in a place where they are not allowed. The second
-    /// field is MongoDB's code.
+    /// More parts than allowed, or hashed parts where they are not allowed. The second value is
+    /// MongoDB's code.
     #[error("{0}")]
     InvalidParts(String, ErrorCode),
     /// The partial filter is not valid.

@@ -17,7 +17,7 @@ use expand::{Expansion, Most};
 pub struct IndexKey {
     /// The encoded parts: the prefix of an entry's key.
     pub bytes: Vec<u8>,
-    /// The value of the entry: the parts that cannot be decoded from the key. Usually empty.
+    /// The value of the entry: the parts that cannot be decoded from the key. In most entries it is empty.
     pub values: Vec<u8>,
 }
 
@@ -26,15 +26,16 @@ pub struct IndexKey {
 pub struct Keys {
     /// The keys.
     pub keys: Vec<IndexKey>,
-    /// Bit n is set if part n leads through an array, or to one, so that it sees each element.
+    /// Bit n is set if the path of part n leads through an array or to an array, so that each element may yield a key.
     pub multikey: u32,
-    /// Bit n is set if the key of part n is cut. It is also set for the longest part of a key that
-    /// has more than [`MAX_PART_BYTES`] bytes and no cut part. Earlier versions can read neither.
+    /// Bit n is set if the key of part n is cut. If a key has more than [`MAX_PART_BYTES`] bytes
+    /// but no cut part, the bit of its longest part is also set. Earlier versions can read neither
+    /// kind of key.
     pub cut: u32,
 }
 
 impl Keys {
-    /// [`Keys::multikey`], and above its 32 bits [`Keys::cut`].
+    /// The bits of [`Keys::multikey`] and, shifted left by 32, the bits of [`Keys::cut`].
     pub fn marks(&self) -> u64 {
         u64::from(self.cut) << 32 | u64::from(self.multikey)
     }
@@ -59,10 +60,11 @@ impl Definition {
         }
     }
 
-    /// Fast path for a document in which no part leads to an array, and which so has one key:
-    /// appends its bytes to `out`, and to `values` what cannot be decoded from them. Returns false,
-    /// with both unchanged, if the document may have another number of keys, or an error; call
-    /// [`Definition::keys`] then. Allocates no other memory.
+    /// Fast path for a document in which no part leads to an array, so that the document has
+    /// exactly one key. Appends the bytes of the key to `out`. Appends the parts that cannot be
+    /// decoded from the key to `values`. Returns false and leaves both unchanged if the document
+    /// may have any other number of keys, or an error. The caller must then call
+    /// [`Definition::keys`]. Allocates no other memory.
     #[inline]
     pub fn plain_key(&self, document: &Map, out: &mut Vec<u8>, values: &mut Vec<u8>) -> bool {
         if self.is_sparse() || self.partial_filter().is_some() || self.collation().is_some() {
@@ -96,7 +98,7 @@ impl Definition {
             missing |= u64::from(value.is_none()) << n;
             put_part(value.unwrap_or(&Value::Null), part.order, out);
         }
-        // A part may have to be cut.
+        // A part may be so long that it must be cut.
         if out.len() - start > MAX_PART_BYTES {
             out.truncate(start);
             return false;
@@ -117,7 +119,7 @@ impl Definition {
     }
 
     /// As [`Definition::keys_of`], for a stored document. It applies the limits of earlier
-    /// versions, which accepted more keys of one document.
+    /// versions, which accepted more keys per document.
     ///
     /// # Errors
     /// As [`Definition::keys_of`].
@@ -143,15 +145,15 @@ impl Definition {
         Expansion::of(self, &map, most)
     }
 
-    /// Refuses a document whose entries would have more than [`MAX_KEYS_BYTES`] bytes of keys
-    /// together. Each entry includes the key of the `_id`, of `id_bytes` bytes.
+    /// Refuses a document if the keys of all its entries together have more than [`MAX_KEYS_BYTES`]
+    /// bytes. Each entry contains the key of the `_id`, which has `id_bytes` bytes.
     ///
     /// # Errors
     /// [`IndexError::KeyTooLong`].
     pub fn check_entries(&self, keys: &Keys, id_bytes: usize) -> Result<(), IndexError> {
         let ids = keys.keys.len().saturating_mul(id_bytes);
-        // If there are few keys, only the `_id` can make them long, and it is limited by the size
-        // of a document.
+        // A single key can be long only because of the `_id`, whose size is limited by the size of
+        // the document.
         let all = keys.keys.iter().map(|key| key.bytes.len() + key.values.len()).fold(ids, usize::saturating_add);
         if keys.keys.len() > 1 && all > MAX_KEYS_BYTES {
             let (name, count) = (self.name(), keys.keys.len());
@@ -175,7 +177,7 @@ impl Definition {
         Ok(entry.len() - input.len())
     }
 
-    /// The parts, as bits, whose keys in an index key are cut.
+    /// The parts whose keys are cut in an index key, as bits.
     fn cut_parts(&self, mut index_key: &[u8]) -> Result<u32, DecodeError> {
         let mut cut = 0;
         if index_key.len() > MAX_PART_BYTES {
@@ -186,9 +188,9 @@ impl Definition {
         Ok(cut)
     }
 
-    /// The values of the parts, decoded from an index key and an entry's value; `None` for a
-    /// missing value, for a hashed part, for one whose key is cut, and for one with strings if the
-    /// index has a collation.
+    /// The values of the parts, decoded from an index key and an entry's value. `None` represents a
+    /// missing value, for a hashed part, and for a part whose key is cut. If the index has a
+    /// collation, `None` also represents a value with strings.
     ///
     /// # Errors
     /// [`DecodeError`] if the bytes are not an index key and a value.
@@ -200,7 +202,7 @@ impl Definition {
         Ok(values)
     }
 
-    /// As [`Definition::values`], with collation keys in place of strings if the index has a collation.
+    /// As [`Definition::values`], but if the index has a collation, values contain collation keys instead of strings.
     fn values_or_keys(&self, mut index_key: &[u8], mut value: &[u8]) -> Result<Vec<Option<Value>>, DecodeError> {
         let missing = if value.is_empty() { 0 } else { varint::get_u64(&mut value)? };
         let cut = self.cut_parts(index_key)?;
@@ -240,7 +242,7 @@ impl Definition {
 }
 
 impl Definition {
-    /// The value with collation keys in place of strings, if the index has a collation.
+    /// If the index has a collation, the value with collation keys instead of strings; otherwise the value itself.
     fn keyed<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         self.collation().map_or(Cow::Borrowed(value), |collation| collation.keyed(value))
     }
@@ -254,8 +256,8 @@ impl Definition {
         key
     }
 
-    /// The values of an index key, for a message: of one that is cut the beginning, if it is a text,
-    /// and the hash; of a string in an index with a collation the collation key.
+    /// The values of an index key, to be shown in a message. A cut key is shown as the beginning of its text, if it is
+    /// text, and the hash. If the index has a collation, a string is shown as its collation key.
     pub fn values_to_show(&self, index_key: &[u8]) -> Vec<Value> {
         let mut values = self.values_or_keys(index_key, &[]).unwrap_or_default();
         if self.collation().is_some() {
@@ -274,7 +276,7 @@ impl Definition {
     }
 }
 
-/// Replaces collation keys by their digits.
+/// Replaces collation keys by their hexadecimal digits.
 pub(crate) fn show_keys(value: &mut Value) {
     match value {
         Value::String(key) => {
@@ -300,7 +302,7 @@ fn cut_text(key: &[u8], order: Order) -> String {
     format!("{}… (long, {hash})", text.trim_end_matches(char::REPLACEMENT_CHARACTER))
 }
 
-/// True if decoding the key of the value gives the identical value.
+/// True if the same value, including its type, can be decoded from its key.
 fn is_natural(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::DateTime(_) => true,

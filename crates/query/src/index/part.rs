@@ -1,14 +1,14 @@
-//! The key of one part. One that is long is cut.
+//! The key of one part. A long key is cut.
 //!
-//! No mark in it says that a key is cut. No key of a part is a prefix of another, so the first
-//! [`MAX_PART_BYTES`] bytes of a longer one contain no whole key: a key that does not end within
-//! them is cut, and has [`CUT_HASH_BYTES`] more.
+//! A cut key has no mark. It is recognized as follows: no key of a part is a prefix of another, so
+//! the first [`MAX_PART_BYTES`] bytes of a longer key contain no complete key. Therefore a key that
+//! does not end within these bytes is cut, and [`CUT_HASH_BYTES`] bytes follow.
 
 use super::{CUT_HASH_BYTES, MAX_PART_BYTES, Order};
 use alluvium_codec::{DecodeError, hash128};
 use alluvium_document::{Map, Value, key};
 
-/// Appends the encoded key of one part, however long it is.
+/// Appends the encoded key of one part without cutting it.
 pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
     match order {
         Order::Ascending => key::encode(value, out),
@@ -21,7 +21,7 @@ pub(crate) fn put_part(value: &Value, order: Order, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the key of one part in the form that entries have. Returns true if the key is cut.
+/// Appends the key of one part in the form used in entries. Returns true if the key is cut.
 pub(crate) fn put_index_part(value: &Value, order: Order, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     put_part(value, order, out);
@@ -33,8 +33,8 @@ pub(crate) fn put_index_part(value: &Value, order: Order, out: &mut Vec<u8>) -> 
     true
 }
 
-/// Appends the key of a part, or the first bytes of a long one. False if it is long: then the keys of
-/// greater and of lesser values begin with the same bytes.
+/// Appends the key of a part, or only its first bytes if it is long. Returns false if it is long. In that case keys of
+/// greater values and keys of lesser values may begin with the same bytes.
 pub(crate) fn put_edge(value: &Value, order: Order, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     put_part(value, order, out);
@@ -46,7 +46,7 @@ pub(crate) fn put_edge(value: &Value, order: Order, out: &mut Vec<u8>) -> bool {
 /// Skips the key of one part of an entry. Returns true if the key is cut.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes do not begin with one.
+/// [`DecodeError`] if the bytes do not begin with the key of a part.
 #[inline]
 pub fn skip_part(rest: &mut &[u8], order: Order) -> Result<bool, DecodeError> {
     if order == Order::Hashed {
@@ -78,9 +78,9 @@ pub(crate) fn is_long(value: &Value) -> bool {
     bytes.len() > MAX_PART_BYTES
 }
 
-/// At least the length of the value's key.
+/// An upper bound for the length of the value's key.
 fn most_bytes(value: &Value) -> usize {
-    // A zero byte takes two.
+    // A zero byte of a text takes two bytes.
     let text = |text: &str| 2 * text.len() + 3;
     match value {
         Value::String(it) | Value::Symbol(it) => text(it),

@@ -1,7 +1,7 @@
-//! Definitions of indexes of kinds that are not built: text, geographic and wildcard indexes.
+//! Definitions of indexes of kinds that are never built: text, geographic and wildcard indexes.
 //!
-//! They are kept as MongoDB lists them, so that applications that declare them, and dumps, keep them. Nothing uses them:
-//! queries with their operators are refused.
+//! The definitions are kept as MongoDB lists them, for dumps and for applications that declare such indexes. Queries do
+//! not use them; a query with an operator that needs such an index is refused.
 
 use super::definition::{bad, truth};
 use super::{IndexError, MAX_NAME_BYTES, MAX_PARTS};
@@ -17,10 +17,10 @@ pub struct Unbuilt {
     definition: Map,
 }
 
-/// The kinds of parts that are not built.
+/// The kinds of index parts that are not built.
 const KINDS: [&str; 3] = ["text", "2d", "2dsphere"];
 
-/// The options, beside `key` and `name`.
+/// The allowed options, in addition to `key` and `name`.
 const OPTIONS: [&str; 19] = [
     "2dsphereIndexVersion",
     "background",
@@ -43,7 +43,7 @@ const OPTIONS: [&str; 19] = [
     "wildcardProjection",
 ];
 
-/// The fields that stand for those of a text index in its keys.
+/// The fields that replace the indexed fields in the keys of a text index.
 const TEXT: [&str; 2] = ["_fts", "_ftsx"];
 
 impl Unbuilt {
@@ -89,7 +89,7 @@ impl Unbuilt {
                 text.push(path);
             }
         }
-        // The definition of a listed text index has both fields already.
+        // If the definition was listed by a server, its keys already have both fields.
         let mut seen_second = false;
         parts.entries.retain(|(path, _)| {
             let is_second = path.as_str() == Some(TEXT[1]);
@@ -171,8 +171,8 @@ impl Unbuilt {
         self.definition.clone()
     }
 
-    /// True if both have the same keys and, if they are text indexes, the same fields; and the same filter and collation.
-    /// By these MongoDB tells indexes of one kind apart.
+    /// True if both have the same keys, filter and collation and, for text indexes, the same fields. MongoDB
+    /// distinguishes indexes of one kind by these properties.
     pub fn has_keys_of(&self, other: &Self) -> bool {
         ["key", "weights", "partialFilterExpression", "collation", "wildcardProjection"].iter().all(|name| {
             match (self.definition.get(name), other.definition.get(name)) {
@@ -188,7 +188,7 @@ impl Unbuilt {
         self.keys_map().contains(TEXT[0])
     }
 
-    /// True if both are the same index: `background` makes no difference.
+    /// True if both define the same index. The option `background` is ignored.
     pub fn is_same(&self, other: &Self) -> bool {
         let of = |index: &Self| {
             let mut definition = index.definition.clone();
@@ -207,7 +207,7 @@ fn is_wildcard(path: &Value) -> bool {
     path.as_str().is_some_and(|path| path == "$**" || path.ends_with(".$**"))
 }
 
-/// Adds what MongoDB lists of a text index.
+/// Adds the options that MongoDB lists for a text index.
 fn complete_text(fields: &[&str], options: &mut Map) -> Result<(), IndexError> {
     let mut weights = match options.remove("weights") {
         Some(Value::Map(weights)) => weights,

@@ -25,7 +25,7 @@ fn decimals_are_rounded_as_decimal128_unless_they_hold_more() {
     assert_eq!(add(decimal("9E+6144"), decimal("9E+6144")), Ok(decimal("Infinity")));
     let padded = format!("1.{}E+6144", "0".repeat(33));
     assert_eq!(add(decimal("1E+6144"), decimal("1E-6176")), Ok(decimal(&padded)));
-    // 35 digits: exact from there on.
+    // Operands of 35 digits exceed decimal128. Results of such operands are exact.
     let long = "9".repeat(35);
     assert_eq!(add(decimal(&long), decimal("1")), Ok(decimal(&format!("1{}", "0".repeat(35)))));
     assert_eq!(multiply(decimal(&long), Value::from(10)), Ok(decimal(&format!("{long}0"))));

@@ -1,10 +1,10 @@
 //! Search for patterns with look-around, back references, atomic groups and possessive counts, which
 //! needs backtracking.
 //!
-//! The parser is that of the crate `fancy-regex`. The search is our own, because its work must be
-//! counted where it is done: each instruction, each character that a count takes or gives back, each
-//! character that a back reference compares. A search ends after [`super::MATCH_STEPS_MAX`] such
-//! steps, and asks the interrupt of the query every [`ASK_STEPS`] steps.
+//! Patterns are parsed by the crate `fancy-regex`. This module has its own search, because the work must be counted
+//! where it is done: each instruction, each character that a count takes or gives back, each character that a back
+//! reference compares. A search fails after [`super::MATCH_STEPS_MAX`] such steps, and checks the interrupt of the
+//! query every [`ASK_STEPS`] steps.
 
 mod compile;
 mod machine;
@@ -17,30 +17,30 @@ pub(super) use compile::{Refusal, compile};
 pub(super) use machine::Ended;
 use set::Set;
 
-/// The interrupt is checked after this number of steps.
+/// The interrupt is checked each time this number of steps has passed.
 pub(super) const ASK_STEPS: u64 = 1 << 16;
 
-/// The maximum number of places to return to, and of changes to undo there: 4 and 2 MB of memory. All requests that
-/// are executed at a time may need them.
+/// The maximum number of saved backtracking points, and of register changes to undo: 4 and 2 MB of memory. All requests
+/// that are executed concurrently may need this memory.
 const PLACES_MAX: usize = 1 << 18;
 
-/// No place in a text.
+/// Represents no position in a text.
 const NOWHERE: u32 = u32::MAX;
 
-/// An instruction. A number that is not described is the index of an instruction.
+/// An instruction. A number without a description is the index of an instruction.
 #[derive(Debug)]
 enum Step {
-    /// These bytes.
+    /// Matches these bytes.
     Text(Box<str>),
-    /// A character of a set.
+    /// Matches one character of a set.
     One(Set),
-    /// As many characters of a set as follow: at least `least`, at most `most`.
+    /// Matches as many characters of a set as follow: at least `least`, at most `most`.
     Run {
         set: Set,
         least: u32,
         most: u32,
     },
-    /// A place in the text.
+    /// Matches at a certain place in the text, without taking characters.
     At(Place),
     /// Continues at `first`, and if that fails, at `second`.
     Either {
@@ -48,19 +48,19 @@ enum Step {
         second: u32,
     },
     Jump(u32),
-    /// Writes the place in the text into a register.
+    /// Writes the current position in the text into a register.
     Mark(u32),
-    /// Ends a group: copies the register of its beginning, and writes the place in the text.
+    /// Ends a group: copies the register with its beginning, and writes the current position in the text.
     Capture {
         begin: u32,
         group: u32,
     },
-    /// The text of a group, once more.
+    /// Matches the text of a group again: a back reference.
     Again {
         group: u32,
         folds: bool,
     },
-    /// Begins a loop: none of its iterations has begun.
+    /// Begins a loop, with a count of zero iterations.
     Enter {
         count: u32,
     },
@@ -82,13 +82,14 @@ enum Step {
         least: u32,
         iterate: u32,
     },
-    /// Matches what follows, up to [`Step::Accept`], and continues at `next`. Nothing inside is
-    /// returned to.
+    /// Matches the following instructions up to [`Step::Accept`], and continues at `next`. Their
+    /// backtracking points are discarded.
     Atomic {
         next: u32,
     },
-    /// As [`Step::Atomic`], at the place in the text, or this number of characters before it and
-    /// ending there. The place does not change.
+    /// As [`Step::Atomic`], but does not change the position in the text. A look-ahead begins at
+    /// the current position. A look-behind begins this number of characters before it, and must end
+    /// at the current position.
     Look {
         behind: Option<(u32, u32)>,
         negative: bool,
@@ -105,9 +106,9 @@ enum Place {
     End,
     LineStart,
     LineEnd,
-    /// Between a character of Unicode words and another.
+    /// Between a word character by Unicode's rules and another character.
     WordEdge,
-    /// Not [`Place::WordEdge`].
+    /// Any place except [`Place::WordEdge`].
     NoWordEdge,
 }
 
@@ -115,18 +116,18 @@ enum Place {
 #[derive(Debug)]
 pub(super) struct Program {
     steps: Vec<Step>,
-    /// The number of groups. The first registers are the beginnings and ends of their texts.
+    /// The number of groups. The first registers hold the beginnings and ends of the groups' texts.
     groups: u32,
     registers: u32,
-    /// A match begins with one of these, unless all characters may begin it.
+    /// The characters with which a match may begin; `None` if it may begin with any character.
     first: Option<Set>,
-    /// A match begins at the start of the text.
+    /// True if a match must begin at the start of the text.
     anchored: bool,
 }
 
 impl Program {
-    /// The first match at or after the byte `at`: the span of the whole match, then that of each group; `None` if there
-    /// is no match.
+    /// The first match at or after the byte `at`: the span of the whole match, then the span of each group; `None` if
+    /// there is no match.
     pub fn search(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! The budget for the patterns of one filter, update or projection.
+//! The budget for the patterns of a filter, update or projection.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,45 +16,46 @@ use alluvium_document::value::Regex as Stored;
 /// The maximum memory for the compiled program of one pattern.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// The approximate maximum memory for all compiled patterns together, which also bounds the time to
+/// The approximate maximum memory for all compiled patterns together. It also limits the time to
 /// compile them.
 const COMPILED_BYTES_IN_ALL: usize = 16 << 20;
 
-/// The memory for a pattern besides its program: blocks of the allocator.
+/// The memory for a pattern in addition to its program: blocks of the allocator.
 const PATTERN_BYTES: usize = 4096;
 
-/// The budget taken for compiling, per byte of the pattern, besides the memory of the result.
-/// `\pL{0}` compiles to nothing, but `\pL` without regard to case first takes about 200 µs.
+/// The budget taken for compiling, per byte of the pattern, in addition to the memory of the
+/// result. `\pL{0}` compiles to an empty program, but compiling `\pL` without regard to case first
+/// takes about 200 µs.
 const BYTES_PER_BYTE: usize = 64;
 const CLASS_BYTES: usize = 512;
 const FOLDED_CLASS_BYTES: usize = 8192;
 
 /// The maximum memory for the tables that searches fill, for all patterns together, and the minimum
-/// for each pattern.
+/// memory for the tables of each pattern.
 const TABLES_BYTES_IN_ALL: usize = 8 << 20;
 const TABLES_BYTES_LEAST: usize = 16 << 10;
 
-/// The maximum memory in which a search keeps the places of groups: those of all groups for each state of the program,
-/// twice.
+/// The maximum memory in which a search keeps the positions of groups. A search keeps the positions of all groups for
+/// each state of the program, twice.
 const PLACES_BYTES_MAX: usize = 32 << 20;
 
-/// At least the memory of a state of a program.
+/// A lower bound for the memory of a state of a program.
 const STATE_BYTES: usize = 32;
 
-/// At most the memory in which a search for a pattern keeps the places of its groups.
+/// An upper bound for the memory in which a search for a pattern keeps the positions of its groups.
 fn places_bytes(regex: &Regex) -> usize {
     let states = regex.memory_usage() / STATE_BYTES;
     states.saturating_mul(regex.captures_len()).saturating_mul(2 * 2 * size_of::<usize>())
 }
 
-/// The remaining budget. Compiling a pattern fails if it exceeds the budget.
+/// The remaining budget. A pattern that exceeds the budget is refused.
 #[derive(Debug)]
 pub(crate) struct Patterns {
     compiled: Cell<usize>,
     tables: Cell<usize>,
-    /// Ends searches for the patterns.
+    /// The interrupt, which can end searches for the patterns.
     interrupt: Option<Interrupt>,
-    /// The work of the parser since the interrupt was asked.
+    /// The work of the parser since the interrupt was last checked.
     units: Cell<usize>,
 }
 
@@ -65,7 +66,7 @@ impl Default for Patterns {
 }
 
 impl Patterns {
-    /// A whole budget for patterns whose searches this interrupt ends.
+    /// A full budget. The interrupt can end searches for its patterns.
     pub fn interrupted_by(interrupt: Option<&Interrupt>) -> Self {
         Self {
             compiled: Cell::new(COMPILED_BYTES_IN_ALL),
@@ -75,7 +76,7 @@ impl Patterns {
         }
     }
 
-    /// Counts units of work of the parser that has this budget, as [`crate::work::Work`] does.
+    /// Counts work of the parser that uses this budget, as [`crate::work::Work`] does.
     pub fn work(&self, units: usize) -> Result<(), Interruption> {
         let units = self.units.get().saturating_add(units);
         if (units as u64) < ASK_UNITS {
@@ -86,7 +87,7 @@ impl Patterns {
         self.interrupt.as_ref().map_or(Ok(()), Interrupt::check)
     }
 
-    /// The interrupt that ends searches.
+    /// The interrupt, which can end searches.
     pub fn interrupt(&self) -> Option<&Interrupt> {
         self.interrupt.as_ref()
     }
@@ -96,7 +97,7 @@ impl Patterns {
         self.compile_as(pattern, options, false)
     }
 
-    /// As [`Patterns::compile`], for [`Pattern::groups`].
+    /// As [`Patterns::compile`], for patterns that are used with [`Pattern::groups`].
     pub fn compile_with_groups(&self, pattern: &str, options: &str) -> Result<Pattern, PatternError> {
         self.compile_as(pattern, options, true)
     }
@@ -126,8 +127,8 @@ impl Patterns {
         if captures && places_bytes(&regex) > PLACES_BYTES_MAX {
             return Err(too_large(pattern));
         }
-        // The forward and the reverse program have the limit each, so the last pattern may take
-        // more than remains.
+        // The limit applies to the forward and the reverse program separately, so the last pattern
+        // may take more than the remaining budget.
         self.compiled.set(left.saturating_sub(regex.memory_usage()));
         self.tables.set(self.tables.get() - tables);
         let prefix = prefix_of(&hir);
@@ -149,7 +150,7 @@ fn backtracking(pattern: &str, text: &str, options: &str, left: usize) -> Result
     })
 }
 
-/// The levels of groups and classes in a translated pattern, or more.
+/// An upper bound for the nesting of groups and classes in a translated pattern.
 fn nesting(text: &str) -> usize {
     let (mut level, mut most, mut escaped) = (0usize, 0, false);
     for byte in text.bytes() {
@@ -165,7 +166,7 @@ fn nesting(text: &str) -> usize {
     most
 }
 
-/// The budget for compiling a pattern, whatever the result.
+/// The budget taken for compiling a pattern, whatever the size of the result.
 fn making(pattern: &str, options: &str) -> usize {
     let folds = options.contains('i') || pattern.contains("(?");
     let each = if folds { FOLDED_CLASS_BYTES } else { CLASS_BYTES };

@@ -3,23 +3,23 @@
 use crate::code::ErrorCode;
 use crate::interrupt::Interruption;
 
-/// The reason why a pattern is refused, or was not searched for to the end.
+/// The reason why a pattern was refused, or why a search ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternError {
-    /// It is not a regular expression, uses a feature that is not supported, or is too large once
-    /// compiled.
+    /// The pattern is not a regular expression, uses a feature that is not supported, or is too
+    /// large once compiled.
     #[error("{0}")]
     Invalid(String),
-    /// The options are not among `imsx`.
+    /// The options contain a character other than `imsx`.
     #[error("{0}")]
     InvalidOptions(String),
     /// The pattern or its options have a zero character.
     #[error("{0}")]
     Zero(String),
-    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps, or the corresponding memory.
+    /// The search in one text took more than [`crate::pattern::MATCH_STEPS_MAX`] steps, or too much memory.
     #[error("{0}")]
     TooManySteps(String),
-    /// The query of the search must end.
+    /// The query must end.
     #[error(transparent)]
     Interrupted(#[from] Interruption),
 }

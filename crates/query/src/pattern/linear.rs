@@ -1,9 +1,10 @@
 //! Search in linear time.
 //!
-//! The crate `regex-automata` searches. Its search of one text cannot be ended, and a large pattern needs up to
-//! minutes for a large text. So if there is an interrupt, and a text is long for its pattern, we run the automata of
-//! the crate ourselves, byte by byte, and ask the interrupt on the way: the lazy DFA ([`lazy`]), and where that gives
-//! up, or groups are wanted, all threads of the NFA at once ([`threads`]). The matches are the same.
+//! The crate `regex-automata` searches. Its search of one text cannot be interrupted, and a large pattern may need
+//! minutes for a large text. Therefore, if there is an interrupt and the text is long for its pattern, this module runs
+//! the automata of the crate itself, byte by byte, and checks the interrupt at intervals. It uses the lazy DFA
+//! ([`lazy`]). If the DFA gives up, or if groups are requested, it runs all threads of the NFA at once ([`threads`]).
+//! The matches are the same.
 
 mod lazy;
 mod threads;
@@ -22,20 +23,20 @@ use crate::interrupt::{Interrupt, Interruption};
 use crate::work::Work;
 use lazy::{Lazy, Unable};
 
-/// About the memory of a state of a pattern, in the forward and the reverse program.
+/// The approximate memory of a state of a pattern, in the forward and the reverse program together.
 const STATE_BYTES: usize = 64;
 
 /// The interrupt is checked before a search of at least this much work: bytes of the text times states of the pattern.
-/// It takes at most 2 ms.
+/// This much work takes at most 2 ms.
 const ASK_WORK: usize = 1 << 16;
 
 /// The interrupt is checked before a search of at least this number of bytes, with any pattern.
 const ASK_BYTES: usize = 1024;
 
-/// Searches with at least this much work use our own automata. The crate takes 100 ms at most for less.
+/// Searches with at least this much work are run by this module. For less work, the crate takes at most 100 ms.
 const LONG_WORK: usize = 1 << 22;
 
-/// The DFA runs over at least this number of bytes before the interrupt is checked again.
+/// The minimum and maximum number of bytes over which the DFA runs before the interrupt is checked again.
 const PART_LEAST: usize = 64;
 const PART_MOST: usize = 4096;
 
@@ -43,18 +44,18 @@ const PART_MOST: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Linear {
     regex: Regex,
-    /// About the number of states.
+    /// The approximate number of states.
     states: usize,
     /// The maximum memory for the tables of each lazy DFA.
     tables: usize,
-    /// The automata for long searches, built by the first of them.
+    /// The automata for long searches. The first long search builds them.
     long: OnceLock<Option<Long>>,
 }
 
 /// The automata for long searches.
 #[derive(Debug)]
 struct Long {
-    /// Finds the longest text that each match contains, if there is one: most texts without a match do not have it.
+    /// Finds the longest text that each match contains, if there is one. Most texts without a match do not contain it.
     needed: Option<Prefilter>,
     nfa: NFA,
     lazy: Option<Lazy>,
@@ -64,9 +65,9 @@ struct Long {
 #[derive(Debug, Clone, Copy)]
 struct Search<'a> {
     text: &'a str,
-    /// Where matches may begin.
+    /// The position at which the search begins.
     start: usize,
-    /// The number of bytes before the interrupt is checked again.
+    /// The number of bytes between two checks of the interrupt.
     part: usize,
     interrupt: Option<&'a Interrupt>,
 }
@@ -80,7 +81,7 @@ impl Search<'_> {
 type Result<T> = std::result::Result<T, Interruption>;
 
 impl Linear {
-    /// A pattern that was compiled to a regex, whose lazy DFAs have tables of at most this number of bytes.
+    /// A pattern that was compiled to a regex. The tables of each of its lazy DFAs have at most this number of bytes.
     pub fn new(regex: Regex, tables: usize) -> Self {
         let states = (regex.memory_usage() / STATE_BYTES).max(1);
         Self { regex, states, tables, long: OnceLock::new() }
@@ -94,7 +95,7 @@ impl Linear {
         }
     }
 
-    /// The first match at or after the byte `at`: the span of the whole match, then that of each group.
+    /// The first match at or after the byte `at`: the span of the whole match, then the span of each group.
     pub fn groups(
         &self,
         text: &str,
@@ -108,7 +109,7 @@ impl Linear {
             if self.work(end - start) >= LONG_WORK || self.has_many_groups() && !long.is_backtracked(end - start) {
                 return long.groups(&search, start..end);
             }
-            // The crate, too, looks for the groups in the span of the match alone.
+            // The crate, too, looks for the groups only within the span of the match.
             input = Input::new(text).range(start..end).anchored(Anchored::Yes);
         }
         let mut groups = self.regex.create_captures();
@@ -117,18 +118,18 @@ impl Linear {
         Ok(groups.is_match().then(|| places.collect()))
     }
 
-    /// The work to search this number of bytes, at most.
+    /// An upper bound for the work of a search of this number of bytes.
     fn work(&self, bytes: usize) -> usize {
         bytes.saturating_mul(self.states)
     }
 
-    /// True if the crate would need much memory: it holds the places of all groups in each state.
+    /// True if the crate would need much memory, because it keeps the positions of all groups for each state.
     fn has_many_groups(&self) -> bool {
         self.regex.group_info().slot_len().saturating_mul(self.states) > threads::PLACES_MAX
     }
 
-    /// The search that begins at a byte, and the automata for it, if it is `long`, or long for its pattern. Asks the
-    /// interrupt.
+    /// Checks the interrupt. If `long` is set, or the text is long for the pattern, returns a search from `start` on
+    /// with its automata.
     fn long_search<'a>(
         &'a self,
         text: &'a str,
@@ -152,7 +153,7 @@ impl Linear {
 }
 
 impl Long {
-    /// `None` for one literal, which is found without an automaton, and fast.
+    /// `None` if the pattern is a literal text, which is found quickly without automata.
     fn new(hir: &Hir, tables: usize) -> Option<Self> {
         if hir.properties().is_literal() {
             return None;
@@ -163,13 +164,13 @@ impl Long {
         Some(Self { needed, nfa, lazy })
     }
 
-    /// False if there is no match.
+    /// False if it is certain that there is no match.
     fn may_match(&self, search: &Search<'_>) -> bool {
         let all = (search.start..search.text.len()).into();
         self.needed.as_ref().is_none_or(|needed| needed.find(search.text.as_bytes(), all).is_some())
     }
 
-    /// A place where a match ends, if there is a match.
+    /// A position at which a match ends, if there is a match.
     fn end(&self, search: &Search<'_>) -> Result<Option<usize>> {
         if !self.may_match(search) {
             return Ok(None);
@@ -181,7 +182,7 @@ impl Long {
         }
     }
 
-    /// The place of the first match.
+    /// The span of the first match.
     fn span(&self, search: &Search<'_>) -> Result<Option<Span>> {
         if !self.may_match(search) {
             return Ok(None);
@@ -196,9 +197,9 @@ impl Long {
         }
     }
 
-    /// The places of the match that is this part of the text, and of its groups.
+    /// The spans of the match in this part of the text, and of its groups.
     fn groups(&self, search: &Search<'_>, span: Range<usize>) -> Result<Option<Vec<Option<Span>>>> {
-        // A pattern with many groups is searched for more than once, for as many of them as have space.
+        // If a pattern has many groups, several searches are made. Each of them finds as many groups as memory allows.
         let (all, each) = (self.nfa.group_info().slot_len(), threads::slots_at_once(&self.nfa));
         let mut slots = Vec::with_capacity(all);
         while slots.len() < all {
@@ -211,8 +212,8 @@ impl Long {
         Ok(Some(groups(&slots).collect()))
     }
 
-    /// True if the crate finds the groups of a match of this number of bytes by backtracking, which holds only one set
-    /// of their places. The crate's own limit is twice as high.
+    /// True if the crate finds the groups of a match of this number of bytes by backtracking, which keeps only one set
+    /// of group positions. The crate's own limit is twice as high.
     fn is_backtracked(&self, bytes: usize) -> bool {
         (bytes + 1).saturating_mul(self.nfa.states().len()) <= 1 << 20
     }
@@ -230,7 +231,7 @@ impl Long {
     }
 }
 
-/// The longest text that each match contains, of those that are parts of a sequence.
+/// The longest literal text that each match contains. In a sequence, only single parts are considered.
 fn needed(hir: &Hir) -> Option<&[u8]> {
     match hir.kind() {
         HirKind::Literal(literal) => Some(&literal.0),
@@ -241,7 +242,7 @@ fn needed(hir: &Hir) -> Option<&[u8]> {
     }
 }
 
-/// The groups whose begins and ends are given.
+/// The groups, given the slots with their beginnings and ends.
 fn groups(slots: &[usize]) -> impl Iterator<Item = Option<Span>> + '_ {
     slots.chunks_exact(2).map(|pair| match *pair {
         [start, end] if end != threads::NOWHERE => Some((start, end)),

@@ -1,12 +1,13 @@
-//! Translation of patterns from PCRE's syntax, which MongoDB uses, to that of the crate `regex`, or,
-//! if it has no word for a part of the pattern, to that of the crate `fancy-regex`.
+//! Translates patterns from PCRE's syntax, which MongoDB uses, to the syntax of the crate `regex`. If `regex` has no
+//! equivalent for a part of the pattern, the pattern is translated to the syntax of the crate `fancy-regex`.
 //!
-//! Syntax that has another meaning in `regex` is rewritten: classes (`[a[b]`, `[&&]` and `[+--]`
-//! have no nested sets here), `\w`, `\d`, `\s` and `\b`, which match ASCII only unless `(*UCP)`
-//! comes first, `$` before a final line break, `\<`, `\v`, and a `{` that does not begin a count.
-//! Syntax that only PCRE has is rewritten if possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`, octal
-//! numbers, comments). Look-around, back references, atomic groups and possessive counts need
-//! `fancy-regex`. The rest is refused by name: recursion, conditions, `\K`, verbs.
+//! Syntax that has a different meaning in `regex` is rewritten: classes (`[a[b]`, `[&&]` and
+//! `[+--]` have no nested sets here), `\w`, `\d`, `\s` and `\b`, which match ASCII only unless
+//! `(*UCP)` comes first, `$` before a final line break, `\<`, `\v`, and a `{` that does not begin a
+//! count. Syntax that only PCRE has is rewritten if possible (`\Q..\E`, `\h`, `\R`, `\Z`, `\e`,
+//! octal numbers, comments). Look-around, back references, atomic groups and possessive counts need
+//! `fancy-regex`. Other syntax is refused with an error that names it: recursion, conditions, `\K`,
+//! verbs.
 //!
 //! The remaining differences: with `i`, `[\w]` and `[[:alpha:]]` match two letters that fold to
 //! ASCII (`ſ` and the Kelvin sign); `\B` uses Unicode words; with `m`, `^` and `$` match the empty
@@ -26,10 +27,10 @@ use regex_syntax::is_meta_character;
 /// The end of a text, or the position before its final line break.
 const END: &str = r"(?:\n?\z)";
 
-/// As [`END`], without taking the line break.
+/// As [`END`], but the line break is not part of the match.
 const END_BEFORE: &str = r"(?=\n?\z)";
 
-/// The reason why a pattern is refused: a part of a sentence.
+/// The reason why a pattern is refused, as a part of a sentence.
 pub(super) type Refused = String;
 
 /// The options in effect at a point of the pattern, if the translation depends on them.
@@ -37,21 +38,21 @@ pub(super) type Refused = String;
 pub(super) struct Flags {
     pub multi_line: bool,
     pub extended: bool,
-    /// The places of groups are wanted.
+    /// True if the positions of groups are requested.
     pub captures: bool,
-    /// Inside a look-behind: its length must be fixed.
+    /// True inside a look-behind, whose length must be fixed.
     pub behind: bool,
 }
 
 /// A translated pattern. It is compiled with the options `i`, `m` and `s`, but without `x`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Translated {
-    /// In the syntax of `regex`.
+    /// A pattern in the syntax of `regex`.
     Linear(String),
-    /// In the syntax of `fancy-regex`.
+    /// A pattern in the syntax of `fancy-regex`.
     Backtracking {
         text: String,
-        /// The literal prefix of every text that matches with regard to case, if there is one.
+        /// The literal text with which every matching text must begin, if there is one. Its case matters.
         prefix: Option<String>,
     },
 }
@@ -91,7 +92,7 @@ pub(super) fn backtracking(pattern: &str, flags: Flags) -> Result<Translated, Re
 enum Lead {
     /// The pattern has not begun.
     Start,
-    /// The next character belongs to them.
+    /// The next character may belong to the literal characters.
     Open(String),
     Closed(String),
     None,
@@ -112,18 +113,18 @@ struct Translator<'a> {
     rest: &'a str,
     out: String,
     flags: Flags,
-    /// The flags outside of each open group, and its end.
+    /// For each open group, the flags outside of it and the text that closes it.
     outside: Vec<(Flags, &'static str)>,
     /// True between `\Q` and `\E`.
     quoting: bool,
-    /// `\w` and similar classes match Unicode.
+    /// True if `\w` and similar classes match Unicode characters.
     unicode: bool,
     /// The number of capture groups that have begun.
     groups: u32,
     before: Before,
-    /// Translates for `fancy-regex`.
+    /// True if the translation is for `fancy-regex`.
     backtracks: bool,
-    /// Set if the pattern can be translated for `fancy-regex` only.
+    /// Set if the pattern can only be translated for `fancy-regex`.
     needs_backtracking: bool,
     /// The names of groups, with their numbers.
     names: Vec<(&'a str, u32)>,
@@ -160,13 +161,13 @@ impl<'a> Translator<'a> {
         self.all()
     }
 
-    /// Fails unless the translation is for `fancy-regex`, which has what the pattern needs.
+    /// Fails unless the translation is for `fancy-regex`, which supports this feature.
     fn backtrack(&mut self, what: &str) -> Result<(), Refused> {
         self.needs_backtracking = true;
         if self.backtracks { Ok(()) } else { Err(format!("{what} not supported")) }
     }
 
-    /// Parses what may only be at the start of a pattern.
+    /// Parses items that are allowed only at the start of a pattern.
     fn begin(&mut self) {
         loop {
             if self.take("(*UCP)") {
@@ -195,7 +196,7 @@ impl<'a> Translator<'a> {
         rest.is_some()
     }
 
-    /// Consumes and returns characters that fit, at most `most` of them.
+    /// Consumes and returns at most `most` characters, while they fit.
     fn take_while(&mut self, most: usize, fits: impl Fn(char) -> bool) -> &'a str {
         let mut ends = self.rest.char_indices().enumerate().filter(|(count, (_, c))| *count >= most || !fits(*c));
         let end = ends.next().map_or(self.rest.len(), |(_, (at, _))| at);
@@ -229,7 +230,7 @@ impl<'a> Translator<'a> {
                 }
                 '(' => self.group()?,
                 ')' => {
-                    // `regex` reports an unmatched parenthesis.
+                    // An unmatched parenthesis is copied, because `regex` reports it.
                     let (flags, end) = self.outside.pop().unwrap_or((self.flags, ")"));
                     self.flags = flags;
                     self.out.push_str(end);
@@ -249,14 +250,14 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Whether the literal prefix continues, at a character of the pattern.
+    /// Updates the literal prefix at a character of the pattern.
     fn lead(&mut self, c: char) {
         self.lead = match (std::mem::replace(&mut self.lead, Lead::None), c) {
             (Lead::Start, '^') if !self.flags.multi_line => Lead::Open(String::new()),
-            // Another branch begins otherwise.
+            // Another branch may begin with other characters.
             (_, '|') if self.outside.is_empty() => Lead::None,
             (Lead::Start | Lead::None, _) => Lead::None,
-            // The last character is repeated, or not there.
+            // The last character may be repeated or absent.
             (Lead::Open(mut prefix), '*' | '+' | '?' | '{') => {
                 prefix.pop();
                 Lead::Closed(prefix)
@@ -306,7 +307,7 @@ impl<'a> Translator<'a> {
 
     fn count(&mut self, c: char, before: Before) -> Result<(), Refused> {
         match (before, c) {
-            // A lazy count: whether a text matches does not depend on it, but where.
+            // A lazy count changes the span of a match, but not whether a text matches.
             (Before::Count, '?') => {
                 self.before = Before::LeastCount;
                 if self.backtracks || self.flags.captures {

@@ -1,4 +1,4 @@
-//! Accumulators: what a group computes from all its documents.
+//! Accumulators, which compute a value from all documents of a group.
 
 mod parse;
 mod state;
@@ -22,9 +22,9 @@ pub(super) struct Accumulator {
     /// The name, with its dollar sign.
     pub name: &'static str,
     pub kind: Kind,
-    /// The value that it takes from each document.
+    /// The expression for the value that the accumulator takes from each document.
     pub argument: Expression,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` to compare their bytes.
     pub collation: Option<Collation>,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Kind {
     AddToSet,
     /// The elements of arrays.
     ConcatArrays,
-    /// The different elements of arrays.
+    /// The distinct elements of arrays.
     SetUnion,
     /// `$stdDevPop`, or `$stdDevSamp` if true.
     Deviation {
@@ -52,19 +52,18 @@ pub(super) enum Kind {
         of: Of,
         n: Expression,
     },
-    /// `$top`, `$bottom` and with `n` `$topN`, `$bottomN`: the values of the first or last documents
-    /// in an order.
+    /// `$top`, `$bottom` and, with `n`, `$topN`, `$bottomN`: the values of the first or last documents in an order.
     Sorted {
         last: bool,
         sort: Sort,
         n: Option<Expression>,
     },
     Median,
-    /// The shares of `$percentile`, in the bits of a double.
+    /// The fractions of `$percentile`, as the bits of doubles.
     Percentile(Vec<u64>),
 }
 
-/// Which values are kept.
+/// The rule for which values are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     First,
@@ -104,7 +103,7 @@ impl Accumulator {
         })
     }
 
-    /// True if the result does not depend on the order of the documents, but for the type of equal numbers.
+    /// True if the result does not depend on the order of the documents, except for the types of equal numbers.
     pub fn ignores_order(&self) -> bool {
         match &self.kind {
             Kind::Sum
@@ -121,7 +120,7 @@ impl Accumulator {
             | Kind::Push
             | Kind::ConcatArrays
             | Kind::MergeObjects
-            // Its last digits do.
+            // The last digits of a deviation depend on the order.
             | Kind::Deviation { .. }
             | Kind::Some { of: Of::First | Of::Last, .. }
             | Kind::Sorted { .. } => false,
@@ -165,13 +164,13 @@ impl Accumulator {
     /// the state grows.
     #[inline]
     pub fn add_value(&self, state: &mut State, value: Option<ValueRef<'_>>) -> Result<usize, PipelineError> {
-        // What the state does not look at is not decoded.
+        // A value that the state ignores is not decoded.
         let value = value.filter(|value| !state.takes_numbers() || value.is_number());
         let value = value.map(|value| value.to_value()).transpose()?;
         state.add(self.name, self.collation.as_ref(), value)
     }
 
-    /// The value that is taken of a document, and the key of its place if the accumulator has an order.
+    /// The value taken from a document. If the accumulator has an order, also the sort key of the document.
     fn taken(
         &self,
         record: RecordRef<'_>,
@@ -192,15 +191,16 @@ impl Accumulator {
         }
     }
 
-    /// The part of a document that the accumulator takes, as a value that can be kept: an array of the value, if there
-    /// is one, after the key of its place if the accumulator has an order.
+    /// The part of a document that the accumulator uses, as a value that can be stored. It is an array. If the
+    /// accumulator has an order, the array begins with the sort key of the document. The value follows, if there is
+    /// one.
     pub fn input(&self, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<Value, PipelineError> {
         let (value, key) = self.taken(record, scope)?;
         let key = key.map(|bytes| Value::Binary(Binary { subtype: 0, bytes }));
         Ok(Value::Array(key.into_iter().chain(value).collect()))
     }
 
-    /// Adds what was taken of a document. Returns the bytes by which the state grows.
+    /// Adds an input that [`Accumulator::input`] returned. Returns the bytes by which the state grows.
     pub fn add_input(&self, state: &mut State, input: Value) -> Result<usize, PipelineError> {
         let Value::Array(parts) = input else { return Err(PipelineError::damaged_file()) };
         let mut parts = parts.into_iter();
@@ -222,7 +222,7 @@ impl Accumulator {
         }
     }
 
-    /// Adds the elements of an array, each as a value.
+    /// Adds each element of an array as a value.
     fn add_elements(&self, state: &mut State, value: Option<Value>) -> Result<usize, PipelineError> {
         let elements = match value {
             None => return Ok(0),
@@ -239,7 +239,7 @@ impl Accumulator {
         Ok(grown)
     }
 
-    /// The result.
+    /// Computes the result from the final state.
     pub fn finish(&self, state: State) -> Value {
         match (&self.kind, state) {
             (Kind::Deviation { sample }, state) => state.deviation_of(*sample),
@@ -259,8 +259,8 @@ impl Accumulator {
     }
 }
 
-/// For each share the least number that at least this share of all are not above; null without
-/// numbers.
+/// For each fraction `p`, the least number such that at least the fraction `p` of all numbers are
+/// not above it. Null if there are no numbers.
 pub(super) fn percentiles(mut numbers: Vec<f64>, shares: &[f64]) -> Vec<Value> {
     numbers.sort_unstable_by(f64::total_cmp);
     let of = |share: f64| {

@@ -1,4 +1,4 @@
-//! `$bucketAuto`: groups of about the same number of documents.
+//! `$bucketAuto`: groups with about the same number of documents each.
 
 use super::accumulator::{Accumulator, State};
 use super::error::{PipelineError, refuse};
@@ -10,20 +10,20 @@ use alluvium_document::value::Text;
 use alluvium_document::{Map, Value};
 use std::sync::Arc;
 
-/// A `$bucketAuto`.
+/// A `$bucketAuto` stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BucketAuto {
     pub(super) by: Expression,
-    /// The most buckets.
+    /// The maximum number of buckets.
     pub(super) buckets: usize,
     pub(super) fields: Vec<(Text, Accumulator)>,
-    /// The series of preferred numbers that bounds are rounded to.
+    /// The series of preferred numbers to which bounds are rounded.
     pub(super) granularity: Option<Granularity>,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` to compare their bytes.
     pub(super) collation: Option<Collation>,
 }
 
-/// A series of preferred numbers, given by its mantissas or its base.
+/// A series of preferred numbers, defined by mantissas or by powers of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Granularity {
     /// Mantissas from 1 to below 10.
@@ -32,7 +32,7 @@ pub(super) enum Granularity {
 }
 
 impl BucketAuto {
-    /// Replaces a document by what the stage needs of it, and appends the key by which it is sorted.
+    /// Replaces a document by the parts that the stage needs, and appends the key by which it is sorted.
     ///
     /// # Errors
     /// An expression does not accept a value, or the document is damaged.
@@ -74,32 +74,32 @@ impl Compact {
     }
 }
 
-/// The buckets of compact documents in the order of their keys, one after the other.
+/// Makes the buckets of compact documents, one after the other. The documents must be in the order of their keys.
 pub struct AutoBuckets {
     stage: Arc<BucketAuto>,
-    /// The documents of a bucket, before those with equal values are added.
+    /// The number of documents of a bucket, before documents with equal values are added.
     size: usize,
     made: usize,
     next: Option<Compact>,
-    /// The bound of the next bucket; `None` before the first one.
+    /// The lower bound of the next bucket; `None` before the first bucket.
     lower: Option<Value>,
 }
 
 /// A field of the current bucket.
 enum Field {
     Started(State),
-    /// The inputs, where the state depends on the bounds.
+    /// The inputs of an accumulator whose state depends on the bounds.
     Inputs(Vec<Value>),
 }
 
-/// The next compact document.
+/// Reads the next compact document.
 pub type ReadCompact<'r, E> = &'r mut dyn FnMut() -> Result<Option<Record>, E>;
 
 /// Called with the bytes of memory that are held.
 pub type Hold<'h> = &'h mut dyn FnMut(usize) -> Result<(), PipelineError>;
 
 impl AutoBuckets {
-    /// The buckets over this number of documents.
+    /// The buckets for this number of documents.
     pub fn new(stage: Arc<BucketAuto>, count: usize) -> Self {
         let size = ((count as f64 / stage.buckets as f64).round() as usize).max(1);
         Self { stage, size, made: 0, next: None, lower: None }
@@ -108,7 +108,7 @@ impl AutoBuckets {
     /// The next bucket; `None` at the end.
     ///
     /// # Errors
-    /// An accumulator does not accept a value; those of `read` and `hold`.
+    /// An accumulator does not accept a value, or `read` or `hold` fails.
     pub fn next<E: From<PipelineError>>(&mut self, read: ReadCompact<'_, E>, hold: Hold<'_>) -> Result<Option<Map>, E> {
         let stage = self.stage.clone();
         let compare = |a: &Value, b: &Value| compare_by(stage.collation.as_ref(), a, b);
@@ -133,14 +133,15 @@ impl AutoBuckets {
         let mut last = first.value.clone();
         bucket.add(first, hold)?;
         let mut count = 1;
-        // The bound above the last of these documents, which others below it join.
+        // The upper bound that follows from the last document. Further documents below it join the bucket.
         let mut bound: Option<Value> = None;
         loop {
             self.next = read()?.map(Compact::of).transpose()?;
             let Some(next) = &self.next else { break };
             let joins = count < most
                 || match stage.granularity {
-                    // Equal values are in one bucket; zero has no preferred number.
+                    // Equal values are in the same bucket. Zero is treated separately, because it has no preferred
+                    // number.
                     None => compare(&next.value, &last).is_eq(),
                     Some(_) if last.as_f64() == Some(0.0) => next.value.as_f64() == Some(0.0),
                     Some(series) => compare(&next.value, bound.get_or_insert_with(|| series.above(&last))).is_lt(),
@@ -157,7 +158,7 @@ impl AutoBuckets {
         }
         let upper = match (stage.granularity, &self.next) {
             (None, Some(next)) => next.value.clone(),
-            // All zeros are in one bucket, up to the number below the next value.
+            // A bucket of zeros ends at the preferred number below the next value.
             (Some(series), Some(next)) if last.as_f64() == Some(0.0) => series.below(&next.value),
             (Some(series), _) if last.as_f64() != Some(0.0) => bound.unwrap_or_else(|| series.above(&last)),
             _ => last,
@@ -167,7 +168,7 @@ impl AutoBuckets {
     }
 }
 
-/// A bucket that is made.
+/// A bucket under construction.
 struct Bucket<'s> {
     stage: &'s BucketAuto,
     fields: Vec<Field>,
@@ -221,7 +222,7 @@ impl<'s> Bucket<'s> {
 }
 
 impl Granularity {
-    /// The preferred number that is not above the value: below it, unless it is zero.
+    /// The greatest preferred number below the value, or the value itself if it is zero.
     fn below(self, value: &Value) -> Value {
         match value.as_f64().unwrap_or(0.0) {
             0.0 => value.clone(),

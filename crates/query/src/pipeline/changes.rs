@@ -1,4 +1,4 @@
-//! Pipelines that change one document: those of updates, and of `$merge`.
+//! Pipelines that change one document, as in updates and in `$merge`.
 
 use super::each::Each;
 use super::error::{PipelineError, refuse};
@@ -8,7 +8,7 @@ use crate::code::ErrorCode;
 use crate::expression::Variables;
 use alluvium_document::{Map, Value};
 
-/// Stages that make one document of one document: `$set`, `$addFields`, `$unset`, `$project`, `$replaceRoot`,
+/// Stages that turn one document into one document: `$set`, `$addFields`, `$unset`, `$project`, `$replaceRoot`,
 /// `$replaceWith`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
@@ -24,10 +24,10 @@ impl Changes {
         Self::of(Pipeline::parse(stages, variables)?.into_stages())
     }
 
-    /// The changes of stages that were parsed.
+    /// The changes made by stages that are already parsed.
     ///
     /// # Errors
-    /// One of them is not a change of one document.
+    /// One of the stages does not turn one document into one document.
     pub(super) fn of(stages: Vec<Stage>) -> Result<Self, PipelineError> {
         let mut changes = Vec::with_capacity(stages.len());
         for stage in stages {
@@ -44,7 +44,7 @@ impl Changes {
         Ok(Self { stages: changes })
     }
 
-    /// The changed document.
+    /// Applies the stages to a document and returns the result.
     ///
     /// # Errors
     /// An expression does not accept a value.

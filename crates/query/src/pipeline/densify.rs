@@ -1,4 +1,4 @@
-//! `$densify`: documents for the values that are missing in a sequence.
+//! `$densify`: adds documents for values that are missing in a sequence.
 
 use super::error::{PipelineError, refuse};
 use super::offset::offset;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// The most documents that are added: MongoDB's limit.
+/// The maximum number of added documents: MongoDB's limit.
 const ADDED_MAX: usize = 500_000;
 
-/// A `$densify`.
+/// A `$densify` stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Densify {
     field: FieldPath,
@@ -24,16 +24,16 @@ pub struct Densify {
     step: Value,
     unit: Option<Box<str>>,
     bounds: Bounds,
-    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides whether strings are in the same partition; `None` to compare their bytes.
     collation: Option<Collation>,
 }
 
-/// The values that are filled in.
+/// The range of values that are filled in.
 #[derive(Debug, Clone, PartialEq)]
 enum Bounds {
-    /// From the least to the greatest of all documents.
+    /// From the least to the greatest value of all documents.
     Full,
-    /// From the least to the greatest of each partition.
+    /// From the least to the greatest value of each partition.
     Partition,
     /// From one value to another; the second is excluded.
     Between(Value, Value),
@@ -153,7 +153,7 @@ struct Place {
 impl Densify {
     fn place(&self, record: &Record) -> Result<Option<Place>> {
         match record.value_at(&self.field)? {
-            // These have no place in the sequence.
+            // Documents without a value have no place in the sequence.
             None | Some(Value::Null | Value::Undefined) => Ok(None),
             Some(value) => {
                 self.check(&value)?;
@@ -187,7 +187,7 @@ impl Densify {
         Ok(bytes)
     }
 
-    /// The fields of a partition, which documents that are added have.
+    /// The fields that define a partition. Added documents get these fields.
     fn names_of(&self, record: &Record) -> Result<Map> {
         let mut map = Map::new();
         for path in &self.partition {
@@ -203,7 +203,7 @@ impl Densify {
 /// their keys, with the missing documents created between them.
 pub struct Sequence {
     stage: Arc<Densify>,
-    /// The least and the greatest value.
+    /// The least and the greatest value of all documents.
     ends: Option<(Value, Value)>,
     room: Room,
     current: Option<Current>,
@@ -219,14 +219,14 @@ enum Pending {
     End,
 }
 
-/// A partition under way.
+/// The partition that is being filled.
 struct Current {
     partition: Vec<u8>,
-    /// The fields that documents which are added have.
+    /// The fields of the partition, which added documents get.
     names: Map,
     /// The next value of the sequence.
     at: Value,
-    /// A document has it.
+    /// True if a document has this value.
     is_met: bool,
     /// The end of the sequence; `None` for the last document of the partition.
     high: Option<Value>,
@@ -242,16 +242,16 @@ impl Current {
 }
 
 impl Sequence {
-    /// No documents.
+    /// A sequence without documents.
     pub fn new(stage: Arc<Densify>) -> Self {
         Self { stage, ends: None, room: Room::default(), current: None, pending: Pending::Nothing }
     }
 
-    /// Sees a document, and appends its key: documents without a value come first, the others by
-    /// partition, and in the order of the field.
+    /// Passes a document to the sequence, and appends its sort key. Documents without a value come
+    /// first; the others are sorted by partition, and then by the field.
     ///
     /// # Errors
-    /// A value is neither a number, nor a date with a unit.
+    /// A value has the wrong type. It must be a number, or a date if the step has a unit.
     pub fn see(&mut self, record: &Record, key: &mut Vec<u8>) -> Result<()> {
         let Some(Place { partition, value }) = self.stage.place(record)? else {
             key.push(0);
@@ -269,10 +269,11 @@ impl Sequence {
         Ok(())
     }
 
-    /// Adds the next document by the order of keys, when [`Sequence::next`] has returned all that come before it.
+    /// Adds the next document in the order of the keys. [`Sequence::next`] must have returned all documents that come
+    /// before it.
     ///
     /// # Errors
-    /// A value is neither a number, nor a date with a unit; the document is damaged.
+    /// A value has the wrong type: it must be a number, or a date if the step has a unit. Or the document is damaged.
     pub fn push(&mut self, record: Record) -> Result<()> {
         self.pending = match self.stage.place(&record)? {
             Some(place) => Pending::Placed(record, place),
@@ -281,7 +282,8 @@ impl Sequence {
         Ok(())
     }
 
-    /// Ends the sequence, as [`Sequence::push`] adds a document.
+    /// Ends the sequence. Like [`Sequence::push`], it must be called when [`Sequence::next`] has returned all earlier
+    /// documents.
     pub fn finish(&mut self) {
         self.pending = Pending::End;
         if let Bounds::Between(low, high) = &self.stage.bounds
@@ -294,11 +296,11 @@ impl Sequence {
         }
     }
 
-    /// The next document: one that is missing, or the one that was added. `None` if there are no more before another
-    /// one is added.
+    /// The next document: a missing document that is created, or the added document. `None` if another document must be
+    /// added first.
     ///
     /// # Errors
-    /// More than 500,000 documents are missing; [`PipelineError::Stopped`] if `stop` is true.
+    /// More than 500,000 documents are missing. [`PipelineError::Stopped`] if `stop` returns true.
     pub fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
         let (record, Place { partition, value }) = match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::Nothing => return Ok(None),
@@ -338,7 +340,7 @@ impl Sequence {
         Ok(Some(record))
     }
 
-    /// The next document that is missing at the end of the partition; after the last one the partition has ended.
+    /// The next missing document at the end of the partition. After the last one the partition is complete.
     fn rest_of_partition(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
         let mut missing = None;
         if self.current.as_ref().is_some_and(|current| current.high.is_some()) {
@@ -350,7 +352,7 @@ impl Sequence {
         Ok(missing)
     }
 
-    /// The next document that is missing below a value, or up to the end.
+    /// The next missing document, up to the value `below` or to the end of the sequence.
     fn missing(&mut self, below: Option<&Value>, stop: &dyn Fn() -> bool) -> Result<Option<Record>> {
         let Self { stage, room, current: Some(current), .. } = self else { return Ok(None) };
         while !current.is_done() && below.is_none_or(|value| compare(&current.at, value).is_lt()) {

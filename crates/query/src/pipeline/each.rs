@@ -1,4 +1,4 @@
-//! Stages that process each document alone.
+//! Stages that process each document separately.
 
 use super::error::{PipelineError, refuse};
 use super::record::{Record, RecordRef};
@@ -12,39 +12,39 @@ use crate::projection::Projection;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value, bson};
 
-/// The most bytes of a document between stages, as BSON; a document that is returned has at most 16 MiB.
+/// The maximum size of a document between stages, in bytes as BSON. A document that is returned has at most 16 MiB.
 const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Copies of a value that have fewer bytes as BSON are not counted.
+/// Copies of a value are counted only if together they have more bytes than this as BSON.
 const COUNTED_BYTES: usize = 4096;
 
-/// A stage that adds fewer bytes cannot make a document too large alone.
+/// The size of the document is checked only if a stage adds more bytes than this.
 const CHECKED_BYTES: usize = 64 << 10;
 
-/// A stage that processes each document alone.
+/// A stage that processes each document separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Each {
-    /// `$project`, `$unset`: the fields that are included, computed or excluded. Holds the stage's name.
+    /// `$project`, `$unset`: includes, computes or excludes fields. Contains the stage's name.
     Project(&'static str, Box<Projection>),
-    /// `$addFields`, `$set`: fields that are computed and added. Holds the stage's name.
+    /// `$addFields`, `$set`: computes fields and adds them. Contains the stage's name.
     Add(&'static str, Vec<(FieldPath, Expression)>),
-    /// `$replaceRoot`, `$replaceWith`: another document. Holds the stage's name.
+    /// `$replaceRoot`, `$replaceWith`: replaces the document by another one. Contains the stage's name.
     Replace(&'static str, Expression),
-    /// `$unwind`: a document for each element of an array.
+    /// `$unwind`: yields a document for each element of an array.
     Unwind(Unwind),
-    /// `$redact`: parts of the document are left out.
+    /// `$redact`: removes parts of the document.
     Redact(Expression),
 }
 
-/// A document for each element of an array.
+/// The options of `$unwind`, which yields a document for each element of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwind {
     /// The path of the array.
     pub path: FieldPath,
     /// The field that gets the position of the element.
     pub position: Option<FieldPath>,
-    /// Documents without elements pass, too.
+    /// True if documents without elements are also returned.
     pub keeps_empty: bool,
 }
 
@@ -58,7 +58,7 @@ impl Each {
         }
     }
 
-    /// Appends what the stage makes of a document.
+    /// Applies the stage to a document and appends the resulting documents.
     ///
     /// # Errors
     /// [`PipelineError`]: an expression does not accept a value, or the document is damaged.
@@ -76,7 +76,7 @@ impl Each {
                 return Ok(());
             }
             Self::Redact(expression) => {
-                // The document, a copy of it as a variable, and what is left of it.
+                // Three copies count: the document itself, its copy as a variable, and the result.
                 let mut held = Held::default();
                 expression.hold(&mut held, 3 * record.memory_to_decode()?)?;
                 let root = record.into_map()?;
@@ -104,7 +104,7 @@ fn add(record: Record, added: &[(FieldPath, Expression)]) -> Result<Map, Pipelin
         }
         values.push((path, expression, value));
     }
-    // Until the fields are added.
+    // The memory of the values is held until the fields are added to the document.
     let mut held = scope.into_held();
     if let Some((_, expression)) = added.first() {
         expression.hold(&mut held, record.memory_to_decode()?)?;
@@ -144,14 +144,14 @@ fn replaced(name: &str, expression: &Expression, record: &Record) -> Result<Map,
     }
 }
 
-/// The documents that `$unwind` makes of one.
+/// The documents that `$unwind` makes of one document.
 #[derive(Debug)]
 pub struct Unwound {
     unwind: Unwind,
     /// The document without the array.
     map: Map,
     elements: std::iter::Enumerate<std::vec::IntoIter<Value>>,
-    /// A document that passes unchanged.
+    /// A document that is returned unchanged.
     only: Option<Map>,
 }
 
@@ -168,7 +168,7 @@ impl Iterator for Unwound {
 }
 
 impl Unwind {
-    /// The documents that are made of one, one after the other.
+    /// Returns an iterator over the documents that are made of one document.
     ///
     /// # Errors
     /// The document is damaged.
@@ -194,12 +194,12 @@ impl Unwind {
                 return Ok(unwound(Map::new(), Vec::new(), Some(map)));
             }
         };
-        // The array itself is not copied for each of its elements.
+        // The array itself must not be copied for each of its elements.
         fields::set(&mut map, &names, Some(&Value::Null));
         Ok(unwound(map, elements, None))
     }
 
-    /// The document of one element: a copy of `map` with the element, whose position is `at`, in place of the value at
+    /// The document for one element, whose position is `at`: a copy of `map` in which the element replaces the value at
     /// the path.
     pub fn with_element(&self, map: &Map, element: &Value, at: u64) -> Map {
         let mut copy = map.clone();
@@ -216,13 +216,14 @@ impl Unwind {
     }
 }
 
-/// The names of the values that the expression of `$redact` gives, and these values.
+/// The variables for the possible results of the expression of `$redact`, with their values.
 pub(super) const REDACTIONS: [(&str, &str); 3] = [("DESCEND", "descend"), ("PRUNE", "prune"), ("KEEP", "keep")];
 
-/// The variables of the expression of `$redact`: the whole document, which is not copied for its parts.
+/// The values of variables for the expression of `$redact`. They contain the whole document, so that it need not be
+/// copied for each part.
 type Around = Vec<Option<Value>>;
 
-/// The map that `$redact` leaves of a map; `None` if it leaves nothing.
+/// Applies `$redact` to a map. `None` if nothing of the map remains.
 fn redacted(expression: &Expression, map: &Map, around: &mut Around) -> Result<Option<Map>, PipelineError> {
     let mut scope = Scope::of_map(map).with_variables(std::mem::take(around));
     let decided = expression.evaluate(&mut scope)?;

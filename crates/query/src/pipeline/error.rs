@@ -17,13 +17,14 @@ pub enum PipelineError {
     /// The caller of a long computation asked it to stop.
     #[error("stopped")]
     Stopped,
-    /// A stage or expression is not allowed, or does not accept a value. The message names it.
+    /// A stage or expression is not allowed, or does not accept a value. The message names the stage or expression.
     #[error(transparent)]
     Refused(#[from] ExpressionError),
 }
 
 impl PipelineError {
-    /// The error as an accumulator of a group has it: there a division by zero has codes of its own in MongoDB.
+    /// The error with the code that MongoDB uses within an accumulator of a group. Division by zero has special codes
+    /// there.
     #[cold]
     pub(super) fn in_group(self) -> Self {
         match self {
@@ -48,8 +49,8 @@ impl PipelineError {
         Self::Refused(ExpressionError::new(ErrorCode::QueryExceededMemoryLimitNoDiskUseAllowed, message))
     }
 
-    /// A stage gets no more of the memory that all queries have together. `may_use_files`: it is allowed to, but needs
-    /// memory for these, or cannot continue in them.
+    /// The memory that all queries share is exhausted. `may_use_files` is true if the stage may use files, but needs
+    /// memory for the files themselves or cannot continue in files.
     pub fn memory_shortage(stage: &str, may_use_files: bool) -> Self {
         let (code, advice) = match may_use_files {
             true => (ErrorCode::ExceededMemoryLimit, ""),
@@ -62,13 +63,14 @@ impl PipelineError {
         Self::Refused(ExpressionError::new(code, message))
     }
 
-    /// A stage makes a document that is larger than documents may be.
+    /// A stage makes a document that exceeds the maximum size of documents.
     pub fn too_large(stage: &str) -> Self {
         let message = format!("{stage} makes a document of more than 16 MiB: keep fewer documents or fields in it");
         Self::Refused(ExpressionError::new(ErrorCode::BSONObjectTooLarge, message))
     }
 
-    /// A stage that reads something else than the documents before it has documents before it.
+    /// A stage that must be the first of its pipeline, because it does not read the documents of other stages, is not
+    /// the first.
     pub fn not_first(stage: &str) -> Self {
         Self::Refused(ExpressionError::new(ErrorCode::Location40602, format!("{stage} must be the first stage")))
     }

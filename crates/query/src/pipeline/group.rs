@@ -18,20 +18,20 @@ use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
-/// A `$group`: its key, and the fields that are computed for each group.
+/// A `$group` stage: its key, and the fields that are computed for each group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     pub(super) id: Expression,
     pub(super) fields: Vec<(Text, Accumulator)>,
-    /// The field's name, if `_id` is a map of one field: a missing value is null there. In a map of several fields,
-    /// missing values are left out, as in MongoDB.
+    /// The name of the field, if `_id` is a map of one field. In this case a missing value is null. In a map of several
+    /// fields, missing values are left out, as in MongoDB.
     pub(super) only_field: Option<Text>,
-    /// The collation by which strings are equal; `None` for the equality of their bytes.
+    /// The collation that decides whether strings are equal; `None` to compare their bytes.
     pub(super) collation: Option<Collation>,
 }
 
 impl Group {
-    /// The paths that are read of each document; `None` if all of it may be.
+    /// The paths of a document that the stage reads; `None` if it may read the whole document.
     pub fn paths(&self) -> Option<Vec<&FieldPath>> {
         let mut paths = self.id.paths()?;
         for (_, accumulator) in &self.fields {
@@ -45,43 +45,45 @@ impl Group {
 }
 
 impl Group {
-    /// The path whose values are the keys of the groups, if they are.
+    /// The path whose values are the keys of the groups; `None` if the keys are not the values at a path.
     pub(super) fn id_path(&self) -> Option<&FieldPath> {
         self.id.as_path()
     }
 
-    /// The path whose values are this field of the keys, if they are.
+    /// The path whose values are the field `name` of the keys; `None` if that field is not the value at a path.
     pub(super) fn id_field(&self, name: &str) -> Option<&FieldPath> {
         self.id.path_of_field(name)
     }
 
-    /// True if the result does not depend on the order of the documents, but for the type of equal numbers.
+    /// True if the result does not depend on the order of the documents, except for the types of equal numbers.
     pub fn ignores_order(&self) -> bool {
         self.fields.iter().all(|(_, accumulator)| accumulator.ignores_order())
     }
 }
 
-/// The memory of a group beside its key and states.
+/// The memory of a group, in addition to its key and states.
 const GROUP_BYTES: usize = 120;
 
-/// The memory of a state beside the values in it.
+/// The memory of a state, in addition to the values in it.
 const STATE_BYTES: usize = size_of::<State>();
 
-/// The groups of the documents so far, in the order of their first documents. Keys that are equal as values are one
-/// group, whatever the types of their numbers, and strings by the collation; that of the first document names it.
+/// The groups of the documents so far, in the order of their first documents. Documents whose keys are equal as values
+/// are in one group: numbers are compared whatever their types, and strings are compared by the collation. The `_id` of
+/// the group is the key of its first document.
 #[derive(Debug)]
 pub struct Groups {
     group: Arc<Group>,
     table: Table,
-    /// The first document of a group is the one with the least `_id`. Otherwise it is the one that was added first.
+    /// If true, the first document of a group is the one with the least `_id`. Otherwise it is the one that was added
+    /// first.
     is_by_id: bool,
-    /// The groups that were drained.
+    /// The number of groups that were drained.
     drained: u64,
-    /// The bytes of memory of all groups.
+    /// The memory of all groups, in bytes.
     bytes: usize,
-    /// A buffer for the key that is looked up.
+    /// A reused buffer for the key that is looked up.
     key: Vec<u8>,
-    /// How a stored document is read, if the group is simple.
+    /// Reads the fields of a stored document, if the group is simple.
     fields: Option<GroupFields>,
 }
 
@@ -92,12 +94,14 @@ type Table = IndexMap<Box<[u8]>, Entry, DefaultHashBuilder>;
 struct Entry {
     id: Value,
     states: Box<[State]>,
-    /// The sort key of the groups, compared as bytes; empty if they keep their order in the table.
+    /// The sort key by which the groups are ordered, compared as bytes. Empty if the groups keep the order of the
+    /// table.
     first: Box<[u8]>,
 }
 
 impl Entry {
-    /// Takes over the name of the same group if its first document comes before that of this one.
+    /// Merges another entry of the same group. The `_id` of that entry is taken if its first document comes before the
+    /// first document of this entry.
     fn meet(&mut self, id: Value, first: Box<[u8]>) {
         if first < self.first {
             (self.id, self.first) = (id, first);
@@ -105,18 +109,19 @@ impl Entry {
     }
 }
 
-/// A group that was taken: its place in the order of groups, compared as bytes, and its document.
+/// A group that was removed: its sort key, compared as bytes, and its document.
 pub type TakenGroup = (Box<[u8]>, Map);
 
 impl Groups {
-    /// No groups. They are in the order in which their first documents are added.
+    /// An empty set of groups, which are ordered by when their first documents are added.
     pub fn new(group: Arc<Group>) -> Self {
         let fields = GroupFields::of(&group);
         Self { group, table: Table::default(), is_by_id: false, drained: 0, bytes: 0, key: Vec::new(), fields }
     }
 
-    /// No groups. They are in the order of the least `_id`s of their documents: that of parts of a collection which are
-    /// read at the same time, each in the order of `_id`, is then that of the whole collection.
+    /// An empty set of groups, which are ordered by the least `_id` of their documents. Use this if parts of a
+    /// collection are read concurrently, each in the order of `_id`: then the groups have the same order as if the
+    /// whole collection were read in the order of `_id`.
     pub fn by_id(group: Arc<Group>) -> Self {
         Self { is_by_id: true, ..Self::new(group) }
     }
@@ -178,7 +183,7 @@ impl Groups {
         Ok(())
     }
 
-    /// About the bytes of memory that the groups take.
+    /// The approximate memory of the groups, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -193,7 +198,7 @@ impl Groups {
         self.table.is_empty()
     }
 
-    /// Removes the groups, to be written to files: each with its key, and the bytes of its states.
+    /// Removes the groups so that they can be written to files. Each is returned with its key and the encoded states.
     pub fn drain(&mut self) -> impl Iterator<Item = (Box<[u8]>, Vec<u8>)> {
         self.bytes = 0;
         let (is_by_id, drained) = (self.is_by_id, self.drained);
@@ -209,10 +214,11 @@ impl Groups {
         })
     }
 
-    /// Adds the drained states of a group. Its documents come after those of the group that exists here.
+    /// Adds the encoded states of a drained group. Its documents must come after the documents of the group that exists
+    /// here.
     ///
     /// # Errors
-    /// The bytes are damaged, or as [`Groups::add`].
+    /// The bytes are damaged, or an error of [`Groups::add`].
     pub fn merge(&mut self, mut bytes: &[u8]) -> Result<(), PipelineError> {
         let damaged = || Err(PipelineError::damaged_file());
         let Ok(Value::Array(values)) = encoding::decode(&mut bytes) else { return damaged() };
@@ -236,7 +242,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds the groups of documents that follow the documents of these groups.
+    /// Adds groups whose documents come after the documents of these groups.
     ///
     /// # Errors
     /// As [`Groups::add`].
@@ -288,12 +294,12 @@ impl Group {
     }
 }
 
-/// The key of the `_id` of a document.
+/// The key of a document's `_id`.
 fn key_of(record: RecordRef<'_>) -> Box<[u8]> {
     record.id().and_then(|id| id_key(&id).ok()).map_or_else(Box::default, |key| key.as_slice().into())
 }
 
-/// The entry of a group, which may be new. Returns `id` if it is not.
+/// The entry of a group, which is added if it does not exist. Returns `id` if the entry already existed.
 fn entry<'t>(
     table: &'t mut Table,
     group: &Group,

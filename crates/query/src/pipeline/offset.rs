@@ -1,10 +1,10 @@
-//! Values at a distance from others.
+//! Values at a distance from other values.
 
 use super::error::PipelineError;
 use crate::expression::{Expression, Scope};
 use alluvium_document::{Map, Value};
 
-/// The value at a distance: a number, or a date at a distance in units of time.
+/// The value at a distance from another one. The value is a number, or a date with a distance in units of time.
 pub(super) fn offset(value: &Value, distance: &Value, unit: Option<&str>) -> Result<Value, PipelineError> {
     let constant = |value: &Value| Value::Map(Map::from([("$literal", value.clone())]));
     let sum = match unit {

@@ -1,11 +1,11 @@
-//! Maps of named options, as stages and accumulators take them.
+//! Maps of named options, the operands of stages and accumulators.
 
 use super::error::{PipelineError, refuse};
 use crate::code::ErrorCode;
 use crate::suggest::suggestion;
 use alluvium_document::{Map, Value};
 
-/// The options of a stage or accumulator, which errors name.
+/// The options of a stage or accumulator. Error messages name the stage or accumulator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options<'v> {
     of: &'v str,
@@ -15,7 +15,7 @@ pub(super) struct Options<'v> {
 }
 
 impl<'v> Options<'v> {
-    /// The options in a value, which must be a map.
+    /// Reads the options from a value, which must be a map.
     pub fn new(of: &'v str, value: &'v Value, not_a_map: ErrorCode) -> Result<Self, PipelineError> {
         match value {
             Value::Map(map) => Ok(Self { of, map, without_nulls: false }),
@@ -23,7 +23,7 @@ impl<'v> Options<'v> {
         }
     }
 
-    /// Refuses any other option.
+    /// Refuses options with other names.
     pub fn only(&self, names: &[&str], unknown: ErrorCode) -> Result<(), PipelineError> {
         match self.map.iter().find(|(name, _)| !name.as_str().is_some_and(|name| names.contains(&name))) {
             Some((name, _)) => {
@@ -34,12 +34,12 @@ impl<'v> Options<'v> {
         }
     }
 
-    /// The same options; one that is null counts as missing.
+    /// The same options, but an option that is null counts as missing.
     pub fn without_nulls(self) -> Self {
         Self { without_nulls: true, ..self }
     }
 
-    /// Refuses any other option, and any option that occurs twice.
+    /// Refuses options with other names, and options that occur more than once.
     pub fn only_once(&self, names: &[&str]) -> Result<(), PipelineError> {
         self.only(names, ErrorCode::IDLUnknownField)?;
         let name = |at: usize| self.map.entries.get(at).and_then(|(name, _)| name.as_str());
@@ -57,7 +57,7 @@ impl<'v> Options<'v> {
         self.map.get(name).filter(|value| !self.without_nulls || !matches!(value, Value::Null))
     }
 
-    /// An option that must be there.
+    /// An option that is required.
     pub fn required(&self, name: &str, missing: ErrorCode) -> Result<&'v Value, PipelineError> {
         match self.get(name) {
             Some(value) => Ok(value),
@@ -77,13 +77,13 @@ impl<'v> Options<'v> {
         }
     }
 
-    /// A text option that must be there.
+    /// A text option that is required.
     pub fn required_text(&self, name: &str, code: ErrorCode) -> Result<&'v str, PipelineError> {
         self.required(name, code)?;
         Ok(self.text(name, code)?.unwrap_or_default())
     }
 
-    /// A text option that must be there, with MongoDB's codes for commands.
+    /// A text option that is required. The errors have the codes that MongoDB uses for commands.
     pub fn required_text_or_missing(&self, name: &str) -> Result<&'v str, PipelineError> {
         self.required(name, ErrorCode::IDLFailedToParse)?;
         Ok(self.text(name, ErrorCode::TypeMismatch)?.unwrap_or_default())

@@ -20,7 +20,7 @@ use std::cell::Cell;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// Where a pipeline is.
+/// The place of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Outermost,
@@ -46,12 +46,13 @@ impl Place {
 struct Context<'v> {
     variables: &'v Variables,
     place: Place,
-    /// The stages so far, those in pipelines of stages included: each takes room on the stack.
+    /// The number of stages so far, including the stages of inner pipelines. It is limited, because each stage takes
+    /// space on the stack.
     stages: &'v Cell<usize>,
 }
 
 impl Context<'_> {
-    /// The level of a pipeline in a stage.
+    /// The level of a pipeline inside of a stage.
     fn inner(&self) -> Result<usize> {
         let level = self.place.level() + 1;
         if level > MAX_LEVELS {
@@ -64,10 +65,10 @@ impl Context<'_> {
     }
 }
 
-/// Parses a stage into one or several.
+/// A function that parses a stage. The result may be several stages.
 type Parse = fn(&'static str, &Value, &Context<'_>, &mut Vec<Stage>) -> Result<()>;
 
-/// The function that parses a stage; `None` for one that is not supported.
+/// The function that parses a stage; `None` for a stage that is not supported.
 fn parser(stage: StageName) -> Option<Parse> {
     Some(match stage {
         StageName::AddFields | StageName::Set => simple::add_fields,
@@ -120,16 +121,17 @@ fn parser(stage: StageName) -> Option<Parse> {
 }
 
 impl Pipeline {
-    /// Parses a pipeline: an array of stages. The variables are those of `let`.
+    /// Parses a pipeline, which is an array of stages. `variables` are those of `let`.
     ///
     /// # Errors
-    /// [`PipelineError::Refused`]: a stage that is unknown, not supported, or in a place where it may
-    /// not be; an operand that it does not accept; more than [`super::MAX_STAGES`].
+    /// [`PipelineError::Refused`]: [`PipelineError::Refused`]: a stage that is unknown, not supported, or not allowed
+    ///                             at its place; an operand that the stage does not accept; or more than
+    ///                             [`super::MAX_STAGES`] stages.
     pub fn parse(stages: &Value, variables: &Variables) -> Result<Self> {
         Ok(Self { stages: rewrite::merged(pipeline(stages, variables, Place::Outermost, &Cell::new(0))?) })
     }
 
-    /// The stages of this pipeline and then others, as one pipeline.
+    /// Appends stages to this pipeline.
     #[must_use]
     pub fn then(self, others: Vec<Stage>) -> Self {
         Self { stages: rewrite::merged(self.stages.into_iter().chain(others).collect()) }
@@ -195,7 +197,7 @@ fn stage(value: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<&
 fn missing<T>(row: &StageRow, place: Place) -> Result<T> {
     let name = row.name;
     match place {
-        // What it is over is examined first.
+        // Errors about the source of the stage take precedence over the error that the stage is not supported.
         Place::Facet(_) if row.over != Over::Sessions => {
             return refuse(ErrorCode::Location40600, format!("{name} cannot be inside of $facet"));
         }
@@ -208,7 +210,7 @@ fn missing<T>(row: &StageRow, place: Place) -> Result<T> {
     refuse(ErrorCode::NotImplemented, format!("the stage {name} is not supported: {why}"))
 }
 
-/// Checks that a stage may be where it is.
+/// Checks that a stage is allowed at its place.
 fn check_place(row: &StageRow, at: usize, is_last: bool, place: Place) -> Result<()> {
     let (name, writes) = (row.name, row.writes);
     match row.position {

@@ -8,23 +8,23 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::row::{ID, MapRef, RowError};
 use alluvium_document::{Document, Map, Value};
 
-/// A document in a pipeline: as it is stored, until a stage changes it.
+/// A document in a pipeline. It remains a stored row until a stage changes it.
 #[derive(Debug, Clone)]
 pub enum Record {
-    /// A stored document, whose fields are decoded when they are needed.
+    /// A stored document, whose fields are decoded on demand.
     Row(Document),
-    /// The fields that a stage made.
+    /// Decoded fields, which a stage made.
     Map(Map),
 }
 
-/// A record that is only looked at.
+/// A borrowed record.
 #[derive(Debug, Clone, Copy)]
 pub enum RecordRef<'a> {
     /// A stored document.
     Row(&'a Document),
-    /// A stored document that is not copied.
+    /// An encoded document that is borrowed from storage.
     View(MapRef<'a>),
-    /// The fields that a stage made.
+    /// Decoded fields, which a stage made.
     Map(&'a Map),
 }
 
@@ -47,7 +47,7 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// The `_id`, if there is one that can be read.
+    /// The `_id`, if it exists and can be read.
     pub(super) fn id(self) -> Option<Value> {
         match self {
             Self::Row(document) => Some(document.id().clone()),
@@ -56,7 +56,7 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// The error of an expression on this record, with its `_id`.
+    /// The error of an expression for this record, with the record's `_id`.
     #[cold]
     pub(super) fn failed(self, error: EvaluateError) -> PipelineError {
         match (error, self.id()) {
@@ -101,7 +101,7 @@ impl Record {
     /// The record as a document.
     ///
     /// # Errors
-    /// It nests deeper than documents may.
+    /// The record nests deeper than documents may.
     pub fn into_document(self) -> Result<Document, RowError> {
         match self {
             Self::Row(document) => Ok(document),
@@ -120,7 +120,7 @@ impl Record {
         }
     }
 
-    /// The value at a path, as expressions read it: through arrays it is an array.
+    /// The value at a path, by the rules of expressions: if the path leads through an array, the result is an array.
     ///
     /// # Errors
     /// The document is damaged.
@@ -128,8 +128,8 @@ impl Record {
         Ok(self.scope().value_at(path)?)
     }
 
-    /// The values at a path that a `$lookup` joins by: through arrays those of all elements, and of the element at
-    /// a position if a name is a number; an array at the end gives its elements.
+    /// The values at a path by which a `$lookup` joins. Through an array the path leads to all elements, and also to
+    /// the element at a position if a name is a number. An array at the end of the path contributes its elements.
     ///
     /// # Errors
     /// The document is damaged.
@@ -170,8 +170,8 @@ impl Record {
         RecordRef::from(self).put_sort_key(sort, out)
     }
 
-    /// About the bytes of memory that the fields of a stored document take when they are decoded; empty if the document
-    /// is small.
+    /// The approximate memory that the fields of a stored document take when they are decoded, in bytes; 0 if the
+    /// document is small.
     ///
     /// # Errors
     /// The document is damaged.
@@ -182,7 +182,7 @@ impl Record {
         }
     }
 
-    /// About the bytes of memory that the record takes.
+    /// The approximate memory of the record in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Row(document) => document.row_len() + RECORD_BYTES,
@@ -191,8 +191,8 @@ impl Record {
     }
 }
 
-/// A stored document of fewer bytes is not counted while it is decoded.
+/// The decoding of a stored document that is smaller than this is not counted.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// The memory of a record beside its bytes.
+/// The memory of a record, in addition to its bytes.
 const RECORD_BYTES: usize = 160;

@@ -1,4 +1,4 @@
-//! Rewriting of pipelines into equal ones that are cheaper.
+//! Rewriting of pipelines into equivalent pipelines that are cheaper.
 //!
 //! | stages | become |
 //! |---|---|
@@ -21,7 +21,8 @@ use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 use std::sync::Arc;
 
-/// Merges stages with those before them, and moves filters, limits and skips forward where that changes nothing.
+/// Merges stages with the stages before them, and moves filters, limits and skips towards the start if that does not
+/// change the result.
 pub(super) fn merged(stages: Vec<Stage>) -> Vec<Stage> {
     let mut merged: Vec<Stage> = Vec::with_capacity(stages.len());
     for stage in stages {
@@ -32,7 +33,8 @@ pub(super) fn merged(stages: Vec<Stage>) -> Vec<Stage> {
 
 fn push(stages: &mut Vec<Stage>, stage: Stage) {
     match (stages.last_mut(), stage) {
-        // Only among other stages: alone it shows where the documents come from.
+        // An empty filter is removed only if another stage precedes it. A filter alone defines the source of the
+        // documents.
         (Some(_), Stage::Match(filter)) if filter.is_empty() => {}
         (Some(_), Stage::Skip(0)) => {}
         (Some(Stage::Match(before)), Stage::Match(filter)) => *before = before.and(filter),
@@ -45,7 +47,7 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
         {
             *lookup = Arc::new(GraphLookup { unwind: Some(unwind), ..(**lookup).clone() });
         }
-        // The first documents after a skip are among the first before it.
+        // The first n documents after a skip of m are among the first n + m documents before it.
         (Some(Stage::Skip(skipped)), Stage::Limit(n)) => {
             let skipped = *skipped;
             stages.pop();
@@ -61,7 +63,7 @@ fn push(stages: &mut Vec<Stage>, stage: Stage) {
     }
 }
 
-/// True if the stage makes exactly one document of each document, independent of all others.
+/// True if the stage turns each document into exactly one document, independently of other documents.
 fn is_one_to_one(stage: &Stage) -> bool {
     match stage {
         Stage::Each(each) => matches!(each, Each::Project(..) | Each::Add(..) | Each::Replace(..)),
@@ -71,7 +73,7 @@ fn is_one_to_one(stage: &Stage) -> bool {
     }
 }
 
-/// Adds a filter: those of its conditions that allow it before the last stages.
+/// Adds a filter. Conditions that can be checked earlier are moved before the last stages.
 fn push_filter(stages: &mut Vec<Stage>, filter: Filter) {
     let Some(mut before) = stages.pop() else { return stages.push(Stage::Match(filter)) };
     let (mut earlier, mut later) = (Vec::new(), Vec::new());
@@ -113,12 +115,12 @@ fn push_filter(stages: &mut Vec<Stage>, filter: Filter) {
     stages.extend(all(later).map(Stage::Match));
 }
 
-/// A condition that can be checked before a stage: it is true for a document if and only if the given condition is true
-/// for the stage's result. `None` if no such condition is known.
+/// A condition that can be checked before a stage instead of after it. The returned condition is true for a document
+/// exactly if the given condition is true for the stage's result. `None` if no such condition is known.
 fn moved(stage: &Stage, condition: &Filter) -> Option<Filter> {
     let same = || Some(condition.clone());
     if let Stage::Sort { limit, .. } = stage {
-        // It sees the same documents in the same order, only fewer.
+        // A filter before the sort sees the same documents in the same order. With a limit it could see more of them.
         return if limit.is_none() { same() } else { None };
     }
     if condition.is_random() {
@@ -159,7 +161,7 @@ fn moved(stage: &Stage, condition: &Filter) -> Option<Filter> {
             let position = lookup.unwind.as_ref().and_then(|unwind| unwind.position.as_ref());
             leaves(&std::iter::once(&lookup.into).chain(position).collect::<Vec<_>>())
         }
-        // All documents of a group, or of a partition, have values that are equal, if not of the same type.
+        // All documents of a group or partition have equal key values, but perhaps of different types.
         Stage::Group(group) => condition.with_paths(&|path, condition| match &path.steps[..] {
             [id, rest @ ..] if &*id.name == "_id" && is_by_value(condition) => {
                 let (taken, from) = match rest.first() {
@@ -183,12 +185,12 @@ fn first(path: &Path) -> &str {
     path.steps.first().map_or("", |step| &step.name)
 }
 
-/// The name, if the path is one.
+/// The name, if the path has only one name.
 fn name(path: &FieldPath) -> Option<&str> {
     (path.depth() == 1).then(|| path.first())
 }
 
-/// True if the condition does not distinguish equal values, and a missing one from null.
+/// True if the condition treats equal values alike, and a missing value like null.
 fn is_by_value(condition: &Condition) -> bool {
     match condition {
         Condition::Test(Test::Compare(..)) => true,
@@ -198,8 +200,8 @@ fn is_by_value(condition: &Condition) -> bool {
     }
 }
 
-/// The condition, moved before `$redact`, if every document that passes it after `$redact` also passes it before:
-/// `$redact` only removes values, so it cannot produce one that is not a map, an array or null.
+/// Moves a condition before `$redact`, if every document that meets it after `$redact` also meets it before. `$redact`
+/// only removes values. Therefore a value after it that is not a map, an array or null existed before.
 fn before_redact(condition: &Filter) -> Option<Filter> {
     let [Clause::Field { .. }] = &condition.clauses[..] else { return None };
     condition.with_paths(&|path, condition| match condition {
@@ -214,8 +216,8 @@ fn before_redact(condition: &Filter) -> Option<Filter> {
     })
 }
 
-/// Adds conditions on the documents of a `$lookup` to its pipeline. Returns the others. A `$lookup` without a pipeline
-/// looks up many documents at a time instead.
+/// Adds conditions on the documents of a `$lookup` to its pipeline, and returns the conditions that cannot be added.
+/// None are added to a `$lookup` without a pipeline, because it looks up many documents at a time instead.
 fn into_lookup(lookup: &mut Arc<Lookup>, conditions: Vec<Filter>) -> Vec<Filter> {
     let (Some(into), true) = (name(&lookup.into), lookup.has_stages()) else { return conditions };
     let mut others = Vec::new();

@@ -24,46 +24,46 @@ pub struct Pipeline {
 /// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
-    /// Only documents that match.
+    /// Passes only documents that match.
     Match(Filter),
-    /// A change of each document alone.
+    /// Changes each document separately.
     Each(Each),
-    /// A document for each group.
+    /// Makes a document for each group.
     Group(Arc<Group>),
-    /// All documents in an order, or the first of them.
+    /// Sorts all documents, or returns the first documents in an order.
     Sort {
         /// The order.
         sort: Sort,
-        /// The most documents; `None` for all.
+        /// The maximum number of documents; `None` for all.
         limit: Option<u64>,
     },
-    /// All but the first documents.
+    /// Skips this number of documents.
     Skip(u64),
-    /// The first documents.
+    /// Returns at most this number of documents.
     Limit(u64),
-    /// Groups of about the same size, by an expression.
+    /// Makes groups of about the same size, by an expression.
     BucketAuto(Arc<BucketAuto>),
-    /// Fields computed from the documents around each document.
+    /// Computes fields from the documents around each document.
     Window(Arc<WindowFields>),
-    /// Documents for the values that are missing in a sequence.
+    /// Adds documents for values that are missing in a sequence.
     Densify(Arc<Densify>),
-    /// One document, with the results of several pipelines over the same documents.
+    /// Makes one document, with the results of several pipelines over the same documents.
     Facet(Vec<(Box<str>, Pipeline)>),
-    /// Each document with an array of documents of another collection.
+    /// Adds an array with documents of another collection to each document.
     Lookup(Arc<Lookup>),
-    /// Each document with an array of those that are reached from it in another collection.
+    /// Adds an array with the documents of another collection that can be reached from the document to each document.
     GraphLookup(Arc<GraphLookup>),
-    /// The documents, and then those of another collection.
+    /// Returns the documents, followed by the documents of another collection.
     Union(Arc<UnionWith>),
-    /// Documents chosen at random.
+    /// Chooses documents at random.
     Sample(u64),
-    /// Documents that the pipeline itself has. Only as the first stage.
+    /// Documents that the pipeline itself contains. Allowed only as the first stage.
     Documents(Vec<Map>),
-    /// Figures of the collection instead of its documents. Only as the first stage.
+    /// Statistics of the collection instead of its documents. Allowed only as the first stage.
     Statistics(Statistics),
-    /// The documents replace a collection. Only as the last stage.
+    /// Replaces a collection by the documents. Allowed only as the last stage.
     Out(Output),
-    /// The documents are written into a collection. Only as the last stage.
+    /// Writes the documents into a collection. Allowed only as the last stage.
     Merge(Arc<MergeInto>),
 }
 
@@ -73,23 +73,23 @@ impl Pipeline {
         &self.stages
     }
 
-    /// True if the stages may be a view's: they write nothing.
+    /// True if a view may have these stages: none of them writes, and none returns statistics.
     pub fn is_for_views(&self) -> bool {
         !self.stages.iter().any(|stage| matches!(stage, Stage::Out(_) | Stage::Merge(_) | Stage::Statistics(_)))
     }
 
-    /// The stages, to be executed.
+    /// Returns the stages.
     pub fn into_stages(self) -> Vec<Stage> {
         self.stages
     }
 
-    /// True if the pipeline begins with documents of its own and reads no collection.
+    /// True if the pipeline begins with documents that it contains itself, and reads no collection.
     pub fn has_own_documents(&self) -> bool {
         matches!(self.stages.first(), Some(Stage::Documents(_)))
     }
 
     /// The paths of the collection's documents that the pipeline reads; `None` if it may return or
-    /// read all of a document. Paths are given as they are read: one may contain another.
+    /// read whole documents. The paths are given as they are used: one may contain another.
     pub fn needs(stages: &[Stage]) -> Option<Vec<FieldPath>> {
         let mut needed: Vec<FieldPath> = Vec::new();
         for stage in stages {
@@ -140,110 +140,110 @@ impl Stage {
     }
 }
 
-/// Figures of a collection.
+/// Statistics of a collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statistics {
-    /// `$collStats`: one document.
+    /// `$collStats`: yields one document.
     Collection {
-        /// The number of documents is among them.
+        /// True if the number of documents is requested.
         count: bool,
-        /// The sizes are among them, in units of this many bytes.
+        /// The unit in bytes in which sizes are requested; `None` if sizes are not requested.
         storage_scale: Option<f64>,
     },
-    /// `$indexStats`: a document for each index.
+    /// `$indexStats`: yields a document for each index.
     Indexes,
 }
 
-/// `$lookup`: each document with an array of documents of another collection.
+/// `$lookup`: adds an array with documents of another collection to each document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lookup {
-    /// The other collection; `None` if the pipeline has documents of its own.
+    /// The other collection; `None` if the pipeline contains its documents itself.
     pub from: Option<Box<str>>,
     /// The field that gets the array.
     pub into: FieldPath,
-    /// A path of the document, and one of the other documents: a value at the one equals a value at
-    /// the other.
+    /// A path of the document, and a path of the other documents. The documents are joined if a
+    /// value at the first path equals a value at the second.
     pub equality: Option<(FieldPath, FieldPath)>,
     /// Variables for the pipeline.
     pub variables: Vec<(Text, Expression)>,
-    /// The stages that the other documents pass through, which are parsed again with the values of
-    /// the variables; empty for none.
+    /// The stages through which the other documents pass. They are parsed again with the values of
+    /// the variables. Empty if there are none.
     pub stages: Value,
-    /// The variables that are known around the stage, and the collation.
+    /// The variables defined outside of the stage, and the collation.
     pub around: Variables,
 }
 
-/// `$graphLookup`: each document with an array of those that are reached from it.
+/// `$graphLookup`: adds an array with the documents that can be reached from the document to each document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphLookup {
     /// The other collection.
     pub from: Box<str>,
-    /// The first value, or an array of them.
+    /// The value at which the search starts, or an array of such values.
     pub start: Expression,
-    /// The path of the other documents whose values lead on.
+    /// The path of the other documents whose values are searched for in the next step.
     pub connect_from: FieldPath,
-    /// The path of the other documents that these values are looked for in.
+    /// The path of the other documents at which values are searched for.
     pub connect_to: FieldPath,
     /// The field that gets the array.
     pub into: FieldPath,
-    /// An `$unwind` of that field: a document for each that is reached, in place of the array.
+    /// An `$unwind` of that field: yields a document for each document that is reached, instead of the array.
     pub unwind: Option<Unwind>,
-    /// The most steps after the first; `None` for no limit.
+    /// The maximum number of steps after the first; `None` for no limit.
     pub max_depth: Option<u64>,
     /// The field of the other documents that gets the number of steps.
     pub depth: Option<FieldPath>,
     /// A filter that the other documents match.
     pub restrict: Filter,
-    /// The collation by which strings are equal; `None` for the equality of their bytes.
+    /// The collation that decides whether strings are equal; `None` to compare their bytes.
     pub collation: Option<Collation>,
 }
 
-/// `$unionWith`: the documents, and then those of another collection.
+/// `$unionWith`: returns the documents, followed by the documents of another collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnionWith {
-    /// The other collection; `None` if the pipeline has documents of its own.
+    /// The other collection; `None` if the pipeline contains its documents itself.
     pub collection: Option<Box<str>>,
-    /// The stages that its documents pass through.
+    /// The stages through which the documents of the other collection pass.
     pub pipeline: Pipeline,
 }
 
-/// `$merge`: the documents are written into a collection.
+/// `$merge`: writes the documents into a collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeInto {
     /// The collection.
     pub into: Output,
-    /// The paths whose values find the document to change.
+    /// The paths whose values identify the document to change.
     pub on: Vec<FieldPath>,
-    /// The action where such a document exists.
+    /// The action if a document with these values exists.
     pub matched: WhenMatched,
-    /// The action where no such document exists.
+    /// The action if no document with these values exists.
     pub not_matched: WhenNotMatched,
-    /// The variables that are known around the stage.
+    /// The variables defined outside of the stage.
     pub around: Variables,
 }
 
-/// The collection that a stage writes.
+/// The collection into which a stage writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its logical database; `None` for that of the pipeline.
+    /// The logical database; `None` for the database of the pipeline.
     pub database: Option<Box<str>>,
-    /// Its name there.
+    /// The name of the collection in that database.
     pub collection: Box<str>,
 }
 
-/// The action of `$merge` where a document is found.
+/// The action of `$merge` for a document that exists in the collection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhenMatched {
-    /// It is replaced.
+    /// The existing document is replaced.
     Replace,
-    /// It stays as it is.
+    /// The existing document is kept as it is.
     Keep,
-    /// The fields of the new document are set in it.
+    /// The fields of the new document are set in the existing document.
     Merge,
     /// The pipeline ends with an error.
     Fail,
-    /// These stages change it; the new document is the variable `$$new`. They are parsed again for each
-    /// document.
+    /// These stages change the existing document; the new document is the variable `$$new`. The stages are parsed again
+    /// for each document.
     Pipeline {
         /// The stages.
         stages: Value,
@@ -252,12 +252,12 @@ pub enum WhenMatched {
     },
 }
 
-/// The action of `$merge` where no document is found.
+/// The action of `$merge` for a document that does not exist in the collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenNotMatched {
     /// The new document is inserted.
     Insert,
-    /// Nothing.
+    /// The new document is ignored.
     Discard,
     /// The pipeline ends with an error.
     Fail,

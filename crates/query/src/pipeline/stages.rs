@@ -1,10 +1,10 @@
-//! The stages of pipelines that MongoDB has: a row for each, with everything that has to be known about a stage before
-//! it is parsed.
+//! The stages of pipelines that MongoDB has. There is a row for each stage, with all facts that are needed about a
+//! stage before it is parsed.
 //!
-//! The parser, the server and the command line look stages up here, and have no lists of names of their own. Facts that
-//! belong to only one of them, such as the function that parses a stage or the privileges that it needs, are in a
-//! `match` over [`StageName`] there, without a catch-all: a new row does not compile until each of them has an answer.
-//! Pipelines that were not parsed yet are walked by [`walk`].
+//! The parser, the server and the command line look up stages here instead of keeping lists of names. Some facts
+//! concern only one of them, such as the function that parses a stage or the privileges that a stage needs. These facts
+//! are in a `match` over [`StageName`] without a catch-all, so that a new row does not compile until the facts are
+//! added. [`walk`] walks through pipelines that are not parsed yet.
 
 mod walk;
 
@@ -12,12 +12,12 @@ pub use walk::{RawStage, Walk, first, parts, walk, writes};
 
 use alluvium_document::{Map, Value};
 
-/// The source of a pipeline in which a stage is allowed.
+/// The source that a pipeline must have for a stage to be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// A collection, or the documents of the stages before it.
+    /// A collection, or the documents of the preceding stages.
     Collection,
-    /// A database, `{aggregate: 1}`, because the stage has documents of its own.
+    /// A database, `{aggregate: 1}`, because the stage itself contains the documents.
     OwnDocuments,
     /// A database, `{aggregate: 1}`.
     Database,
@@ -25,72 +25,74 @@ pub enum Over {
     Admin,
     /// The collection `config.system.sessions`.
     Sessions,
-    /// Whatever the pipeline is over. Stages that are refused everywhere also have this value.
+    /// Any source. Stages that are refused everywhere also have this value.
     Anything,
 }
 
-/// Where in its pipeline a stage may be.
+/// The position in a pipeline at which a stage is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// Anywhere.
+    /// At any position.
     Anywhere,
-    /// At the beginning.
+    /// Only as the first stage.
     First,
-    /// At the end.
+    /// Only as the last stage.
     Last,
 }
 
-/// Whether version 1 of the stable API has a stage.
+/// Whether a stage is in version 1 of the stable API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StableApi {
-    /// It has.
+    /// The stage is in the API.
     Yes,
-    /// It has not.
+    /// The stage is not in the API.
     No,
-    /// Only with this option and no other.
+    /// The stage is in the API if this option is the only one.
     Only(&'static str),
 }
 
-/// Where the operand of a stage names collections. Each is text, or a map of `db` and `coll`.
+/// The place of names of collections in the operand of a stage. Each name is text, or a map of `db` and `coll`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collections {
-    /// Nowhere.
+    /// The operand names no collection.
     None,
-    /// The operand is one.
+    /// The operand is the name.
     Operand,
-    /// In an option.
+    /// The name is in an option.
     Option(&'static str),
-    /// In an option of a map that has it; any other operand is one.
+    /// The name is in an option if the operand is a map with that option. Otherwise the operand is the name.
     OptionOrOperand(&'static str),
-    /// In an option of a map, which may lack it; an operand that is no map is one.
+    /// The name is in an option if the operand is a map, in which the option may be missing. An operand that is not a
+    /// map is the name.
     OptionOrText(&'static str),
 }
 
-/// Where the operand of a stage has pipelines.
+/// The place of pipelines in the operand of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipelines {
-    /// Nowhere.
+    /// The operand contains no pipeline.
     None,
-    /// Each option is one, over the documents that the stage gets.
+    /// Each option is a pipeline over the documents that the stage gets.
     EachOption,
-    /// In an option, over the collection that the stage names.
+    /// An option is a pipeline over the collection that the stage names.
     Option(&'static str),
 }
 
-/// The influence of the first stage after the filters and the sort of the head on the plan of the head.
+/// How a stage affects the plan of the query at the head of a pipeline. The head consists of the first filters and the
+/// sort; the stage is the first one after the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadNeed {
-    /// Nothing.
+    /// The stage has no influence.
     Nothing,
-    /// No field is needed.
+    /// The stage needs no field.
     NoFields,
-    /// The paths in its expressions are needed.
+    /// The stage needs the paths in its expressions.
     Paths,
-    /// It is a projection, which names the needed fields.
+    /// The stage is a projection, which names the needed fields.
     Projection,
-    /// The whole operand counts.
+    /// The plan depends on the whole operand.
     Operand,
-    /// These options count.
+    /// The plan depends on these options.
     Options(&'static [&'static str]),
 }
 
@@ -101,30 +103,30 @@ pub struct StageRow {
     pub stage: StageName,
     /// The name, with its dollar sign.
     pub name: &'static str,
-    /// Why the parser refuses it; `None` if it does not.
+    /// The reason why the parser refuses the stage; `None` if it does not.
     pub missing: Option<&'static str>,
-    /// The stage as servers know it, which make its documents; `None` for all others.
+    /// The corresponding stage of servers, if a server makes the documents of the stage; otherwise `None`.
     pub of_server: Option<ServerStage>,
     /// The source that the pipeline must have.
     pub over: Over,
-    /// True if, in views and in pipelines of other stages, it is refused because of the pipeline's source (error 73),
-    /// and not as an unsupported stage.
+    /// True if views and inner pipelines refuse the stage because of their source (error 73) rather than as an
+    /// unsupported stage.
     pub not_over_collections: bool,
-    /// Where in the pipeline it may be.
+    /// The position in the pipeline at which the stage is allowed.
     pub position: Position,
-    /// True if it writes a collection.
+    /// True if the stage writes to a collection.
     pub writes: bool,
-    /// True if it has no read concern but `local`.
+    /// True if `local` is the only read concern that the stage supports.
     pub only_local: bool,
-    /// Whether the stable API has it.
+    /// Whether the stage is in the stable API.
     pub api: StableApi,
     /// The collections that the operand names.
     pub collections: Collections,
     /// The pipelines in the operand.
     pub pipelines: Pipelines,
-    /// Options whose text is the name of a collection or a field, and no value.
+    /// Options whose text is the name of a collection or a field rather than a value.
     pub names: &'static [&'static str],
-    /// Its demand on the query before it.
+    /// How the stage affects the plan of the query before it.
     pub head_need: HeadNeed,
 }
 
@@ -151,7 +153,7 @@ pub enum ServerStage {
     QueryStats,
 }
 
-/// A stage of the parser's that treats the documents before it, and uses nothing else.
+/// A stage that the parser supports, and that only processes the documents of the preceding stages.
 const PLAIN: StageRow = StageRow {
     stage: StageName::Match,
     name: "",
@@ -181,13 +183,13 @@ const SERVER: StageRow = StageRow {
 /// A stage that is refused everywhere.
 const REFUSED: StageRow = StageRow { over: Over::Anything, position: Position::First, ..PLAIN };
 
-/// The options that count for a stage that reads documents in an order.
+/// The options that affect the plan, for stages that read documents in an order.
 const ORDERED: HeadNeed = HeadNeed::Options(&["partitionByFields", "partitionBy", "field", "sortBy"]);
 
-/// Declares the stages in the order of their names, each with the row that it is like, and what differs.
+/// Declares the stages in alphabetical order. Each is given by the row on which it is based and the fields that differ.
 macro_rules! stages {
     ($($stage:ident $name:literal like $like:ident $({ $($field:ident: $value:expr),* $(,)? })?;)*) => {
-        /// A stage of MongoDB's.
+        /// A stage that MongoDB has.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum StageName {
             $(#[doc = concat!("`", $name, "`.")] $stage,)*
@@ -207,7 +209,7 @@ stages! {
         missing: Some("there are no change streams"),
         position: Position::Last,
     };
-    // The parser has its figures of a collection; those of a server are added there.
+    // The parser supports the statistics of a collection. A server adds its own statistics to them.
     CollStats "$collStats" like PLAIN {
         of_server: Some(ServerStage::CollStats),
         position: Position::First,
@@ -315,17 +317,17 @@ stages! {
     VectorSearch "$vectorSearch" like REFUSED { missing: Some("there is no vector search"), api: StableApi::No };
 }
 
-/// All stages, in the order of their names.
+/// All stages in alphabetical order.
 pub fn all() -> &'static [StageRow] {
     &ROWS
 }
 
-/// The names of the stages that the parser knows.
+/// The names of the stages that the parser supports.
 pub fn supported() -> impl Iterator<Item = &'static str> {
     ROWS.iter().filter(|row| row.missing.is_none()).map(|row| row.name)
 }
 
-/// The stage of a name, with its dollar sign.
+/// The row of a stage by its name, which includes the dollar sign.
 pub fn find(name: &str) -> Option<&'static StageRow> {
     ROWS.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| &ROWS[at])
 }
@@ -343,12 +345,12 @@ impl StageName {
 }
 
 impl StageRow {
-    /// True if it may be in a `$facet`.
+    /// True if the stage is allowed in a `$facet`.
     pub fn is_for_facets(&self) -> bool {
         self.position == Position::Anywhere && self.pipelines != Pipelines::EachOption
     }
 
-    /// True if the stable API has it with this operand.
+    /// True if the stage with this operand is in the stable API.
     pub fn is_in_api(&self, operand: &Value) -> bool {
         match self.api {
             StableApi::Yes => true,
@@ -359,7 +361,7 @@ impl StageRow {
         }
     }
 
-    /// True if an option of its operand is a pipeline, unless it is no array.
+    /// True if an option of the operand is a pipeline when it is an array.
     pub fn has_pipeline_in(&self, option: &str) -> bool {
         match self.pipelines {
             Pipelines::None => false,
@@ -368,8 +370,8 @@ impl StageRow {
         }
     }
 
-    /// The values in an operand that must be names of collections, each with the other forms that it may have. If an
-    /// option occurs several times, all its values: the parser chooses one.
+    /// The values in an operand that must be names of collections, including maps of `db` and `coll`. If an option
+    /// occurs several times, all of its values are returned, because the parser uses one of them.
     pub fn named_collections<'a>(&self, operand: &'a Value) -> impl Iterator<Item = &'a Value> {
         let map = operand.as_map();
         let (option, is_operand) = match self.collections {

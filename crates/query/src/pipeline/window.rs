@@ -21,13 +21,13 @@ pub use evaluate::Partition;
 pub(super) use parse::set_window_fields;
 pub use parse::window_function_names;
 
-/// A `$setWindowFields`.
+/// A `$setWindowFields` stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowFields {
     partition: Option<Expression>,
     sort: Sort,
     outputs: Vec<(FieldPath, Function)>,
-    /// The collation that decides if strings are in one partition; `None` for the equality of their bytes.
+    /// The collation that decides whether strings are in the same partition; `None` to compare their bytes.
     collation: Option<Collation>,
 }
 
@@ -41,13 +41,13 @@ enum Function {
         dense: bool,
     },
     DocumentNumber,
-    /// `$shift`: the value of the document this many places after.
+    /// `$shift`: the value of the document that follows after this many positions.
     Shift {
         output: Expression,
         by: i64,
         default: Value,
     },
-    /// `$expMovingAvg`, with this weight of the latest value, in the bits of a double.
+    /// `$expMovingAvg`, with the weight of the latest value, as the bits of a double.
     MovingAverage {
         input: Expression,
         weight: u64,
@@ -56,7 +56,7 @@ enum Function {
     LinearFill(Expression),
     /// `$locf`: the last value that is not null.
     LastValue(Expression),
-    /// `$derivative`, or `$integral` if true, over a time in milliseconds if the order is by dates.
+    /// `$derivative`, or `$integral` if true. The unit of time in milliseconds is given if the order is by dates.
     Change {
         input: Expression,
         integral: bool,
@@ -71,12 +71,12 @@ enum Function {
     },
 }
 
-/// The documents around a document, itself included unless the bounds leave it out.
+/// The documents around a document. They include the document itself, unless the bounds exclude it.
 #[derive(Debug, Clone, PartialEq)]
 enum Window {
-    /// By their number before and after.
+    /// A window by the number of documents before and after.
     Documents(Bound, Bound),
-    /// By the distance of their values in the order, in units of time if there is one.
+    /// A window by the distance of the documents' values in the order. The distance may have a unit of time.
     Range(Bound, Bound, Option<Box<str>>),
 }
 
@@ -85,38 +85,38 @@ enum Window {
 enum Bound {
     Unbounded,
     Current,
-    /// This distance; negative ones are before. Whole for numbers of documents.
+    /// This distance; negative distances are before the document. An integer if it is a number of documents.
     At(Value),
 }
 
 impl Window {
-    /// All documents of the partition.
+    /// A window of all documents of the partition.
     fn all() -> Self {
         Self::Documents(Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// True if the windows of all documents start at the first one.
+    /// True if the windows of all documents start at the first document.
     fn starts_at_first(&self) -> bool {
         matches!(self, Self::Documents(Bound::Unbounded, _) | Self::Range(Bound::Unbounded, ..))
     }
 }
 
 impl WindowFields {
-    /// The path whose values divide the documents into partitions, if they do.
+    /// The path whose values divide the documents into partitions, if the partitions are given by a path.
     pub(super) fn partition_path(&self) -> Option<&FieldPath> {
         self.partition.as_ref()?.as_path()
     }
 
-    /// True if a field of this name, or one inside it, is computed.
+    /// True if a field with this name, or a field inside of it, is computed.
     pub(super) fn sets(&self, name: &str) -> bool {
         self.outputs.iter().any(|(path, _)| path.first() == name)
     }
 
-    /// Appends the key that orders documents: by partition, then by the order within it. Returns the
-    /// length of the partition's part.
+    /// Appends the key by which documents are sorted: first by partition, then by the order within the partition.
+    /// Returns the length of the partition's part.
     ///
     /// # Errors
-    /// An expression does not accept a value; the partition is an array; the document cannot be sorted.
+    /// An expression does not accept a value, the partition is an array, or the document cannot be sorted.
     pub fn put_key(&self, record: &Record, out: &mut Vec<u8>) -> Result<usize, PipelineError> {
         let before = out.len();
         if let Some(partition) = &self.partition {
@@ -132,25 +132,25 @@ impl WindowFields {
     }
 }
 
-/// The caller of a computation over the documents of a partition: it has them, and decides whether the computation may
-/// continue.
+/// The caller of a computation over the documents of a partition. It holds the documents, and decides whether the
+/// computation may continue.
 pub trait Caller {
-    /// The document at a position of the partition, which is less than its length. Positions near the last ones are
-    /// read fast.
+    /// The document at a position of the partition, which is less than the partition's length. Access is fast near the
+    /// positions read last.
     ///
     /// # Errors
-    /// The document cannot be read: [`PipelineError::Stopped`], if the caller knows why.
+    /// The document cannot be read. [`PipelineError::Stopped`] if the caller already knows the reason.
     fn document(&mut self, at: usize) -> Result<&Record, PipelineError>;
 
-    /// Fails if the computation is to end.
+    /// Fails if the computation must end.
     ///
     /// # Errors
     /// [`PipelineError::Stopped`].
     fn check(&mut self) -> Result<(), PipelineError>;
 
-    /// Reports the bytes of memory that are held now.
+    /// Reports the bytes of memory that are currently held.
     ///
     /// # Errors
-    /// They are too many.
+    /// The limit for memory is exceeded.
     fn hold(&mut self, bytes: usize) -> Result<(), PipelineError>;
 }

@@ -1,4 +1,4 @@
-//! Access paths, which identify candidates, and why candidates are rejected.
+//! Access paths, which identify candidates, and the reasons why candidates are rejected.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use super::cost::Cost;
 use super::{Hint, Query};
 use crate::filter::Filter;
 
-/// How a plan reaches the documents. It identifies a candidate: two candidates for one query have
-/// different access paths.
+/// The way in which a plan reaches the documents. It identifies a candidate: two candidates for the
+/// same query have different access paths.
 ///
-/// As text ([`fmt::Display`]) it is the name that `explain` prints for a candidate.
+/// The printed form ([`fmt::Display`]) is the name that `explain` shows for a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AccessPath {
-    /// None: no document can match.
+    /// No access, because no document can match.
     Nothing,
     /// A scan of the documents.
     Scan {
-        /// The filter has bounds for `_id`.
+        /// True if the filter has bounds for `_id`.
         bounded: bool,
     },
     /// Look-ups of single `_id`s.
     Lookup,
     /// A scan of the index with this name.
     Index(String),
-    /// The `_id`s that scans of both indexes find.
+    /// An intersection of the `_id`s that scans of both indexes find.
     Intersection(String, String),
     /// One access path for each branch of an `$or` that can match.
     Union {
@@ -35,7 +35,7 @@ pub enum AccessPath {
 }
 
 impl AccessPath {
-    /// The name of the index, if the path is a scan of one index.
+    /// The name of the index, if the access path is a scan of one index.
     pub fn index_name(&self) -> Option<&str> {
         match self {
             Self::Index(name) => Some(name),
@@ -76,30 +76,32 @@ impl fmt::Display for AccessPath {
 /// A candidate that was not chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejected {
-    /// Which candidate.
+    /// The access path of the candidate.
     pub access: AccessPath,
-    /// Why it was not chosen.
+    /// The reason why the candidate was not chosen.
     pub reason: Rejection,
 }
 
-/// Why a candidate was not chosen. As text ([`fmt::Display`]) it is what `explain` prints.
+/// The reason why a candidate was not chosen. The printed form ([`fmt::Display`]) is the text that `explain` shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rejection {
-    /// It costs at least as much as the chosen candidate.
+    /// The candidate costs at least as much as the chosen one.
     Costlier {
-        /// Its cost.
+        /// The cost of the candidate.
         cost: Cost,
-        /// Its time divided by the time of the cheapest candidate.
+        /// The time of the candidate divided by the time of the cheapest candidate.
         ratio: f64,
     },
-    /// It is cheaper, but another index was chosen for an earlier query of the same form.
+    /// The candidate is cheaper than the chosen one, but another index was chosen for an earlier query of the same
+    /// form.
     PreviousChoice {
-        /// Its cost.
+        /// The cost of the candidate.
         cost: Cost,
         /// The index that was chosen earlier.
         index: String,
     },
-    /// It cannot find every document that the filter matches, or has no advantage over a scan of all documents.
+    /// The candidate cannot find every document that the filter matches, or has no advantage over a scan of all
+    /// documents.
     Unusable(Unusable),
 }
 
@@ -127,14 +129,14 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// Why an index cannot serve a query.
+/// The reason why an index cannot be used for a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
-    /// The filter has no bounds for it, and it does not give the order of the sort.
+    /// The filter has no bounds for the index, and the index does not have the order of the sort.
     NoBounds,
-    /// It is partial, and its filter, which is given, does not follow from the query's filter.
+    /// The index is partial, and its filter, which is given here, does not follow from the query's filter.
     Partial(Filter),
-    /// It is sparse, and the filter may match documents that have no entry in it.
+    /// The index is sparse, and the filter may match documents that have no entry in it.
     Sparse,
 }
 

@@ -12,10 +12,10 @@ use crate::filter::types::TypeSet;
 use crate::filter::{ElementFilter, Form};
 use crate::pattern::Pattern;
 
-/// The bounds that a condition sets on the keys of an index part, or on single values.
+/// The bounds that a condition imposes on the keys of an index part, or on single values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// A document that meets the condition has a key in this set.
+    /// Every document that meets the condition has a key in this set.
     pub set: Intervals,
     /// True if every document with a key in the set meets the condition.
     pub exact: bool,
@@ -29,7 +29,7 @@ pub(super) enum KeySource {
         /// True if a document may yield several keys, because the path leads through an array or to
         /// one.
         multikey: bool,
-        /// The path has more than one name.
+        /// True if the path has more than one name.
         dotted: bool,
         /// True if a name in the path may be a position.
         positions: bool,
@@ -62,22 +62,22 @@ impl Bounds {
         Self { set: Intervals::none(), exact: true }
     }
 
-    /// The bounds on the keys of an index with this collation.
+    /// The bounds that a condition imposes on the keys of an index with this collation.
     pub fn of_condition(condition: &Condition, of: KeySource, collation: Option<&Collation>) -> Self {
         let mut bounds = match condition {
             Condition::Test(test) => Self::of_test(test, of, collation),
             Condition::Not(conditions) => Self::of_negation(conditions, of, collation),
         };
-        // A position may lead to an array whose elements have keys but do not count for conditions.
+        // A position may lead to an array. The elements of that array have keys, but conditions do not examine them.
         bounds.exact &= !of.has_positions();
         bounds
     }
 
-    /// The bounds on the keys of an index with this collation for a comparison of an expression. A key
-    /// within them proves nothing.
+    /// The bounds that a comparison of an expression imposes on the keys of an index with this collation. They are
+    /// never exact: a key within them does not prove that the comparison holds.
     pub fn of_order(order: &Ordered, of: KeySource, collation: Option<&Collation>) -> Self {
         let Some(value) = order.operand.as_key(collation) else { return Self::all() };
-        // The keys of an array are those of its elements, and it is compared as a whole.
+        // An array has the keys of its elements, but the expression compares the array as a whole.
         let arrays = type_rank(&Value::Array(Vec::new()));
         let takes_arrays = if order.is_above() { order.operand.rank <= arrays } else { order.operand.rank >= arrays };
         let may_be_array = matches!(of, KeySource::Path { multikey: true, .. });
@@ -88,22 +88,23 @@ impl Bounds {
         let edge = Edge { value: value.into_owned(), after };
         Self::inexact(match order.is_above() {
             true => Intervals::one(edge, Edge::after(Value::MaxKey)),
-            // A missing value is below null, and has the key null.
+            // A missing value sorts below null in the expression, but its key is the key of null.
             false => {
                 Intervals::union([Intervals::one(Edge::before(Value::MinKey), edge), Intervals::point(Value::Null)])
             }
         })
     }
 
-    /// The bounds for: at least one of the conditions does not hold.
+    /// The bounds for the condition that at least one of these conditions does not hold.
     fn of_negation(conditions: &[Condition], of: KeySource, collation: Option<&Collation>) -> Self {
         if let ([Condition::Test(Test::Exists)], KeySource::Path { positions: false, .. }) = (conditions, of) {
-            // A missing value has the key null, and so may a value that exists.
+            // A missing value has the key of null, and an existing value may have that key too.
             return Self::inexact(Intervals::point(Value::Null));
         }
         let bounds = |condition| Self::of_condition(condition, of, collation);
         let inner: Vec<Self> = conditions.iter().map(bounds).collect();
-        // A document with a key inside would meet the condition, so only keys outside remain.
+        // If a document had a key inside of these bounds, it would meet the condition. Therefore only keys outside
+        // remain.
         if !inner.iter().all(|bounds| bounds.exact) {
             return Self::all();
         }
@@ -132,7 +133,7 @@ impl Bounds {
             Test::Bits(bits) => Self::of_bits(bits),
             Test::Regex(pattern) => Self::inexact(texts(pattern, collation)),
             Test::Size(_) if of.is_value() => Self::inexact(arrays()),
-            // An empty array has the key undefined.
+            // An empty array has the key of undefined.
             Test::Size(0) if !of.has_positions() => Self::inexact(Intervals::point(Value::Undefined)),
             Test::Size(_) => Self::all(),
             Test::ElemMatch(filter) => Self::of_element(filter, of, collation),
@@ -141,10 +142,10 @@ impl Bounds {
 
     fn equal(value: &Value, of: KeySource) -> Self {
         match (value, of) {
-            // Maps before the selected position yield no key of their own, and lack the field.
+            // Maps before the selected position yield no key, but the field is missing in them.
             (Value::Null, KeySource::Path { positions: true, .. }) => Self::all(),
-            // An element on the way that is not a map yields the key null, but does not count as
-            // null.
+            // An element in the middle of the path that is not a map yields the key of null, but
+            // does not count as null.
             (Value::Null, KeySource::Path { multikey, dotted, .. }) => {
                 Self { set: Intervals::point(Value::Null), exact: !(multikey && dotted) }
             }
@@ -165,8 +166,8 @@ impl Bounds {
                 match (to_the_end, or_equal) {
                     (true, true) => return Self::equal(value, of),
                     (true, false) => return Self::none(),
-                    // A type includes arrays as a whole, whatever keys their elements have, and
-                    // missing values.
+                    // The type includes arrays as a whole, whatever the keys of their elements are,
+                    // and missing values.
                     (false, true) => return Self { set: Intervals::all(), exact: of.is_value() },
                     (false, false) if !of.is_value() => return Self::all(),
                     (false, false) => return Self { set: Intervals::point(value.clone()).complement(), exact: true },
@@ -210,7 +211,7 @@ impl Bounds {
             let is_number = least.is_number();
             let (low, high) = bracket(&least);
             let low = if is_number { Edge::before(Value::from(f64::NAN)) } else { low };
-            // A missing value has the key null, and an empty array the key undefined.
+            // A missing value has the key of null, and an empty array has the key of undefined.
             exact &= of.is_value() || !matches!(least, Value::Null | Value::Undefined);
             sets.push(Intervals::one(low, high));
         }
@@ -224,7 +225,7 @@ impl Bounds {
         }]))
     }
 
-    /// An element that meets the condition is a key.
+    /// An element that meets the condition is itself a key of the document.
     fn of_element(filter: &ElementFilter, of: KeySource, collation: Option<&Collation>) -> Self {
         match (&filter.form, of) {
             (_, KeySource::Value) => Self::inexact(arrays()),
@@ -248,8 +249,8 @@ fn arrays() -> Intervals {
     Intervals::one(low, high)
 }
 
-/// The texts that may match, and the stored regular expressions equal to the pattern. Collation keys
-/// do not show the beginning of a text.
+/// The texts that may match, and stored regular expressions that are equal to the pattern. With a collation there are
+/// no bounds for the texts, because collation keys do not show the beginning of a text.
 fn texts(pattern: &Pattern, collation: Option<&Collation>) -> Intervals {
     let (low, high) = bracket(&Value::from(""));
     let texts = match pattern.prefix().filter(|_| collation.is_none()) {
@@ -264,7 +265,7 @@ fn texts(pattern: &Pattern, collation: Option<&Collation>) -> Intervals {
     Intervals::union([texts, Intervals::one(stored(source.clone()), stored(format!("{source}\0")))])
 }
 
-/// The least text greater than all texts with this prefix.
+/// The least text that is greater than all texts with this prefix.
 fn after_prefix(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
@@ -280,7 +281,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// Names of types that compare with each other, with an example value.
+/// Groups of type names whose values are comparable with each other, each with an example value.
 fn type_groups() -> Vec<(&'static [&'static str], Value)> {
     let code = |scope| Value::Code(Box::new(alluvium_document::Code { code: String::new(), scope }));
     let pointer = alluvium_document::DbPointer { namespace: String::new(), id: [0; 12] };

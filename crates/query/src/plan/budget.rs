@@ -1,4 +1,4 @@
-//! The budget of planning a query, without which nested `$or`s would multiply.
+//! The budget for planning a query. Without it, nested `$or`s would multiply the work.
 
 use std::cell::Cell;
 
@@ -7,16 +7,16 @@ use alluvium_document::{Value, bson};
 use crate::filter::tree::{Clause, Condition, Test};
 use crate::filter::{ElementFilter, Filter, Form};
 
-/// The maximum number of branches planned for a query, over all `$or`s.
+/// The maximum number of branches that are planned for a query, for all `$or`s together.
 pub(super) const BRANCHES_IN_ALL: usize = 4096;
 
-/// The maximum number of times that branches consider an index. Each takes a few microseconds.
+/// The maximum number of times that an index is considered for a branch. Each takes a few microseconds.
 pub(super) const SCANS_IN_ALL: usize = 16_384;
 
 /// The maximum number of times that indexes are sampled.
 const LOOKS_IN_ALL: usize = 4096;
 
-/// The approximate maximum of bytes of other conditions that branches copy.
+/// The approximate maximum size of other conditions that branches copy, in bytes.
 const BYTES_IN_ALL: usize = 8 << 20;
 
 /// The maximum number of comparisons with conditions of partial indexes. A value in a list counts
@@ -27,8 +27,8 @@ const COMPARISONS_IN_ALL: usize = 1 << 20;
 const CONDITION_BYTES: usize = 64;
 const VALUE_BYTES: usize = 32;
 
-/// The remaining budget. An `$or` that exceeds it is not planned as a union; other candidates find
-/// the same documents.
+/// The remaining budget. An `$or` that exceeds the budget is not planned as a union. Other
+/// candidates find the same documents.
 #[derive(Debug)]
 pub(super) struct Budget {
     branches: Cell<usize>,
@@ -65,17 +65,17 @@ impl Budget {
         }
     }
 
-    /// Takes `scans` considerations of indexes. If fewer remain, takes nothing and returns false.
+    /// Takes budget for considering an index `scans` times. If less remains, takes nothing and returns false.
     pub fn take_scans(&self, scans: usize) -> bool {
         take(&self.scans, scans)
     }
 
-    /// True if an index may be sampled once more.
+    /// Takes budget for sampling an index once. Returns false if none remains.
     pub fn take_look(&self) -> bool {
         take(&self.looks, 1)
     }
 
-    /// As [`Budget::take_scans`], for comparisons with the conditions of partial indexes.
+    /// As [`Budget::take_scans`], for comparisons with conditions of partial indexes.
     pub fn take_comparisons(&self, comparisons: usize) -> bool {
         take(&self.comparisons, comparisons)
     }

@@ -28,17 +28,17 @@ const DEPTH_MAX: usize = 2;
 /// The maximum number of `_id`s that are looked up one by one.
 const LOOKUPS_MAX: usize = 1 << 20;
 
-/// A candidate plan; without the sort and the limit until [`Planner::finish`].
+/// A candidate plan. [`Planner::finish`] adds the sort and the limit.
 #[derive(Debug, Clone)]
 struct Candidate {
     access: AccessPath,
-    /// Without the conditions on documents while `proved` is set.
+    /// The plan. It lacks the conditions on documents while `proved` is set.
     node: Node,
-    /// The clauses that the access path proves, so that documents need not be checked for them;
-    /// `None` once the node is complete.
+    /// The clauses that hold for all documents on the access path, so that documents need not be
+    /// checked for them. `None` once the node is complete.
     proved: Option<Vec<usize>>,
     cost: Cost,
-    /// True if the documents come in the order of the query.
+    /// True if the documents have the order of the query.
     ordered: bool,
     /// The estimated maximum number of matching documents.
     most: f64,
@@ -50,8 +50,8 @@ impl Candidate {
         Self { access, node: Node::Nothing, proved: None, cost: Cost::default(), ordered: true, most: 0.0 }
     }
 
-    /// The node with the conditions on documents. Only the chosen candidate copies them. `in_order`
-    /// is true if the filter's clauses are sorted.
+    /// Adds the conditions on documents to the node. This is done only for the chosen candidate,
+    /// because it copies the conditions. `in_order` is true if the filter's clauses are sorted.
     fn into_node(self, filter: &Filter, in_order: bool) -> Node {
         let Some(mut proved) = self.proved else { return self.node };
         proved.sort_unstable();
@@ -86,14 +86,14 @@ struct Scanned<'i> {
     met: ScanEstimate,
 }
 
-/// The candidates for a filter, and the indexes that cannot serve it.
+/// The candidates for a filter, and the indexes that cannot be used for it.
 #[derive(Default)]
 struct Candidates {
     usable: Vec<Candidate>,
     unusable: Vec<Rejected>,
 }
 
-/// The cheapest plan for a query.
+/// Chooses the cheapest plan for a query.
 ///
 /// # Errors
 /// [`PlanError`] for a hint that cannot be used.
@@ -115,7 +115,7 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
         candidates.usable.into_iter().map(|candidate| planner.finish(candidate, found)).collect();
     finished.sort_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us));
     let mut finished = finished.into_iter();
-    // The scan of all documents, or the hinted candidate, always exists.
+    // There is always a candidate: the scan of all documents or the hinted one.
     let Some(best) = finished.next() else {
         return Ok(Plan::nothing(candidates.unusable));
     };
@@ -128,7 +128,7 @@ pub fn plan(query: &Query<'_>, collection: &Collection<'_>) -> Result<Plan, Plan
     Ok(Plan { root: best.into_node(query.filter, true), access, cost, rejected })
 }
 
-/// True if a hint names one candidate at most, so that its plan does not depend on estimates.
+/// True if a hint leaves at most one candidate, so that the plan does not depend on estimates.
 pub fn leaves_no_choice(hint: &Hint<'_>, indexes: &[Index<'_>]) -> bool {
     match hint {
         Hint::Natural { .. } | Hint::Name(_) | Hint::Usable(_) => true,
@@ -136,7 +136,7 @@ pub fn leaves_no_choice(hint: &Hint<'_>, indexes: &[Index<'_>]) -> bool {
     }
 }
 
-/// True if no value meets one of the conditions.
+/// True if one of the conditions cannot be met by any value.
 fn finds_nothing(filter: &Filter) -> bool {
     let of = KeySource::Path { multikey: true, dotted: true, positions: true };
     filter.clauses.iter().any(|clause| match clause {
@@ -161,7 +161,7 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// All candidates for a filter. The last is the scan of all documents.
+    /// All candidates for a filter. The scan of all documents is the last.
     fn candidates<'f>(&self, predicates: &Predicates<'f>, depth: usize) -> Candidates
     where
         'a: 'f,
@@ -175,7 +175,7 @@ impl<'a> Planner<'a> {
             } else if depth == DEPTH_MAX {
                 Err(Unusable::NoBounds)
             } else {
-                // Unusable indexes are not reported for branches.
+                // For branches, unusable indexes are not reported.
                 continue;
             };
             match candidate {
@@ -194,7 +194,7 @@ impl<'a> Planner<'a> {
         found
     }
 
-    /// False if the index cannot serve, because the filter has no condition on its parts.
+    /// False if the index cannot be used because the filter has no condition on its parts.
     fn may_serve(&self, index: &Index<'_>, concerned: bool) -> bool {
         let has_few = index.definition.is_sparse() || index.definition.partial_filter().is_some();
         let asks_more = !self.query.sort.is_empty() || self.query.needs != Needs::Documents;
@@ -217,9 +217,9 @@ impl<'a> Planner<'a> {
             Hint::Name(name) | Hint::Usable(name) => all.filter(|index| index.definition.name() == *name).collect(),
             Hint::Keys(keys) => all.filter(|index| same_keys(&index.definition.keys_map(), keys)).collect(),
         };
-        // Several indexes may have the same keys but different documents: the cheapest one that has
-        // all matching documents is taken. As in MongoDB, an index that lacks some of them is used
-        // too if there is no other; then these are not found.
+        // Several indexes may have the same keys but contain different documents. The cheapest
+        // index that contains all matching documents is chosen. As in MongoDB, if there is no such
+        // index, an index that lacks some of them is used, and these documents are not found.
         let (mut whole, mut others, mut refused) = (Vec::new(), Vec::new(), None);
         let obeys = !matches!(hint, Hint::Usable(_));
         for index in named {
@@ -245,13 +245,13 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The intervals of `_id` that the filter allows, and the clauses that they prove.
+    /// The intervals of `_id` that the filter allows, and the clauses that hold for all documents within them.
     fn ids(&self, predicates: &Predicates<'_>) -> (Intervals, Vec<usize>) {
         // An `_id` always exists, and is never an array.
         let of = KeySource::Value;
         let (mut set, mut proved) = (Intervals::all(), Vec::new());
         for (at, condition) in predicates.conditions("_id") {
-            // Documents are in the order of the bytes of their `_id`s.
+            // Documents are ordered by the bytes of their `_id`s, without a collation.
             let bounds = Bounds::of_condition(condition, of, None);
             set = set.intersection(&bounds.set);
             if bounds.exact {
@@ -264,7 +264,7 @@ impl<'a> Planner<'a> {
         (set, proved)
     }
 
-    /// A scan of all documents, or of those within bounds of `_id`.
+    /// A scan of all documents, or of the documents within bounds of `_id`.
     fn scan(&self, predicates: &Predicates<'_>, backward: Option<bool>) -> Candidate {
         let (set, proved) = self.ids(predicates);
         let is_by_id = |part: &&SortPart| part.path.as_str() == "_id" && is_ordered_alike(part, None, &set.0);
@@ -304,8 +304,9 @@ impl<'a> Planner<'a> {
         Some(Candidate { access: AccessPath::Lookup, node, proved: Some(proved), cost, ordered, most: count })
     }
 
-    /// A scan of an index, with a fetch of the documents if one is needed. If the first part has
-    /// bounds, the scan is added to `scans`. An index that a hint names may lack documents.
+    /// A scan of an index, with a fetch of the documents if necessary. If the first part has
+    /// bounds, the scan is also added to `scans`. An index that a hint names may lack documents
+    /// that match.
     fn index<'f>(
         &self,
         predicates: &Predicates<'f>,
@@ -355,7 +356,8 @@ impl<'a> Planner<'a> {
             cost = cost.add(fetch(most));
             node = Node::Fetch { input: Box::new(node), filter: Filter::default() };
         }
-        // At most one document: as cheap as a look-up by _id, so that even in a small collection the index is used.
+        // The scan finds at most one document. It costs no more than a look-up by `_id`, so that the index is used even
+        // in a small collection.
         if index.definition.is_unique() && bounded.bounds.iter().all(PartBounds::is_point) {
             (most, cost.time_us) = (most.min(1.0), cost.time_us.min(cost::FETCH_US));
         }
@@ -384,7 +386,7 @@ impl<'a> Planner<'a> {
         Cost { time_us: seeks + met.entries * cost::scan_entry_us(index), entries: met.entries, documents: 0.0 }
     }
 
-    /// True if the values of entries suffice for the query and the remaining conditions.
+    /// True if the entries contain all values that the query and the remaining conditions need.
     fn covers(&self, filter: &Filter, bounded: &Bounded, index: &Index<'_>) -> bool {
         let Needs::Paths(paths) = self.query.needs else { return false };
         let exact = exact_parts(index);
@@ -392,7 +394,7 @@ impl<'a> Planner<'a> {
             let mut parts = index.definition.parts().iter().enumerate();
             parts.any(|(at, part)| exact >> at & 1 == 1 && part.path.as_str() == path)
         };
-        // An entry does not show whether a map around a missing field exists.
+        // An entry does not show whether the map that would contain a missing field exists.
         let of_output =
             |path: &str| (has_exact(path) && !path.contains('.')) || (path == "_id" && self.collection.natural_ids);
         let sort = self.query.sort.iter().map(|part| part.path.as_str());
@@ -410,7 +412,7 @@ impl<'a> Planner<'a> {
         fn path<'s>(scan: &'s Scanned<'_>) -> &'s alluvium_document::path::FieldPath {
             &scan.index.definition.parts()[0].path
         }
-        // Each scan must restrict something that the other does not.
+        // Each scan must restrict a part that the other scan does not restrict.
         let adds = |one: &Bounded, other: &Bounded| {
             let bounded = |part: &&PartBounds| !part.is_all();
             let in_other =
@@ -422,7 +424,7 @@ impl<'a> Planner<'a> {
             path(scan) != path(first) && adds(one, other) && adds(other, one)
         })?;
         let all = self.collection.documents.max(1) as f64;
-        // Two conditions are usually correlated, so more documents meet both than by chance.
+        // Conditions are usually correlated, so more documents meet both than if they were independent.
         let both = (first.met.documents * second.met.documents / all).max(0.1 * first.met.documents);
         let ids = (first.met.within + second.met.within) * cost::DEDUPLICATE_US;
         let scanned =
@@ -446,9 +448,9 @@ impl<'a> Planner<'a> {
         Some(Candidate { access, node, proved: Some(proved), cost, ordered, most: both })
     }
 
-    /// The `$or` clauses to plan as unions. Those with the fewest branches take from the budget
-    /// first, and all of them before any branch is planned, since branches may contain further
-    /// `$or`s.
+    /// The positions of the `$or` clauses to plan as unions. Clauses with few branches take their
+    /// budget first. All clauses take their budget before any branch is planned, because branches
+    /// may contain further `$or`s.
     fn choices(&self, filter: &Filter, depth: usize) -> Vec<usize> {
         let most = if depth + 1 == DEPTH_MAX { BRANCHES_MAX } else { INNER_BRANCHES_MAX };
         let branches = |(at, clause): (usize, &Clause)| match clause {
@@ -470,7 +472,7 @@ impl<'a> Planner<'a> {
         paid
     }
 
-    /// The number of times that the branches of an `$or` consider an index.
+    /// The number of times that an index is considered for a branch of an `$or`.
     fn scans(&self, filter: &Filter, at: usize) -> usize {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return 0 };
         let always = self.collection.indexes.iter().enumerate().filter(|(_, index)| self.may_serve(index, false));
@@ -481,7 +483,7 @@ impl<'a> Planner<'a> {
         branches.iter().map(of_branch).sum()
     }
 
-    /// A union for the branches of one `$or`, each combined with the other conditions.
+    /// A union of the branches of one `$or`. Each branch is combined with the other conditions of the filter.
     fn union(&self, filter: &Filter, at: usize, depth: usize) -> Option<Candidate> {
         let Some(Clause::Or(branches)) = filter.clauses.get(at) else { return None };
         let others = without(filter, &[at]);
@@ -535,9 +537,9 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The parts, as bits, whose values in entries are identical to those in the documents.
+/// The parts, as bits, whose values in entries are identical to the values in the documents.
 fn exact_parts(index: &Index<'_>) -> u64 {
-    // Collation keys do not show the strings.
+    // Strings cannot be decoded from collation keys.
     let is_collated = index.definition.collation().is_some();
     let is_exact = |(at, part): &(usize, &Part)| {
         let plain = !part.path.names().any(|name| alluvium_document::path::array_index(name).is_some());
@@ -566,13 +568,13 @@ fn without(filter: &Filter, clauses: &[usize]) -> Filter {
     Filter { clauses: rest.map(|(_, clause)| clause.clone()).collect(), ..Filter::default() }
 }
 
-/// True if keys in an order of strings are also in the order of a sort: if the two orders are the same, or the
-/// intervals contain no strings.
+/// True if keys with strings in one order are also in the order of a sort: both orders are the same, or the intervals
+/// contain no strings.
 fn is_ordered_alike(wanted: &SortPart, collation: Option<&Collation>, intervals: &[Interval]) -> bool {
     wanted.collation.as_ref() == collation || !has_texts(intervals)
 }
 
-/// `Some` if the scan gives the order of the sort; true if it must run backwards.
+/// `Some` if the scan has the order of the sort; true if the scan must run backwards.
 fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool> {
     let single = |at: usize| index.multikey >> at & 1 == 0;
     let mut parts = bounded.bounds.iter().enumerate().peekable();
@@ -598,8 +600,8 @@ fn order(bounded: &Bounded, index: &Index<'_>, sort: &[SortPart]) -> Option<bool
                 }
                 part.part.order == Order::Descending
             }
-            // Entries with equal values are in the order of their `_id`, which is unique, so
-            // further parts have no effect.
+            // Entries with equal values are ordered by their `_id`, which is unique. Therefore
+            // further parts of the sort have no effect.
             None if wanted.path.as_str() == "_id" && wanted.collation.is_none() => {
                 let backward_too = *backward.get_or_insert(wanted.is_descending()) == wanted.is_descending();
                 return backward_too.then_some(wanted.is_descending());

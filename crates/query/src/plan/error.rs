@@ -13,18 +13,18 @@ pub enum PlanError {
     /// The hint names an index that does not exist.
     #[error("the hint names the index {0}, which does not exist")]
     UnknownIndex(String),
-    /// The hint names an index whose definition is kept, and that is not built.
+    /// The hint names an index that is not built; only its definition is kept.
     #[error(
         "the hint names the index {0}, which is not built: text, geographic and wildcard indexes are kept as definitions"
     )]
     NotBuilt(String),
-    /// The index in a [`crate::plan::Hint::Usable`] does not have an entry for every document that the
-    /// filter may match.
+    /// The index of a [`crate::plan::Hint::Usable`] does not have an entry for every document that the filter may
+    /// match.
     #[error("the hint names the index {index}: {why}")]
     HintCannotAnswer {
         /// The name of the index.
         index: String,
-        /// Why it cannot serve the query.
+        /// The reason why the index cannot be used for the query.
         why: Unusable,
     },
 }

@@ -14,7 +14,7 @@ use crate::filter::Filter;
 use crate::index::show_keys;
 use crate::sort::SortPart;
 
-/// The maximum number of intervals of a part, and of values looked up, that are shown.
+/// The maximum number of items that are shown: intervals of a part, or values that are looked up.
 const SHOWN_MAX: usize = 10;
 
 impl Plan {
@@ -41,8 +41,8 @@ fn of_cost(cost: &Cost) -> Value {
     Value::Map(map.into_iter().map(|(name, x)| (name, whole(x))).collect())
 }
 
-/// One line for each step, from the last step to its inputs, which are indented; then the rejected
-/// candidates with the reasons.
+/// Prints one line for each step, from the last step to its inputs, which are indented. The
+/// rejected candidates follow, with the reasons.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root.write(f, 0)?;
@@ -78,7 +78,7 @@ fn direction(backward: bool) -> &'static str {
     if backward { "backward" } else { "forward" }
 }
 
-/// The first items, and the number of the remaining ones.
+/// The first items as text, and the number of the remaining ones.
 fn some<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
     let shown: Vec<String> = all.iter().take(SHOWN_MAX).map(show).collect();
     match all.len().saturating_sub(SHOWN_MAX) {

@@ -5,15 +5,15 @@ use super::budget::Budget;
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Condition, Test};
 
-/// The maximum depth of `$or` branches that are compared.
+/// The maximum nesting of `$or` branches that are compared.
 const DEPTH_MAX: usize = 4;
 
-/// The cost of comparing two conditions on one path, in comparisons, besides the values in their
-/// lists.
+/// The cost of comparing two conditions on one path, in comparisons. The values in their lists
+/// count separately.
 const SAME_PATH: usize = 32;
 
-/// True if every document that matches `filter` is known to match `other`. False if the budget is
-/// exhausted.
+/// True if every document that matches `filter` is certain to match `other`. False if that is
+/// unknown, or if the budget is exhausted.
 pub(super) fn implies(filter: &Filter, other: &Filter, budget: &Budget) -> bool {
     implies_all(&filter.clauses, other, DEPTH_MAX, budget)
 }
@@ -41,7 +41,7 @@ fn implies_one(clauses: &[Clause], wanted: &Clause, depth: usize, budget: &Budge
     })
 }
 
-/// True if every value, or missing value, that passes the test of `clause` passes that of `wanted`.
+/// True if every value, or missing value, that passes the test of `clause` also passes the test of `wanted`.
 fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     let (Clause::Field { path, condition }, Clause::Field { path: wanted_path, condition: wanted }) = (clause, wanted)
     else {
@@ -53,7 +53,7 @@ fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     }
     match (test.is_of_arrays(), wanted) {
         (_, Test::Exists) => return true,
-        // One test applies to arrays as a whole, the other also to their elements.
+        // One test applies only to arrays as a whole, the other also to their elements.
         (false, wanted) if wanted.is_of_arrays() => return false,
         _ => {}
     }
@@ -61,7 +61,7 @@ fn field_implies(clause: &Clause, wanted: &Clause, budget: &Budget) -> bool {
     if !budget.take_comparisons(SAME_PATH + values(test) + values(wanted)) {
         return false;
     }
-    // Strings of the two are in one order only if they have one collation.
+    // The strings of both conditions have the same order only if both have the same collation.
     let wanted = Condition::Test(wanted.clone());
     let collation = wanted.collation();
     let [test, wanted] = [condition, &wanted].map(|it| Bounds::of_condition(it, KeySource::Value, collation));

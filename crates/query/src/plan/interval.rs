@@ -34,8 +34,8 @@ impl Edge {
     }
 }
 
-/// The values between two edges. As text, `[` and `]` are inclusive bounds, `(` and `)` exclusive
-/// ones.
+/// The values between two edges. In text form, `[` and `]` are inclusive bounds, `(` and `)` are
+/// exclusive bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interval {
     /// The lower edge.
@@ -45,7 +45,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval of a single value and the values equal to it.
+    /// The interval of a single value, which includes all values that are equal to it.
     pub(super) fn point(value: Value) -> Self {
         Self { low: Edge::before(value.clone()), high: Edge::after(value) }
     }
@@ -55,7 +55,7 @@ impl Interval {
         Self { low: Edge::before(Value::MinKey), high: Edge::after(Value::MaxKey) }
     }
 
-    /// True if the interval consists of one value and the values equal to it.
+    /// True if the interval consists of one value and the values that are equal to it.
     pub fn is_point(&self) -> bool {
         !self.low.after && self.high.after && compare(&self.low.value, &self.high.value).is_eq()
     }
@@ -65,7 +65,7 @@ impl Interval {
         *self == Self::all()
     }
 
-    /// True if the interval is one value without strings.
+    /// True if the interval is a single value that contains no strings.
     fn is_plain_point(&self) -> bool {
         self.is_point() && !has_text(&self.low.value)
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// A value as text, shortened.
+/// A value as shortened text.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::MinKey => "min".to_owned(),
@@ -97,7 +97,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// A set of values: sorted intervals, no two of which touch.
+/// A set of values: sorted intervals that do not touch each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intervals(pub Vec<Interval>);
 
@@ -176,8 +176,8 @@ impl Intervals {
         matches!(&self.0[..], [only] if only.is_all())
     }
 
-    /// True if an interval begins or ends at a value whose index key is cut. Then keys do not decide
-    /// whether a value is in the set.
+    /// True if an interval begins or ends at a value whose index key is cut. In that case keys cannot decide whether a
+    /// value is in the set.
     pub fn is_cut(&self) -> bool {
         self.0.iter().any(|interval| is_long(&interval.low.value) || is_long(&interval.high.value))
     }
@@ -188,16 +188,16 @@ impl Intervals {
     }
 }
 
-/// True if the order of the values in the intervals depends on the collation: some may be strings, or
-/// arrays and maps with strings in them.
+/// True if the order of the values in the intervals depends on the collation, because the intervals may contain
+/// strings, or arrays and maps with strings.
 pub(super) fn has_texts(intervals: &[Interval]) -> bool {
-    // The types between the two are strings, maps and arrays.
+    // The types between these two edges are strings, maps and arrays.
     let (least, above) = (Edge::before(Value::from("")), Edge::before(least_of_types()[3].clone()));
     let outside = |interval: &Interval| interval.high.compare(&least).is_le() || interval.low.compare(&above).is_ge();
     !intervals.iter().all(|interval| outside(interval) || interval.is_plain_point())
 }
 
-/// The edges around the values that compare with `value`, without NaN.
+/// The edges around the values that are comparable with `value`, except NaN.
 pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
     match value {
         number if number.is_number() => (Edge::after(Value::from(f64::NAN)), Edge::after(Value::from(f64::INFINITY))),
@@ -215,7 +215,7 @@ pub(super) fn bracket(value: &Value) -> (Edge, Edge) {
     }
 }
 
-/// The least value of each type that has several values, in order.
+/// The least value of each type that has several values, in the order of types.
 fn least_of_types() -> [Value; 13] {
     let code = |scope| Value::Code(Box::new(Code { code: String::new(), scope }));
     [

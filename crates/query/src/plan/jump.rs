@@ -1,5 +1,5 @@
-//! Finds the next key that may be within the bounds of a scan, from an entry that is not. A reader
-//! seeks it instead of reading each entry in between.
+//! From an entry outside the bounds of a scan, finds the next key that may be within the bounds. A
+//! reader seeks that key instead of reading each entry in between.
 
 use super::ranges::after;
 use super::scan::IndexScan;
@@ -8,12 +8,13 @@ use crate::index::MAX_PARTS;
 /// The position of an entry relative to the bounds of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Within the bounds of all parts.
+    /// The entry is within the bounds of all parts.
     Within,
-    /// Outside. No entry before this key, in the direction of the scan, is within the bounds.
-    /// Forwards, the next entry within them is at or above the key; backwards, it is below the key.
+    /// The entry is outside the bounds, and so is every entry before this key in the direction of
+    /// the scan. In a forward scan, the next entry within the bounds is at or above the key. In a
+    /// backward scan, it is below the key.
     Outside(Vec<u8>),
-    /// Outside, as are all entries that follow in the direction of the scan.
+    /// The entry is outside the bounds, and so are all entries after it in the direction of the scan.
     End,
 }
 
@@ -24,13 +25,13 @@ struct Parts<'e> {
 }
 
 impl<'e> Parts<'e> {
-    /// The bytes before this part.
+    /// The bytes before a part.
     fn before(&self, part: usize) -> &'e [u8] {
         let end = part.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.entry[..end]
     }
 
-    /// The bytes up to the end of this part.
+    /// The bytes up to the end of a part.
     fn up_to(&self, part: usize) -> &'e [u8] {
         &self.entry[..self.ends[part]]
     }
@@ -47,7 +48,7 @@ impl IndexScan {
         let mut rest = entry;
         for (at, part) in self.bounds.iter().enumerate() {
             if !part.skip(&mut rest) {
-                // A malformed key is passed alone.
+                // Only the malformed key itself is skipped.
                 return Place::Outside(if self.backward { entry.to_vec() } else { [entry, &[0]].concat() });
             }
             parts.ends[at] = entry.len() - rest.len();
@@ -59,8 +60,8 @@ impl IndexScan {
         Place::Within
     }
 
-    /// The key to seek in order to pass all entries with the same values in the parts up to this
-    /// one, as in [`Place::Outside`]; `None` if no entry can follow.
+    /// The key to seek to skip all entries that have the same values in the parts up to this one,
+    /// as in [`Place::Outside`]. `None` if no entry can follow.
     pub fn behind(&self, entry: &[u8], part: usize) -> Option<Vec<u8>> {
         let mut rest = entry;
         if !self.bounds.iter().take(part + 1).all(|part| part.skip(&mut rest)) {
@@ -71,7 +72,7 @@ impl IndexScan {
     }
 
     /// The least key above the entry that may be within the bounds. `outside` is the first part
-    /// that is not.
+    /// whose value is outside its bounds.
     fn above(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
         for at in (0..=outside).rev() {
             let part = &self.bounds[at];
@@ -93,8 +94,8 @@ impl IndexScan {
         None
     }
 
-    /// A key such that the entries below it are the next that may be within the bounds. `outside`
-    /// is the first part that is not.
+    /// A key with this property: the entries directly below it are the next that may be within the
+    /// bounds. `outside` is the first part whose value is outside its bounds.
     fn below(&self, parts: &Parts<'_>, outside: usize) -> Option<Vec<u8>> {
         for at in (0..=outside).rev() {
             let part = &self.bounds[at];
@@ -102,7 +103,7 @@ impl IndexScan {
                 return Some(parts.up_to(at).to_vec());
             }
             let begin = part.ranges.partition_point(|range| range.from.as_slice() <= parts.of(at));
-            // The last of these ranges contains the entry's value if the part is within the bounds.
+            // If the part is within its bounds, the last of these ranges contains the entry's value.
             let below = begin - usize::from(at < outside && begin > 0);
             let Some(range) = below.checked_sub(1).and_then(|last| part.ranges.get(last)) else { continue };
             let Some(to) = &range.to else { return Some(parts.up_to(at).to_vec()) };

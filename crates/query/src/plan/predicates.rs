@@ -1,5 +1,5 @@
-//! The bounds that a filter sets on the paths of indexes, computed once for all indexes that share
-//! a path. This keeps planning fast with many indexes and long lists of values.
+//! The bounds that a filter imposes on the paths of indexes. They are computed once for all indexes
+//! that share a path. This keeps planning fast with many indexes and long lists of values.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ use crate::filter::tree::{Clause, Condition, Ordered, Test};
 use crate::filter::{Filter, Form};
 use crate::index::{Definition, Order, Part};
 
-/// The maximum number of conditions on one path from which bounds are derived. The others are
-/// checked on documents.
+/// The maximum number of conditions on one path from which bounds are derived. Further conditions
+/// are checked on documents.
 const CONDITIONS_MAX: usize = 128;
 
-/// The paths of all indexes and `_id`, each with the indexes that have it, as bits. All indexes
-/// after the 63rd share the last bit.
+/// The paths of all indexes and `_id`. For each path, the indexes that have it are given as bits.
+/// All indexes after the 63rd share the last bit.
 pub(super) struct Paths<'a>(BTreeMap<&'a str, u64>);
 
 impl<'a> Paths<'a> {
@@ -39,8 +39,8 @@ impl<'a> Paths<'a> {
         Self(paths)
     }
 
-    /// The indexes with the path of a clause. If the clause is on fields of elements, predicates on
-    /// paths below it are included.
+    /// The indexes that have the path of a clause. If the clause is on fields of elements, the
+    /// indexes of paths below it are included.
     fn indexes(&self, clause: &Clause) -> u64 {
         let own = |path: &str| self.0.get(path).copied().unwrap_or_default();
         let (path, condition) = match clause {
@@ -63,7 +63,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// The bit of an index.
+/// The bit that represents an index.
 pub(super) fn bit(index: usize) -> u64 {
     1 << index.min(63)
 }
@@ -79,7 +79,7 @@ fn fields_of(condition: &Condition) -> Option<&Filter> {
     }
 }
 
-/// The indexes, as bits, with a path that occurs in the clauses.
+/// The indexes, as bits, that have a path which occurs in the clauses.
 pub(super) fn indexes_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
     clauses.iter().fold(0, |all, clause| all | paths.indexes(clause))
 }
@@ -87,44 +87,45 @@ pub(super) fn indexes_of(clauses: &[Clause], paths: &Paths<'_>) -> u64 {
 /// The conditions of a filter, by path.
 pub(super) struct Predicates<'f> {
     pub filter: &'f Filter,
-    /// The clauses at each path of an index.
+    /// For each path of an index, the clauses on it.
     at: BTreeMap<&'f str, Vec<usize>>,
-    /// The clauses on fields of elements.
+    /// The clauses on fields of array elements.
     of_elements: Vec<usize>,
-    /// The indexes, as bits, with a path that occurs in the filter.
+    /// The indexes, as bits, that have a path which occurs in the filter.
     indexes: u64,
-    /// By the path and whether it is multikey; one for each collation of indexes.
+    /// The bounds computed so far, by the path and whether it is multikey. Indexes with different
+    /// collations have separate bounds.
     known: RefCell<BTreeMap<(&'f str, bool), Vec<OfCollation>>>,
 }
 
-/// The bounds in the indexes with one collation.
+/// The bounds for indexes with a certain collation.
 type OfCollation = (Option<Collation>, Rc<PathPredicates>);
 
-/// The bounds that the clauses set on a path.
+/// The bounds that the clauses impose on a path.
 pub(super) struct PathPredicates {
     /// The bounds of each clause.
     pub clauses: Vec<ClauseBounds>,
     /// The intersection of all bounds.
     pub together: Set,
-    /// The clauses that a key within all bounds proves.
+    /// The clauses that hold if a key is within all bounds.
     pub proved: Vec<usize>,
 }
 
-/// The bounds that a clause sets on a path.
+/// The bounds that a clause imposes on a path.
 pub(super) struct ClauseBounds {
     pub clause: usize,
     pub set: Set,
-    /// True if a key within the bounds proves the clause.
+    /// True if the clause holds for every document with a key within the bounds.
     pub exact: bool,
-    /// The share of values within the bounds.
+    /// The fraction of values within the bounds.
     pub width: f64,
-    /// Set if the condition is on the fields of one element of the array at this path.
+    /// The path of the array, if the condition is on the fields of a single element of an array.
     pub element_of: Option<Box<str>>,
     /// True if a document that meets the clause has a value at the path.
     pub positive: bool,
 }
 
-/// Values, with their encoded bounds for each order of a part.
+/// A set of values, with their encoded bounds for each order of a part.
 pub(super) struct Set {
     pub values: Intervals,
     bounds: [OnceCell<PartBounds>; 3],
@@ -167,7 +168,7 @@ impl ClauseBounds {
 
     fn of_order(clause: usize, order: &Ordered, of: KeySource, collation: Option<&Collation>) -> Self {
         let set = Bounds::of_order(order, of, collation).set;
-        // A path through an array has a value, an array, even if no element has one.
+        // A path that leads through an array has an array as its value, even if no element has the field.
         let arrays = type_rank(&Value::Array(Vec::new()));
         let positive = order.is_above() && order.operand.rank > arrays;
         Self { clause, width: width(&set), exact: false, set: Set::new(set), element_of: None, positive }
@@ -187,7 +188,7 @@ impl<'f> Predicates<'f> {
                     for order in &computed.orders {
                         let known = paths.0.contains_key(&*order.path.text);
                         let all = known.then(|| at.entry(&order.path.text).or_default());
-                        // Once for all comparisons of an expression.
+                        // A clause is added once for all comparisons of its expression.
                         if let Some(all) = all.filter(|all| all.last() != Some(&number) && all.len() < CONDITIONS_MAX) {
                             all.push(number);
                         }
@@ -209,7 +210,7 @@ impl<'f> Predicates<'f> {
         Self { filter, at, of_elements, indexes, known: RefCell::default() }
     }
 
-    /// True if there may be bounds for the index at this position.
+    /// True if the filter may have bounds for the index at this position.
     pub fn concerns(&self, index: usize) -> bool {
         self.indexes & bit(index) != 0
     }
@@ -223,7 +224,7 @@ impl<'f> Predicates<'f> {
         })
     }
 
-    /// The comparisons of expressions at a path from which bounds are derived, with their clauses.
+    /// The comparisons in expressions at a path from which bounds are derived, with their clauses.
     pub fn orders(&self, path: &str) -> impl Iterator<Item = (usize, &'f Ordered)> {
         let clauses: &'f [Clause] = &self.filter.clauses;
         let of_clause = move |at: &usize| match &clauses[*at] {
@@ -236,7 +237,7 @@ impl<'f> Predicates<'f> {
         all.filter(move |(_, order)| *order.path.text == *path).take(CONDITIONS_MAX)
     }
 
-    /// The bounds that the clauses set on a part's path, in an index with this collation.
+    /// The bounds that the clauses impose on a part's path, for an index with this collation.
     pub fn of_part(&self, part: &'f Part, multikey: bool, collation: Option<&Collation>) -> Rc<PathPredicates> {
         let path = part.path.as_str();
         let known = self.known.borrow();
@@ -276,12 +277,12 @@ impl<'f> Predicates<'f> {
             let one = |condition| ClauseBounds::new(*clause, condition, of, Some(&array.text), collation);
             found.extend(inner.map(one).take(CONDITIONS_MAX.saturating_sub(found.len())));
         }
-        // In the order of the filter.
+        // Sorts by the order of clauses in the filter.
         found.sort_by_key(|one| one.clause);
         found
     }
 
-    /// True if every document that the filter may match has entries in a sparse index.
+    /// True if a sparse index has entries for every document that the filter may match.
     pub fn has_all(&self, definition: &'f Definition) -> bool {
         let collation = definition.collation();
         let is_positive = |part| self.of_part(part, true, collation).clauses.iter().any(|one| one.positive);
@@ -289,7 +290,7 @@ impl<'f> Predicates<'f> {
     }
 }
 
-/// True if a document meets the condition only if it has a value at the path.
+/// True if a document that meets the condition always has a value at the path.
 fn is_positive(condition: &Condition) -> bool {
     matches!(condition, Condition::Test(test) if !test.passes_missing())
 }

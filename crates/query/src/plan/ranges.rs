@@ -8,8 +8,8 @@ use super::interval::{Edge, Interval, Intervals};
 use super::selectivity::width;
 use crate::index::{Order, Part, put_edge, put_index_part, put_part, skip_part};
 
-/// The maximum number of ranges of one scan. Bounds that would need more are checked on each entry
-/// ([`super::IndexScan::place`]).
+/// The maximum number of ranges of one scan. If more would be needed, some bounds are checked on
+/// each entry instead ([`super::IndexScan::place`]).
 const RANGES_MAX: usize = 4096;
 
 /// The values of one part within the bounds of a scan.
@@ -17,18 +17,18 @@ const RANGES_MAX: usize = 4096;
 pub struct PartBounds {
     /// The part.
     pub part: Part,
-    /// In ascending order of values, whatever the part's order. For a hashed part single values, or
-    /// all values.
+    /// The intervals in ascending order of values, whatever the order of the part. For a hashed
+    /// part they are single values, or all values.
     pub intervals: Arc<[Interval]>,
-    /// The intervals as ranges of encoded keys of this part, ascending.
+    /// The intervals as ranges of encoded keys of this part, in ascending order.
     pub(super) ranges: Arc<[KeyRange]>,
     /// True if each interval is a single value.
     pub(super) points: bool,
-    /// The share of values within the bounds, without statistics.
+    /// The estimated fraction of values within the bounds, without statistics.
     pub(super) width: f64,
 }
 
-/// The keys from `from` (inclusive) to `to` (exclusive).
+/// A range of keys from `from` (inclusive) to `to` (exclusive).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyRange {
     /// The inclusive start.
@@ -43,7 +43,7 @@ impl KeyRange {
         self.from.as_slice() <= bytes && self.to.as_deref().is_none_or(|to| bytes < to)
     }
 
-    /// Extends the range to the end of the next one, if they have keys in common.
+    /// Extends the range to the end of the next range, if both have keys in common. Returns true in that case.
     fn merge(&mut self, next: &Self) -> bool {
         let meets = self.to.as_ref().is_none_or(|to| next.from < *to);
         if meets && self.to.is_some() && next.to.as_ref().is_none_or(|to| Some(to) > self.to.as_ref()) {
@@ -68,7 +68,8 @@ impl PartBounds {
         let set = if part.order == Order::Hashed && !set.is_points() { &all } else { set };
         let mut ranges: Vec<KeyRange> = set.0.iter().map(|interval| range(interval, part.order)).collect();
         ranges.sort_by(|a, b| a.from.cmp(&b.from));
-        // Different values may have the same hash, and ranges that end at long values meet.
+        // Ranges may overlap: different values may have the same hash, and ranges that end at long
+        // values may share keys.
         ranges.dedup_by(|next, last| last.merge(next));
         let points = set.is_points();
         let (intervals, width) = (set.0.as_slice().into(), width(set));
@@ -96,7 +97,7 @@ impl PartBounds {
         at.checked_sub(1).is_some_and(|at| self.ranges[at].contains(bytes))
     }
 
-    /// Skips the encoded key of the part; false if the input does not begin with one.
+    /// Skips the encoded key of the part. Returns false if the input does not begin with such a key.
     pub(super) fn skip(&self, rest: &mut &[u8]) -> bool {
         skip_part(rest, self.part.order).is_ok()
     }
@@ -119,8 +120,8 @@ pub(super) fn ranges_of(bounds: &[PartBounds]) -> Vec<KeyRange> {
     prefixes.into_iter().map(|from| KeyRange { to: after(from.clone()), from }).collect()
 }
 
-/// The range of encoded keys of a part for an interval. A range that begins or ends at a long value
-/// contains all keys with the same first bytes, whose order is unknown.
+/// The range of encoded keys of a part for an interval. If the interval begins or ends at a long
+/// value, the range contains all keys with the same first bytes, because their order is unknown.
 fn range(interval: &Interval, order: Order) -> KeyRange {
     if interval.is_all() {
         return KeyRange { from: Vec::new(), to: None };
@@ -133,11 +134,11 @@ fn range(interval: &Interval, order: Order) -> KeyRange {
     range_of(interval, order, |value, bytes| put_edge(value, order, bytes))
 }
 
-/// As [`range`]; `put` appends the key of a value, or the first bytes of it, and is false then.
+/// As [`range`]. `put` appends the key of a value; if it appends only the first bytes, it returns false.
 fn range_of(interval: &Interval, order: Order, put: impl Fn(&Value, &mut Vec<u8>) -> bool) -> KeyRange {
     let descends = order == Order::Descending;
     let (low, high) = if descends { (&interval.high, &interval.low) } else { (&interval.low, &interval.high) };
-    // The first key above the values up to the edge.
+    // The end is the first key above all values up to the edge.
     let edge = |edge: &Edge, is_end: bool| {
         let mut bytes = Vec::new();
         let is_whole = put(&edge.value, &mut bytes);
@@ -161,7 +162,8 @@ pub fn id_ranges(ids: &[Interval]) -> Vec<KeyRange> {
     ids.iter().map(of).collect()
 }
 
-/// The least byte string greater than all that begin with `bytes`; `None` if there is none.
+/// The least byte string that is greater than all byte strings which begin with `bytes`. `None` if
+/// no byte string is greater.
 pub(super) fn after(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = bytes.pop() {
         if last < 0xff {

@@ -1,5 +1,5 @@
-//! Index scans: the bounds that a filter sets on their parts, and the ranges of bytes of their
-//! entries.
+//! Index scans: the bounds that a filter imposes on the parts of an index, and the ranges of bytes
+//! of the entries.
 
 use alluvium_document::{Map, Value};
 
@@ -12,36 +12,37 @@ use crate::filter::Filter;
 use crate::filter::tree::Clause;
 use crate::index::{Order, Part, put_index_part};
 
-/// Entries of an index within bounds.
+/// A scan of the entries of an index within bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexScan {
     /// The index's name.
     pub index: String,
     /// The bounds of each part of the index.
     pub bounds: Vec<PartBounds>,
-    /// From the last entry to the first.
+    /// True for a scan from the last entry to the first.
     pub backward: bool,
-    /// If set, the entries alone answer the query, and this is the filter on their values, taken as
-    /// a document. `None` if the documents are read.
+    /// Set if the entries alone answer the query. It is the filter on the values of an entry, which
+    /// are treated as a document. `None` if documents are read.
     pub covered: Option<Filter>,
-    /// The filter on the values of an entry, taken as a document, before its document is read:
-    /// conditions that the bounds do not express. They are checked again on the document. Empty if
-    /// the entries alone answer the query.
+    /// A filter that is checked on the values of an entry, treated as a document, before the
+    /// entry's document is read. It has the conditions that the bounds do not express. They are
+    /// checked again on the document. Empty if the entries alone answer the query.
     pub keys: Filter,
-    /// True if a document may have several entries, so that the documents of a scan have to be
+    /// True if a document may have several entries. The documents that a scan finds must then be
     /// deduplicated.
     pub multikey: bool,
-    /// Bit n is set if an entry has the identical value of part n of the document.
+    /// Bit n is set if entries contain exactly the value of part n in the document.
     pub(super) exact_parts: u64,
-    /// The values of the bounds have collation keys in place of strings.
+    /// True if the values of the bounds have collation keys instead of strings.
     pub(super) is_collated: bool,
 }
 
 impl IndexScan {
-    /// The ranges of bytes of the entries, ascending and disjoint: one for each combination of
-    /// single values of the first parts with an interval of the next part. A backward scan takes
-    /// them from the last to the first. They may contain entries outside the bounds:
-    /// [`IndexScan::admits`] detects these, and [`IndexScan::place`] finds the next key to seek.
+    /// The ranges of bytes of the entries, ascending and disjoint. There is a range for each
+    /// combination of single values of the first parts with an interval of the next part. A
+    /// backward scan reads the ranges from the last to the first. The ranges may contain entries
+    /// outside the bounds: [`IndexScan::admits`] detects such entries, and [`IndexScan::place`]
+    /// finds the next key to seek.
     pub fn ranges(&self) -> Vec<KeyRange> {
         ranges_of(&self.bounds)
     }
@@ -56,8 +57,8 @@ impl IndexScan {
         })
     }
 
-    /// The key of a value of the first part, as entries have it. Strings are collation keys if the index has a
-    /// collation.
+    /// The key of a value of the first part, in the form used in entries. If the index has a collation, strings in the
+    /// value must be collation keys.
     pub fn first_key(&self, value: &Value) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Some(first) = self.bounds.first() {
@@ -73,8 +74,8 @@ impl IndexScan {
         skipped.then(|| &entry[..entry.len() - rest.len()])
     }
 
-    /// The share of entries that meet a condition which the values of entries decide but the bounds
-    /// do not express.
+    /// The fraction of entries that meet a condition. `None` unless the values of entries decide
+    /// the condition and the bounds do not express it.
     pub(super) fn entry_selectivity(&self, clause: &Clause) -> Option<f64> {
         let Clause::Field { path, condition } = clause else { return None };
         let is_exact = |at: usize| self.exact_parts >> at & 1 == 1;
@@ -88,8 +89,8 @@ impl IndexScan {
         Filter { clauses: clauses.cloned().collect(), ..Filter::default() }
     }
 
-    /// The document on which the filter of a covered scan, or of its keys, is evaluated, made from
-    /// the result of [`crate::index::Definition::values`]. It has the fields whose values are exact.
+    /// Makes a document of the result of [`crate::index::Definition::values`]. The filter of a covered scan, or of its
+    /// keys, is evaluated on this document. It has the fields whose values are exact.
     pub fn document(&self, values: &[Option<Value>]) -> Map {
         let mut document = Map::new();
         for (part, value) in self.bounds.iter().zip(values) {
@@ -100,15 +101,15 @@ impl IndexScan {
     }
 }
 
-/// The bounds that a filter sets on an index.
+/// The bounds that a filter imposes on an index.
 #[derive(Debug, Clone)]
 pub(super) struct Bounded {
     pub bounds: Vec<PartBounds>,
-    /// The filter's clauses that an entry within the bounds proves.
+    /// The clauses of the filter that hold for every entry within the bounds.
     pub proved: Vec<usize>,
 }
 
-/// A part with the clause that set its bounds, for the parts after it.
+/// A part with the clause that determined its bounds. It is needed for the bounds of later parts.
 struct Taken<'a> {
     path: &'a str,
     multikey: bool,
@@ -124,13 +125,13 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
         let multikey = index.multikey >> at & 1 == 1;
         let of_path = predicates.of_part(part, multikey, index.definition.collation());
         let bounds = if multikey {
-            // A sparse index has no entry for a missing value, and so none that shows a null in
-            // another element.
+            // A sparse index has no entry for a missing value. Therefore it may have no entry for a
+            // document with the value in one element and null in another.
             let shows = |one: &&ClauseBounds| one.positive || !index.definition.is_sparse();
             let agrees = |one: &&ClauseBounds| taken.iter().all(|before| agree(before, one, part));
             let candidates = of_path.clauses.iter().filter(shows).filter(agrees);
-            // Different elements may meet different conditions, so only one condition can set the
-            // bounds.
+            // Different elements may meet different conditions, so only one condition can determine
+            // the bounds.
             let best = candidates.min_by(|a, b| a.width.total_cmp(&b.width));
             match best.filter(|best| !best.set.values.is_all()) {
                 None => PartBounds::new(part, &Intervals::all()),
@@ -154,8 +155,8 @@ pub(super) fn bounded<'f>(predicates: &Predicates<'f>, index: &Index<'f>) -> Bou
     found
 }
 
-/// True if both conditions hold for the same entries of a document: their paths have no array in
-/// common, or lead to the same element of it.
+/// True if both conditions hold for the same entries of a document, because their paths have no
+/// array in common or lead to the same element of it.
 fn agree(before: &Taken<'_>, candidate: &ClauseBounds, part: &Part) -> bool {
     fn first(path: &str) -> &str {
         path.split('.').next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Selectivity: the share of values or documents that meet a condition.
+//! Selectivity: the fraction of values or documents that meet a condition.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::interval::{Interval, Intervals, bracket};
 use crate::filter::Filter;
 use crate::filter::tree::{Clause, Comparison, Condition, Test};
 
-/// The share of the values of a path that one value has, without statistics; then the shares of a
-/// range with two ends, of a range with one end, and of a type.
+/// Assumed fractions of the values of a path, without statistics: of a single value, of a range
+/// with two ends, of a range with one end, and of a type.
 pub(super) const POINT: f64 = 0.01;
 const BETWEEN: f64 = 0.1;
 const BESIDE: f64 = 0.33;
 const OF_TYPE: f64 = 0.9;
 
-/// The share of values in a set.
+/// The fraction of all values that are in a set.
 pub(super) fn width(set: &Intervals) -> f64 {
     fraction_of(&set.0)
 }
@@ -32,7 +32,7 @@ fn fraction_of(intervals: &[Interval]) -> f64 {
             return 1.0;
         }
         if matches!(interval.low.value, Value::Regex(_)) && matches!(interval.high.value, Value::Regex(_)) {
-            // A search for texts includes stored regular expressions, which are rare.
+            // A search for texts includes an interval of stored regular expressions, which are rare.
             return 0.0;
         }
         let (low, high) = bracket(&interval.low.value);
@@ -55,7 +55,7 @@ fn fraction_of(intervals: &[Interval]) -> f64 {
     share
 }
 
-/// The share of the documents that match.
+/// The estimated fraction of documents that match.
 pub(super) fn selectivity(filter: &Filter, shares: &Shares<'_>) -> f64 {
     let of_clause = |clause: &Clause| match clause {
         Clause::Field { path, condition } => of_condition(&path.text, condition, shares),
@@ -83,13 +83,13 @@ fn of_condition(path: &str, condition: &Condition, shares: &Shares<'_>) -> f64 {
     }
 }
 
-/// The share of the values within its bounds that meet a condition; `None` if the bounds express
-/// nearly all of it.
+/// The fraction of the values within its bounds that meet a condition. `None` if the condition adds
+/// little to the bounds.
 pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
     match condition {
         Condition::Test(Test::Regex(pattern)) => match pattern.prefix() {
             None => Some(BETWEEN),
-            // The pattern is only `^` and the prefix.
+            // The pattern consists only of `^` and the prefix.
             Some(prefix) if pattern.source().pattern.len() <= prefix.len() + 1 => None,
             Some(_) => Some(1.0),
         },
@@ -106,7 +106,7 @@ pub(super) fn within_bounds(condition: &Condition) -> Option<f64> {
     }
 }
 
-/// The share of documents with one value at a path, if an index has statistics of it.
+/// The fraction of documents that have a single value at a path, for the paths that an index has statistics of.
 pub(super) struct Shares<'a>(BTreeMap<&'a str, f64>);
 
 impl<'a> Shares<'a> {

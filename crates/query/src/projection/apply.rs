@@ -10,13 +10,13 @@ use crate::filter::{Filter, Selection};
 
 type Result<T> = std::result::Result<T, ProjectionError>;
 
-/// The place in the document where a node is applied.
+/// The place in the document at which a node is applied.
 #[derive(Clone, Copy)]
 struct At {
-    /// The number of names of the positional path that led here through maps alone; `None`
-    /// elsewhere.
+    /// The number of names of the positional path that led to this place only through maps; `None`
+    /// at other places.
     position: Option<usize>,
-    /// True within an array that is directly in another, where slices do not apply.
+    /// True within an array that is directly in another array, where slices do not apply.
     nested: bool,
 }
 
@@ -101,15 +101,15 @@ impl Application<'_> {
     fn below(&self, at: At, name: &str) -> At {
         let next = |depth: usize| {
             let path = self.projection.position.as_ref();
-            // Even without a positional path this distinguishes the document itself from the maps
-            // in it.
+            // This is computed even without a positional path, because it distinguishes the
+            // document itself from the maps in it.
             let leads = path.is_some_and(|path| path.names().nth(depth) == Some(name));
             leads.then_some(depth + 1)
         };
         At { position: at.position.and_then(next), ..at }
     }
 
-    /// The projected value of a field, if there is any.
+    /// The projected value of a field; `None` if nothing of it is returned.
     fn child(&self, child: &Child, value: ValueRef<'_>, at: At) -> Result<Option<Value>> {
         let at = match (&value, at.position) {
             (ValueRef::Array(array), Some(_)) if self.projection.position.is_some() => {
@@ -141,13 +141,13 @@ impl Application<'_> {
                 }
                 Ok(Some(Value::Array(elements)))
             }
-            // What is computed inside makes a map of any value.
+            // If a field below this value is computed, the value becomes a map, whatever it was.
             (_, Kind::Inclusion) => Ok(node.has_computed().then(|| Value::Map(Map::new()))),
             (value, Kind::Exclusion) => Ok(Some(value.to_value()?)),
         }
     }
 
-    /// An array of the element at the position that the filter selects.
+    /// An array with the element at the position that the filter selects.
     fn element(&self, child: &Child, array: &ArrayRef<'_>) -> Result<Value> {
         let path = || self.projection.position.as_ref().map_or_else(String::new, FieldPath::to_string);
         let position = self.filter.position(self.document, Selection::Projection)?;
@@ -160,7 +160,7 @@ impl Application<'_> {
         Ok(Value::Array(vec![element.ok_or_else(|| ProjectionError::NoElement(path()))?]))
     }
 
-    /// An array of the first matching element.
+    /// An array with the first element that matches.
     fn elem_match(&self, name: &str, value: Option<ValueRef<'_>>) -> Result<Option<Value>> {
         let known = self.projection.elem_matches.iter().find(|known| &*known.name == name);
         let (Some(elem_match), Some(ValueRef::Array(array))) = (known, value) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Fields of a projection that are computed.
+//! Computed fields of a projection.
 
 use super::{Projection, ProjectionError};
 use crate::code::ErrorCode;
@@ -6,10 +6,10 @@ use crate::expression::{ExpressionError, MAX_VALUE_BYTES, Scope};
 use crate::fields;
 use alluvium_document::{Document, Map, bson};
 
-/// Copies of a value that have fewer bytes as BSON are not counted.
+/// Copies of a value are counted only if together they have more bytes than this as BSON.
 const CHECKED_BYTES: usize = 4096;
 
-/// Adds the computed fields to what a projection includes.
+/// Adds the computed fields to the fields that a projection includes.
 pub(super) fn add(projection: &Projection, document: &Document, projected: &mut Map) -> Result<(), ProjectionError> {
     if projection.computed.is_empty() {
         return Ok(());

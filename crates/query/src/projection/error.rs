@@ -12,10 +12,10 @@ use crate::filter::{FilterError, MatchError};
 #[non_exhaustive]
 pub enum ProjectionError {
     /// Paths collide, inclusions and exclusions are mixed, or an operand is malformed. The second
-    /// field is MongoDB's code.
+    /// value is MongoDB's code.
     #[error("{0}")]
     Invalid(String, ErrorCode),
-    /// An expression is invalid or not supported, or has no value for a document.
+    /// An expression is invalid or not supported, or cannot be evaluated for a document.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// The condition of an `$elemMatch` is invalid.
@@ -24,8 +24,8 @@ pub enum ProjectionError {
     /// The filter selects no element for a positional projection.
     #[error("the filter selects no element of an array for the projection '{0}.$': add a condition on the array")]
     NoPosition(String),
-    /// The filter selects a position for a positional projection where the array has no element, or
-    /// one that the projection leaves out.
+    /// The filter selects a position for a positional projection, but the array has no element
+    /// there, or the projection leaves out the element.
     #[error(
         "the array of the projection '{0}.$' has no element at the position that the filter selects in another array: write the condition on '{0}' last"
     )]
@@ -36,7 +36,7 @@ pub enum ProjectionError {
 }
 
 impl ProjectionError {
-    /// The error, with the `_id` of the document if an expression failed on it.
+    /// The error, with the `_id` of the document for which an expression failed.
     #[cold]
     pub fn of_document(self, id: &Value) -> Self {
         match self {

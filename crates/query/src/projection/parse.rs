@@ -18,17 +18,17 @@ type Result<T> = std::result::Result<T, ProjectionError>;
 struct Parser<'v> {
     /// The variables that expressions may use.
     variables: &'v Variables,
-    /// Not of a query, but a stage of a pipeline.
+    /// True if the projection is a stage of a pipeline rather than part of a query.
     is_stage: bool,
     root: Node,
     elem_matches: Vec<ElemMatch>,
     patterns: Patterns,
-    /// The inclusion or exclusion of the fields other than `_id`.
+    /// Whether the fields other than `_id` are included or excluded.
     kind: Option<Kind>,
     position: Option<FieldPath>,
     slices: bool,
     computed: Vec<(FieldPath, Expression)>,
-    /// Whether `_id` itself is included or excluded.
+    /// Whether `_id` itself is included.
     id: Option<bool>,
     /// True if `_id`, or a path in it, occurs in the projection.
     id_specified: bool,
@@ -39,7 +39,7 @@ pub(super) fn projection(projection: &Map, variables: &Variables) -> Result<Proj
     parsed(projection, variables, false)
 }
 
-/// The work of parsing a field.
+/// The work counted for parsing a field.
 const FIELD_UNITS: usize = 64;
 
 /// Parses the projection of a stage.
@@ -195,7 +195,7 @@ impl Parser<'_> {
                 Some(operator) if self.is_stage && is_dollar_name(operator) => {
                     return self.computed(path, &Value::Map(map.clone()));
                 }
-                // With a list that is not written here it is an expression.
+                // If the operand begins with text, `$slice` is an expression.
                 Some("$slice") if !begins_with_text(operand) => {
                     self.slices = true;
                     return self.add(&path, Child::Slice(slice(full, operand)?));
@@ -214,7 +214,7 @@ impl Parser<'_> {
             },
             _ => {}
         }
-        // An empty map conflicts with its own path, too.
+        // An empty map must also conflict with other uses of its path.
         self.add(&path, Child::Fields(Node::default()))?;
         map.entries.iter().try_for_each(|(name, value)| self.element(full, name_of(name)?, value))
     }
@@ -269,7 +269,7 @@ impl Parser<'_> {
 
     fn finish(mut self) -> Projection {
         let kind = self.kind.unwrap_or({
-            // As in MongoDB, this is the default.
+            // As in MongoDB, this is the default if the projection does not decide.
             let included = if self.slices {
                 self.id == Some(true)
             } else {
@@ -279,7 +279,7 @@ impl Parser<'_> {
         });
         match kind {
             Kind::Inclusion if self.id == Some(false) => self.root.remove(ID),
-            // `_id` was not added before.
+            // `_id` is added only if the projection does not name it.
             Kind::Inclusion if !self.id_specified => drop(self.root.add(ID, Child::Whole)),
             Kind::Exclusion if self.id == Some(true) => self.root.remove(ID),
             _ => {}
@@ -293,7 +293,7 @@ fn begins_with_text(operand: &Value) -> bool {
     operand.as_array().and_then(|list| list.first()).is_some_and(|first| !first.is_number())
 }
 
-/// The error of an expression; in a projection an unknown one has another code.
+/// The error of an expression. An unknown expression has a different code in a projection.
 fn unknown(path: &FieldPath, error: ExpressionError) -> ProjectionError {
     match error.code {
         ErrorCode::InvalidPipelineOperator => {
@@ -333,7 +333,7 @@ fn slice(full: &str, operand: &Value) -> Result<Slice> {
                 (Some(skip), Some(limit)) if limit > 0 => Ok(Slice { skip: Some(skip), limit }),
                 _ => Err(invalid(ErrorCode::Location28724, format!("$slice of '{full}' takes {wanted}"))),
             },
-            // MongoDB takes it for an expression, whose first operand would have to be an array.
+            // MongoDB treats it as an expression, whose first operand would have to be an array.
             [_, _, _] => Err(invalid(ErrorCode::Location28724, format!("$slice of '{full}' takes {wanted}"))),
             _ => Err(invalid(ErrorCode::Location28667, format!("$slice of '{full}' takes {wanted}"))),
         },

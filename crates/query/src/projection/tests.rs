@@ -42,7 +42,7 @@ fn names_that_are_no_strings_and_paths_that_are_too_long_are_refused() {
     assert_eq!(Projection::parse(&deep(5000)).unwrap_err().code().number(), 15);
 }
 
-/// Keys that are no strings are neither included nor excluded.
+/// Fields whose names are not strings are neither included nor excluded.
 #[test]
 fn fields_whose_names_are_no_strings_stay_out_of_an_inclusion() {
     let odd = Map { entries: vec![(Value::from(1), Value::from(2)), (Value::from("a"), Value::from(3))] };
@@ -53,7 +53,7 @@ fn fields_whose_names_are_no_strings_stay_out_of_an_inclusion() {
     assert_eq!(apply(r#"{"a":0}"#).entries, odd.entries[..1]);
 }
 
-/// Each of them is within the limit of one.
+/// Each of the patterns is within the limit for a single pattern.
 #[test]
 fn patterns_of_a_projection_have_a_limit_together() {
     let field = |n: usize| {

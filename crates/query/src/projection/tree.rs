@@ -12,31 +12,31 @@ pub(super) struct Node {
 pub(super) enum Child {
     /// The whole field is included or excluded, depending on the kind of the projection.
     Whole,
-    /// These elements of an array; the whole of any other value.
+    /// These elements of an array. A value that is not an array is included as a whole.
     Slice(Slice),
-    /// One element of an array; the whole of any other value.
+    /// One element of an array. A value that is not an array is included as a whole.
     Position,
-    /// An expression gives its value; that of the document is left out.
+    /// An expression computes the value; the value in the document is left out.
     Computed,
-    /// A projection of its fields.
+    /// A projection of the fields of a map.
     Fields(Node),
 }
 
 /// A part of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// The first element, from the end if negative. `None` is the start, or, with a negative limit,
-    /// the last elements.
+    /// The first element; a negative position counts from the end. `None` is the start, or the last
+    /// elements if the limit is negative.
     pub skip: Option<i32>,
-    /// The number of elements. It is negative only without a skip, and then counts from the end.
+    /// The number of elements. It is negative only without a skip, and then counts the last elements.
     pub limit: i32,
 }
 
-/// Why a child cannot be added.
+/// The reason why a child cannot be added.
 pub(super) enum Collision {
-    /// The path, or something below it, was already added.
+    /// The path, or a path below it, was already added.
     AtEnd,
-    /// A prefix of the path was already added as a leaf. Holds the rest of the path.
+    /// A prefix of the path was already added as a leaf. Contains the rest of the path.
     At(String),
 }
 
@@ -67,7 +67,7 @@ impl Node {
         })
     }
 
-    /// Adds a child at the path, and missing nodes on the way.
+    /// Adds a child at the path, and missing nodes above it.
     pub fn add(&mut self, path: &str, child: Child) -> Result<(), Collision> {
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
         let found = self.children.binary_search_by(|(known, _)| (**known).cmp(name));
@@ -88,8 +88,8 @@ impl Node {
 }
 
 impl Slice {
-    /// The elements of an array of this length that the slice selects: the number to skip, and the
-    /// number to take.
+    /// The elements that the slice selects from an array of this length: the number to skip, and
+    /// the number to take.
     pub fn range(self, len: usize) -> (usize, usize) {
         let magnitude = |n: i32| usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
         let from = |n: i32| if n < 0 { len.saturating_sub(magnitude(n)) } else { magnitude(n).min(len) };

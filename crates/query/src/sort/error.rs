@@ -15,10 +15,10 @@ pub enum SortError {
     /// A direction is neither 1 nor -1.
     #[error("{0}")]
     NotADirection(String),
-    /// A path is malformed. The second field is MongoDB's code.
+    /// A path is malformed. The second value is MongoDB's code.
     #[error("{0}")]
     Path(String, ErrorCode),
-    /// A sort by `$meta`, or by another expression. The second field is MongoDB's code.
+    /// A sort by `$meta`, or by another expression. The second value is MongoDB's code.
     #[error("{0}")]
     Meta(String, ErrorCode),
     /// A path occurs twice.
@@ -39,7 +39,7 @@ pub enum SortError {
     /// A document has too many combinations of positions and elements of arrays.
     #[error("cannot sort by '{0}': the arrays of a document combine in too many ways")]
     TooManyKeys(String),
-    /// The documents kept for the sort exceed the memory limit, and it may not use files.
+    /// The documents kept for the sort exceed the memory limit, and the sort may not use files.
     #[error(
         "a sort needs more than {limit} bytes of memory, and disk use is not allowed: allow it, or use a smaller limit \
          or a projection"
@@ -48,7 +48,7 @@ pub enum SortError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The documents kept for the sort need more of the memory that all queries have together than is left.
+    /// The documents kept for the sort need more memory than is left of the memory that all queries share.
     #[error(
         "a sort needs more memory than is left for the queries of this database: allow it to use files, try again when \
          fewer queries run, use a smaller limit or a projection, or raise the memory budget"

@@ -1,7 +1,7 @@
 //! The sort key of a document.
 //!
-//! A document yields keys like the entries of an index on the parts of the sort: one for each
-//! element of the arrays on the way. The sort key is the least of them.
+//! A document yields the same keys as in an index on the parts of the sort: one for each element of
+//! the arrays on its paths. The sort key is the least of these keys.
 
 use alluvium_document::Value;
 use alluvium_document::path::array_index;
@@ -9,8 +9,8 @@ use alluvium_document::row::{ArrayRef, MapRef, ValueRef};
 
 use super::{Direction, SortError, SortPart};
 
-/// The maximum number of keys of a document. Only combinations of positions and elements yield more
-/// keys than the document has values.
+/// The maximum number of keys of a document. A document yields more keys than it has values only by
+/// combining positions and elements.
 const MAX_KEYS: usize = 1 << 22;
 
 /// Appends the sort key of a document.
@@ -63,7 +63,7 @@ impl<'s> Names<'s> {
 
 type Found<'a, 's> = Option<(ValueRef<'a>, Names<'s>)>;
 
-/// The value at the end of the names; or the first array on the way, and the remaining names.
+/// The value at the end of the names, or the first array before the end, with the remaining names.
 fn find<'a, 's>(map: MapRef<'a>, names: Names<'s>) -> Result<Found<'a, 's>, SortError> {
     let Some((name, rest)) = names.split() else { return Ok(None) };
     match map.get(name)? {
@@ -89,19 +89,19 @@ fn find_in<'a, 's>(mut value: ValueRef<'a>, mut names: Names<'s>) -> Result<Foun
 /// The progress of a part along its path.
 #[derive(Clone)]
 enum State<'a, 's> {
-    /// Its value is determined.
+    /// The value of the part is determined.
     Fixed(ValueRef<'a>),
-    /// These names are still to be followed in each element of the array.
+    /// These names remain to be followed in each element of the array.
     Open(Names<'s>),
-    /// The name is a position in the array. It leads to this value, whichever element is the
-    /// current one.
+    /// The name is a position in the array. It leads to the value `found`, whichever element is
+    /// current.
     Position { name: &'s str, nested: bool, found: Found<'a, 's> },
 }
 
 struct Least<'p, 'o> {
     parts: &'p [SortPart],
     out: &'o mut Vec<u8>,
-    /// The start of the least key in `out`; the key after it is under construction.
+    /// The start of the least key in `out`. The key that follows it is under construction.
     start: usize,
     best: Option<usize>,
     keys: usize,
@@ -115,7 +115,7 @@ fn put_least(parts: &[SortPart], map: MapRef<'_>, out: &mut Vec<u8>) -> Result<(
 }
 
 impl<'p> Least<'p, '_> {
-    /// Yields the keys of the values in `map`; the open parts follow their names in it.
+    /// Yields the keys for the values in `map`, in which the open parts follow the remaining names of their paths.
     fn expand<'a>(&mut self, mut states: Vec<State<'a, 'p>>, map: Option<MapRef<'a>>) -> Result<(), SortError> {
         let mut array: Option<(usize, ArrayRef<'a>)> = None;
         // The parts that lead through the array.
@@ -174,7 +174,7 @@ impl<'p> Least<'p, '_> {
             }
             return self.expand(states, None);
         }
-        // The remaining names are positions in the array, if it is long enough.
+        // A remaining name that is a number is a position, if the array is long enough.
         let mut differ = false;
         for index in through {
             let State::Open(names) = &states[*index] else { continue };
@@ -194,7 +194,7 @@ impl<'p> Least<'p, '_> {
         for element in array.iter() {
             let element = element?;
             if !differ && !first {
-                // All elements yield the same keys, but may have an ambiguous name.
+                // All elements yield the same keys, but their names may be ambiguous.
                 self.check_names(&states, &element)?;
                 continue;
             }

@@ -84,7 +84,7 @@ fn arrays_that_combine_too_often_are_refused_in_time() {
     let document = Document::from_map(&Map::from([("a", outer)])).unwrap();
     let sort = Sort::parse(&map(r#"{"a.0.b":1,"a.c":1}"#)).unwrap();
     assert!(matches!(sort.key(&document), Err(SortError::TooManyKeys(_))));
-    // Positions alone give the same keys for each element.
+    // If all names are positions, every element yields the same keys.
     let sort = Sort::parse(&map(r#"{"a.0.b":1}"#)).unwrap();
     assert!(sort.key(&document).is_ok());
 }
@@ -117,7 +117,7 @@ fn what_is_kept_counts_its_bytes_and_no_more_are_kept() {
     assert_eq!((top.bytes(), top.len()), (one, 1));
     assert_eq!(top.offer(b"c", 300, || 'c'), Ok(true));
     assert_eq!(top.bound(), Some(&b"c"[..]));
-    // What makes room counts, and what is not kept does not.
+    // An item that replaces another one counts; an item that is not kept does not.
     assert_eq!(top.offer(b"a", 400, || 'a'), Ok(true));
     assert_eq!(top.bytes(), 2 * one);
     assert_eq!(top.offer(b"z", 5000, || 'z'), Ok(false));

@@ -4,11 +4,11 @@ use std::collections::BinaryHeap;
 
 use super::SortError;
 
-/// The memory for an item besides its key and its stated size: its heap entry, its number, the
-/// bounds of its key.
+/// The memory for an item, in addition to its key and its stated size: its heap entry, its number,
+/// and the bounds of its key.
 const OVERHEAD: usize = 64;
 
-/// Keeps the items with the least keys; of items with equal keys those that were offered first.
+/// Keeps the items with the least keys. Of items with equal keys, the ones that were offered first are kept.
 ///
 /// ```
 /// use alluvium_query::sort::TopK;
@@ -23,7 +23,7 @@ const OVERHEAD: usize = 64;
 /// ```
 #[derive(Debug)]
 pub struct TopK<T> {
-    /// The greatest kept item is on top.
+    /// The greatest of the kept items is on top.
     heap: BinaryHeap<Kept<T>>,
     /// The maximum number of items; `None` for all.
     limit: Option<usize>,
@@ -62,17 +62,18 @@ impl<T> PartialEq for Kept<T> {
 impl<T> Eq for Kept<T> {}
 
 impl<T> TopK<T> {
-    /// Keeps `limit` items (all if `None`) in at most `bytes_max` bytes of memory. A caller that
-    /// skips items must add their number to the limit.
+    /// Keeps `limit` items, or all items for `None`, in at most `bytes_max` bytes of memory. A
+    /// caller that skips items must add their number to the limit.
     pub fn new(limit: Option<usize>, bytes_max: usize) -> Self {
         Self { heap: BinaryHeap::new(), limit, bytes: 0, bytes_max, offered: 0 }
     }
 
-    /// Offers an item; true if it is kept. It is kept if fewer than the limit precede it. `bytes`
-    /// is its memory; `item` is called only if it is kept.
+    /// Offers an item. The item is kept if fewer than `limit` items precede it; in this case the
+    /// function returns true. `bytes` is the memory of the item. `item` is called only if the item
+    /// is kept.
     ///
     /// # Errors
-    /// [`SortError::Memory`]; this item is then not kept, but all others are.
+    /// [`SortError::Memory`]. In this case the item is not kept, but all items kept before remain.
     pub fn offer(&mut self, key: &[u8], bytes: usize, item: impl FnOnce() -> T) -> Result<bool, SortError> {
         let number = self.offered;
         self.offered += 1;
@@ -102,7 +103,7 @@ impl<T> TopK<T> {
         }
     }
 
-    /// The key that an item must be below to be kept; `None` while all are kept.
+    /// An item is kept only if its key is less than this. `None` if every item would be kept.
     pub fn bound(&self) -> Option<&[u8]> {
         let full = self.limit.is_some_and(|limit| self.heap.len() >= limit);
         self.heap.peek().filter(|_| full).map(|last| &*last.key)

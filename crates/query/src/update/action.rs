@@ -29,7 +29,7 @@ pub(super) enum Action {
     PullAll(Vec<Value>),
     Pop(End),
     Bit(Bit),
-    /// Moves the value at this path.
+    /// Moves the value from this path.
     RenameFrom(FieldPath),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Clock {
 pub(super) enum Outcome {
     Same,
     Changed,
-    /// The value is to be removed.
+    /// The value must be removed.
     Remove,
 }
 
@@ -95,8 +95,8 @@ impl Action {
         matches!(self, Self::SetOnInsert(_))
     }
 
-    /// Refuses operands that are not allowed at this path: a wrong type, nesting that would be too
-    /// deep, `$rename` to the same path.
+    /// Refuses operands that are not allowed at this path: a wrong type, too deep nesting, or a
+    /// `$rename` to the same path.
     pub fn check(&self, path: &FieldPath) -> Result<(), UpdateError> {
         let Some(levels) = MAX_DEPTH.checked_sub(path.depth()) else {
             return Err(nests_too_deep(self.operator(), path));
@@ -113,7 +113,7 @@ impl Action {
             Self::Push(Push { values, .. }) | Self::AddToSet(values) => {
                 levels == 0 || values.iter().any(|value| value.is_deeper_than(levels - 1))
             }
-            // A delta with it could not be read back.
+            // A delta with such a condition could not be decoded.
             Self::Pull(Pull::Equal(value)) => value.is_too_deep(),
             // In a delta the values are inside an array.
             Self::PullAll(values) => values.iter().any(|value| value.is_deeper_than(MAX_DEPTH - 1)),
@@ -123,7 +123,7 @@ impl Action {
         if too_deep { Err(nests_too_deep(self.operator(), path)) } else { Ok(()) }
     }
 
-    /// The value to create where none exists; `None` to create none.
+    /// The value to create if none exists; `None` to create none.
     pub fn on_missing(&self, context: &Context, collation: Option<&Collation>) -> Option<Value> {
         match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Inc(value) | Self::Min(value) | Self::Max(value) => {
@@ -146,7 +146,7 @@ impl Action {
         }
     }
 
-    /// True if it compares values with each other.
+    /// True if the action compares values with each other.
     pub fn compares(&self) -> bool {
         match self {
             Self::Min(_) | Self::Max(_) | Self::Push(_) | Self::AddToSet(_) | Self::Pull(_) | Self::PullAll(_) => true,
@@ -162,8 +162,8 @@ impl Action {
         }
     }
 
-    /// Changes the value at the path, comparing strings by the collation. After an error it is
-    /// unchanged.
+    /// Changes the value at the path. Strings are compared by the collation. After an error the
+    /// value is unchanged.
     pub fn on_value(
         &self,
         value: &mut Value,
@@ -238,15 +238,15 @@ impl Action {
         })
     }
 
-    /// An upper bound of the bytes that the change can add to the document as BSON, including the
-    /// names of `path`; saturates.
+    /// An upper bound for the bytes that the change can add to the document as BSON. It includes
+    /// the names of `path`. The computation saturates.
     pub fn growth_max(&self, path: &FieldPath) -> usize {
-        /// The type, the terminator of a name, and the frame of a map.
+        /// The overhead of a field: the type, the terminator of the name, and the frame of a map.
         const FRAME: usize = 7;
-        /// An element of an array: type, position, terminator.
+        /// An element of an array: type, digits of the position, terminator.
         const ELEMENT: usize = 22;
-        /// The text of an exact result: digits, signs, point and exponent, and the frame of a
-        /// string.
+        /// The text of an exact result with its digits, signs, point and exponent, and the frame of
+        /// a string.
         const DECIMAL: usize = Decimal::MAX_RESULT_DIGITS + 32;
         let name = |name: &str| {
             // An array may be padded with nulls up to the position.
@@ -256,7 +256,7 @@ impl Action {
         let elements = |values: &[Value]| values.iter().map(|value| bson_size(value) + ELEMENT).sum::<usize>();
         let value = match self {
             Self::Set(value) | Self::SetOnInsert(value) | Self::Min(value) | Self::Max(value) => bson_size(value),
-            // The operand if there is no value; otherwise at most a decimal, which has many digits
+            // If there is no value, the operand; otherwise at most a decimal, which has many digits
             // if the exponents differ much.
             Self::Inc(value) | Self::Mul(value) => bson_size(value).max(DECIMAL),
             Self::CurrentDate(_) | Self::Bit(_) => 8,
@@ -284,7 +284,7 @@ fn check_rename(from: &FieldPath, to: &FieldPath) -> Result<(), UpdateError> {
     Ok(())
 }
 
-/// The error for a document that would nest too deep.
+/// The error for a document whose nesting would be too deep.
 pub(super) fn nests_too_deep(operator: &str, path: &FieldPath) -> UpdateError {
     UpdateError::Overflow(format!("{operator} of '{path}' would nest the document deeper than {MAX_DEPTH} levels"))
 }

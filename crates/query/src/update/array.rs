@@ -8,7 +8,7 @@ use alluvium_document::path::FieldPath;
 
 use crate::collation::{Collation, compare_by};
 
-/// From this number of values on, `$addToSet` and `$pullAll` use a set.
+/// With at least this number of values, `$addToSet` and `$pullAll` use a set.
 const MANY: usize = 4;
 
 /// An end of an array.
@@ -22,7 +22,8 @@ pub(super) enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Push {
     pub values: Vec<Value>,
-    /// The position to insert at: from the start, or from the end if negative. `None` is the end.
+    /// The position at which values are inserted. It counts from the start, or from the end if
+    /// negative. `None` is the end.
     pub position: Option<i64>,
     /// The number of elements to keep: the first ones, or the last ones if negative.
     pub slice: Option<i64>,
@@ -33,8 +34,8 @@ pub(super) struct Push {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sort {
     Whole(Direction),
-    /// By these fields. An element that is not a map has no fields, and a missing field counts as
-    /// null.
+    /// By these fields. An element that is not a map is treated as a map without fields. A missing
+    /// field counts as null.
     Fields(Vec<(FieldPath, Direction)>),
 }
 
@@ -50,7 +51,7 @@ impl Push {
         Self { values: vec![value], position: None, slice: None, sort: None }
     }
 
-    /// Applies the operator; true if it changed the elements. The sort is by the collation.
+    /// Applies the operator. Returns true if the elements changed. Strings are sorted by the collation.
     pub fn apply(&self, elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
         // Sorting and slicing may undo the insertion.
         let before = (self.sort.is_some() || self.slice.is_some()).then(|| elements.clone());
@@ -102,8 +103,8 @@ impl Direction {
     }
 }
 
-/// Appends the values that equal no element, in the order of all values. True if it changed the
-/// elements.
+/// Appends the values that are not equal to any element, in the order of all values. Returns true
+/// if the elements changed.
 pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
@@ -120,7 +121,7 @@ pub(super) fn add_to_set(values: &[Value], elements: &mut Vec<Value>, collation:
     elements.len() > before
 }
 
-/// Removes all elements that equal one of the values; true if there were any.
+/// Removes all elements that are equal to one of the values. Returns true if elements were removed.
 pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>, collation: Option<&Collation>) -> bool {
     let before = elements.len();
     if values.len() < MANY {
@@ -132,7 +133,7 @@ pub(super) fn pull_all(values: &[Value], elements: &mut Vec<Value>, collation: O
     elements.len() < before
 }
 
-/// A value that compares in the order of all values, strings by the collation.
+/// A value that compares in the order of all values. Strings are compared by the collation.
 struct Ordered<'a>(&'a Value, Option<&'a Collation>);
 
 impl Ord for Ordered<'_> {
@@ -155,7 +156,7 @@ impl PartialEq for Ordered<'_> {
 
 impl Eq for Ordered<'_> {}
 
-/// Removes the element at this end; true if there was one.
+/// Removes the element at this end. Returns true if there was an element.
 pub(super) fn pop(end: End, elements: &mut Vec<Value>) -> bool {
     match end {
         End::First if elements.is_empty() => false,

@@ -22,7 +22,7 @@ pub(super) struct Bit {
 impl Bitwise {
     const ALL: [(Self, &str); 3] = [(Self::And, "and"), (Self::Or, "or"), (Self::Xor, "xor")];
 
-    /// The operation with this number in a delta.
+    /// The operation that has this number in a delta.
     pub fn of_number(number: i64) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known as i64 == number).map(|(known, _)| *known)
     }
@@ -45,7 +45,7 @@ impl Bit {
         Self::new(map.entries.iter().map(operation).collect::<Result<_, _>>()?)
     }
 
-    /// From the operations. There must be at least one.
+    /// A `$bit` with these operations. At least one is required.
     pub fn new(operations: Vec<(Bitwise, Value)>) -> Result<Self, UpdateError> {
         if operations.is_empty() {
             return Err(bad("$bit has no operation: write {and: 5}, {or: 5} or {xor: 5}".to_owned()));
@@ -63,8 +63,8 @@ impl Bit {
         &self.operations
     }
 
-    /// The result for a value; `None` if it is not an integer. It has 32 bits if the value and all
-    /// operands have.
+    /// The result for a value; `None` if the value is not an integer. The result has 32 bits if the
+    /// value and all operands have 32 bits.
     pub fn compute(&self, value: &Value) -> Option<Value> {
         let mut result = integer(value).ok()?;
         let mut wide = matches!(value, Value::Int64(_));
@@ -76,7 +76,7 @@ impl Bit {
                 Bitwise::Xor => result ^ operand,
             };
         }
-        // Two 32-bit integers combine to a 32-bit integer.
+        // The combination of two 32-bit integers always fits a 32-bit integer.
         Some(if wide { Value::Int64(result) } else { i32::try_from(result).map_or(Value::Int64(result), Value::Int32) })
     }
 }

@@ -1,5 +1,5 @@
-//! Deltas: updates encoded as bytes, stored beside documents and applied later.
-//! `docs/format/delta.md` has the layout.
+//! Deltas: updates encoded as bytes, which are stored next to documents and applied later.
+//! `docs/format/delta.md` describes the layout.
 
 use alluvium_document::encoding::{self, ARRAY, MAP, put_head, put_integer, put_str};
 use alluvium_document::path::FieldPath;
@@ -15,10 +15,10 @@ use super::{Change, Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order, par
 use crate::filter::{Filter, FilterError};
 use crate::pattern::Patterns;
 
-/// The version, in a delta's first byte. Its high four bits are reserved, and 0.
+/// The version, in the first byte of a delta. The high four bits of that byte are reserved and must be 0.
 const VERSION: u8 = 1;
 
-/// Most deltas have no more bytes.
+/// The initial capacity, which suffices for most deltas.
 const USUAL_BYTES: usize = 48;
 
 const SET: u8 = 1;
@@ -38,7 +38,7 @@ const POP_LAST: u8 = 14;
 const RENAME: u8 = 15;
 const PULL_ALL: u8 = 16;
 const BIT: u8 = 17;
-/// Not a change: the array filter of a name in brackets.
+/// The tag of an array filter for a name in brackets. It is not a change.
 const FILTER: u8 = 18;
 
 const WITH_POSITION: i64 = 1;
@@ -48,7 +48,7 @@ const WITH_SORT: i64 = 4;
 /// The reason why bytes cannot be decoded as a delta.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
-    /// The version, or a reserved bit, is unknown to this build.
+    /// This build does not know the version or a reserved bit.
     #[error("a delta of version {0} was written by a newer build; this one knows version 1")]
     Version(u8),
     /// Storage is damaged, or the bytes are not a delta.
@@ -62,25 +62,25 @@ type Result<T> = std::result::Result<T, DeltaError>;
 type ParseFilter = fn(&Map) -> std::result::Result<Filter, FilterError>;
 
 impl Update {
-    /// Encodes the update as a delta that [`crate::fold`] applies later, whatever the document is
-    /// then. `$currentDate` is resolved to the context's time. `$setOnInsert` is left out, since a
-    /// delta has no effect on a missing document.
+    /// Encodes the update as a delta that [`crate::fold`] applies later to whatever the document is
+    /// at that time. `$currentDate` is resolved to the context's time. `$setOnInsert` is left out,
+    /// because a delta has no effect on a missing document.
     ///
     /// # Errors
-    /// - [`UpdateError::ImmutableField`] if a path is `_id` or leads into it, which can only be
-    ///   checked with the document; [`UpdateError::DollarPrefixedFieldName`] for a path that only a
-    ///   document that is inserted may have.
+    /// - [`UpdateError::ImmutableField`] if a path is `_id` or leads into it, because such a change
+    ///   can only be checked with the document. [`UpdateError::DollarPrefixedFieldName`] for a path
+    ///   that is allowed only when a document is inserted.
     /// - [`UpdateError::BadValue`] if a path has the positional operator `$`, which only
     ///   [`Update::resolved`] replaces; if a condition has a regular expression, because its
-    ///   matches may differ between builds and a delta must keep its meaning; or if a condition
-    ///   would not be read back identically; or if strings are compared by a collation.
+    ///   matches may differ between builds and a delta must keep its meaning; if a condition would
+    ///   not be decoded identically; or if strings are compared by a collation.
     /// - [`UpdateError::TooLarge`] for more than [`MAX_DOCUMENT_BYTES`] bytes.
     pub fn to_delta(&self, context: &Context) -> std::result::Result<Vec<u8>, UpdateError> {
         let mut delta = Vec::with_capacity(USUAL_BYTES);
         delta.push(VERSION);
         for ArrayFilter { name, filter } in &self.filters {
             check_blind(filter, "an array filter")?;
-            // A filter is only needed if its changes are kept.
+            // An array filter is needed only if a change that uses it is kept.
             if self.is_kept(name) {
                 check_kept(filter, "an array filter", Filter::parse)?;
                 delta.push(FILTER);
@@ -148,7 +148,7 @@ impl Update {
         Ok(update)
     }
 
-    /// True if a delta keeps a change with this name in brackets.
+    /// True if a delta keeps a change whose path has this name in brackets.
     fn is_kept(&self, name: &str) -> bool {
         let kept = self.changes.iter().filter(|change| !change.action.is_for_insert());
         kept.into_iter().any(|change| change.path.names().any(|known| place::identifier(known) == Some(name)))
@@ -175,7 +175,7 @@ fn check_blind(filter: &Filter, what: &str) -> std::result::Result<(), UpdateErr
     Ok(())
 }
 
-/// Refuses conditions that a delta could not give back: the document could then not be read.
+/// Refuses conditions that could not be decoded from a delta. The document could not be read with such a delta.
 fn check_kept(filter: &Filter, what: &str, parse: ParseFilter) -> std::result::Result<(), UpdateError> {
     let problem = match parse(&filter.to_map()) {
         Ok(again) if again == *filter => return Ok(()),
@@ -196,7 +196,7 @@ fn check_pull(pull: &Pull) -> std::result::Result<(), UpdateError> {
     let what = "a condition of $pull";
     pull.filter().map_or(Ok(()), |filter| check_blind(filter, what))?;
     match pull {
-        // Some builds refuse it in an update, and so refuse it in a delta, too.
+        // Some builds refuse this condition in an update, and therefore also in a delta.
         Pull::Equal(Value::Undefined) => {
             Err(UpdateError::BadValue("$pull of undefined cannot be kept in a delta: use a checked update".to_owned()))
         }

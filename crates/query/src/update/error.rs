@@ -18,8 +18,8 @@ pub enum UpdateError {
     /// without operators.
     #[error("{0}")]
     FailedToParse(String),
-    /// An operand, or the value in the document, is not allowed for the operator; or integers
-    /// overflow.
+    /// An operand, or the value in the document, is not allowed for the operator; or an integer
+    /// overflows.
     #[error("{0}")]
     BadValue(String),
     /// An operand, or the value in the document, has the wrong type.
@@ -34,17 +34,17 @@ pub enum UpdateError {
     /// A position is too far beyond the end of an array.
     #[error("{0}")]
     CannotBackfillArray(String),
-    /// Two operators would change the same field, or a field and another inside it.
+    /// Two operators would change the same field, or a field and another field inside it.
     #[error("{0}")]
     ConflictingUpdateOperators(String),
     /// A top-level field name begins with a dollar sign.
     #[error("{0}")]
     DollarPrefixedFieldName(String),
-    /// The filter of an upsert demands values for a field twice, or for a field and another inside
-    /// it.
+    /// The filter of an upsert demands two values for a field, or values for a field and another
+    /// field inside it.
     #[error("{0}")]
     NotSingleValueField(String),
-    /// The filter of an upsert demands parts of `_id` instead of the whole.
+    /// The filter of an upsert demands parts of `_id` instead of the whole value.
     #[error("{0}")]
     NotExactValueField(String),
     /// A name in a path is empty.
@@ -91,8 +91,9 @@ impl UpdateError {
         }
     }
 
-    /// The error for a top-level field whose name begins with a dollar sign, at a path. It has the phrases by which
-    /// programs recognise MongoDB's error: that of versions before 5.0, and that of later ones.
+    /// The error for a top-level field whose name begins with a dollar sign, at a path. The message contains the
+    /// phrases by which programs recognise MongoDB's error: the phrase of versions before 5.0 and the phrase of later
+    /// versions.
     pub(crate) fn of_dollar(name: &str, path: &str) -> Self {
         Self::DollarPrefixedFieldName(format!(
             "The dollar ($) prefixed field '{name}' in '{path}' is not valid for storage: it is not allowed in the context \

@@ -1,5 +1,5 @@
-//! Access to the fields of a document that an update changes: a map, or a draft, which decodes only
-//! the necessary fields.
+//! Access to the fields of a document that an update changes. The document is a map, or a draft,
+//! which decodes only the necessary fields.
 
 use alluvium_document::{Draft, Map, Value};
 

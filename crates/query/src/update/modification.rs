@@ -1,24 +1,24 @@
-//! Modifications of documents, of all kinds.
+//! Modifications of documents of all kinds.
 
 use super::piped::Piped;
 use super::replace::{Replacement, is_update};
 use super::{Update, UpdateError};
 use alluvium_document::{Map, Value};
 
-/// A modification of a document: by operators, or by replacing it.
+/// A modification of a document: by operators, by a replacement, or by a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Modification {
-    /// Operators.
+    /// Changes the document by operators.
     Update(Update),
-    /// Another document.
+    /// Replaces the document.
     Replacement(Replacement),
-    /// A pipeline.
+    /// Changes the document by a pipeline.
     Piped(Piped),
 }
 
 impl Modification {
-    /// Parses the operand of an update: operators if the first name begins with a dollar sign,
-    /// otherwise a replacement.
+    /// Parses the operand of an update. It has operators if the first name begins with a dollar
+    /// sign; otherwise it is a replacement.
     ///
     /// # Errors
     /// As [`Update::parse_with`] and [`Replacement::parse`]; [`UpdateError::FailedToParse`] for array filters of a

@@ -11,7 +11,7 @@ use super::{Change, UpdateError, place};
 use crate::pattern::Patterns;
 use crate::suggest::suggestion;
 
-/// Operators of MongoDB that are not supported. Any other operator is unknown in MongoDB, too.
+/// Operators of MongoDB that are not supported. An operator that is in none of the lists is unknown in MongoDB, too.
 const UNSUPPORTED: [&str; 1] = ["$pushAll"];
 
 const KNOWN: [&str; 15] = [
@@ -32,7 +32,7 @@ const KNOWN: [&str; 15] = [
     "$currentDate",
 ];
 
-/// The work of parsing the change of a field.
+/// The work counted for parsing the change of a field.
 const FIELD_UNITS: usize = 64;
 
 /// The changes of an update, in the order in which they were written.
@@ -64,7 +64,8 @@ pub(super) fn changes(update: &Map, patterns: &Patterns) -> Result<Vec<Change>, 
     Ok(changes)
 }
 
-/// Parses the path of a change: no name is empty. A first name that begins with a dollar sign is only for inserts.
+/// Parses the path of a change, which must not have empty names. A first name that begins with a dollar sign is allowed
+/// only for inserts.
 pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     let path: FieldPath = text.parse().map_err(|error| UpdateError::of_path(text, error))?;
     if !text.contains('$') {
@@ -83,7 +84,7 @@ pub(super) fn path(text: &str) -> Result<FieldPath, UpdateError> {
     Ok(path)
 }
 
-/// Parses a path of one value, without positional operators.
+/// Parses a path to a single value, without positional operators.
 pub(super) fn plain_path(text: &str) -> Result<FieldPath, UpdateError> {
     let path = path(text)?;
     if let Some(name) = path.names().find(|name| *name == place::MATCHED || place::is_several(name)) {

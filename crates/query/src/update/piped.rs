@@ -7,7 +7,7 @@ use crate::filter::Filter;
 use crate::pipeline::{Changes, PipelineError};
 use alluvium_document::{Draft, Map, Value};
 
-/// An update by a pipeline: stages that make another document of a document, whose `_id` it keeps.
+/// An update by a pipeline, whose stages compute the new document from the old one. The document keeps its `_id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piped {
     changes: Changes,
@@ -23,7 +23,7 @@ impl Piped {
         Ok(Self { changes: Changes::parse(stages, &variables.clone().deferring())? })
     }
 
-    /// Changes the document. [`Applied::changed`] is false if it stays as it is.
+    /// Changes the document. [`Applied::changed`] is false if the result is identical.
     ///
     /// # Errors
     /// [`UpdateError::Pipeline`] if an expression does not accept a value; [`UpdateError::ImmutableField`] if the `_id`
@@ -33,8 +33,8 @@ impl Piped {
         Replacement::computed(changed)?.apply(document)
     }
 
-    /// The document that an upsert by a filter inserts: what the pipeline makes of the fields that the filter
-    /// demands.
+    /// The document that an upsert by a filter inserts: the result of applying the pipeline to the fields that the
+    /// filter demands.
     ///
     /// # Errors
     /// As [`Piped::apply`], and as [`Update::for_upsert_by`].

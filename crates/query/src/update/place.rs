@@ -1,5 +1,5 @@
-//! Positional operators in paths: `$[]` for all elements of an array, `$[name]` for those that
-//! match an array filter, `$` for the one that the filter of the operation matched.
+//! Positional operators in paths: `$[]` for all elements of an array, `$[name]` for the elements
+//! that match an array filter, `$` for the element that the filter of the operation matched.
 
 use std::cmp::Ordering;
 
@@ -13,17 +13,17 @@ use crate::filter::{Filter, FilterError, MAX_FILTER_BYTES, Selection};
 use crate::pattern::Patterns;
 use crate::work::Work;
 
-/// The maximum number of element positions that the changes of an update select. All are determined
-/// before the first change is applied.
+/// The maximum number of positions of elements that the changes of an update select. All positions
+/// are determined before the first change is applied.
 const MAX_POSITIONS: usize = 4 << 20;
 
-/// The work of examining an element.
+/// The work counted for examining an element.
 const ELEMENT_UNITS: usize = 64;
 
-/// The element that the filter of the operation matched.
+/// The name that represents the element that the filter of the operation matched.
 pub(super) const MATCHED: &str = "$";
 
-/// True if the name stands for several elements: `$[]`, `$[name]`.
+/// True if the name selects several elements: `$[]`, `$[name]`.
 pub(super) fn is_several(name: &str) -> bool {
     identifier(name).is_some()
 }
@@ -33,16 +33,16 @@ pub(super) fn identifier(name: &str) -> Option<&str> {
     name.strip_prefix("$[")?.strip_suffix(']')
 }
 
-/// The number of names of the path that stand for several elements.
+/// The number of names in the path that represent several elements.
 pub(super) fn count(path: &FieldPath) -> usize {
     if path.as_str().contains("$[") { path.names().filter(|name| is_several(name)).count() } else { 0 }
 }
 
-/// The condition on the elements that a name in brackets stands for.
+/// The condition that selects the elements for a name in brackets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArrayFilter {
     pub name: Box<str>,
-    /// Matches a document with the element as its only field, under the name.
+    /// Matches a document that has the element as its only field, under the name of the filter.
     pub filter: Filter,
 }
 
@@ -71,7 +71,7 @@ impl ArrayFilter {
         Self::new(name, parsed)
     }
 
-    /// A filter with a name, which begins with a lower-case letter and consists of letters and
+    /// A filter with a name, which must begin with a lower-case letter and consist of letters and
     /// digits.
     pub fn new(name: &str, filter: Filter) -> Result<Self, UpdateError> {
         let mut bytes = name.bytes();
@@ -115,7 +115,7 @@ fn names_of<'a>(filter: &'a Map, names: &mut Vec<&'a str>) {
     }
 }
 
-/// Refuses filters whose canonical form, in which deltas keep them, could not be parsed.
+/// Refuses filters whose canonical form could not be parsed. Deltas contain filters in the canonical form.
 pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateError> {
     let canonical = Value::Map(filter.to_map());
     if canonical.is_too_deep() {
@@ -128,7 +128,7 @@ pub(super) fn check_canonical(filter: &Filter, what: &str) -> Result<(), UpdateE
 }
 
 impl Update {
-    /// Parses the array filters: each name in the paths has one, and each is used.
+    /// Parses the array filters. Each name in the paths must have a filter, and each filter must be used.
     pub(super) fn take_filters(&mut self, filters: &[Value], patterns: &Patterns) -> Result<(), UpdateError> {
         for filter in filters {
             let filter = ArrayFilter::parse(filter, patterns)?;
@@ -175,12 +175,12 @@ impl Update {
         self.changes.iter().any(|change| has_matched(&change.path))
     }
 
-    /// True if a path stands for several elements of an array.
+    /// True if a path selects several elements of an array.
     pub(super) fn has_several(&self) -> bool {
         self.changes.iter().any(|change| count(&change.path) > 0)
     }
 
-    /// The positions of the changes in this document, in the order in which they are applied.
+    /// Determines the positions of the changes in this document, in the order in which the changes are applied.
     pub(super) fn locate<F: Fields>(&self, document: &mut F, context: &Context) -> Result<Located, UpdateError> {
         let mut located = Located::default();
         let mut work = Work::asking(self.interrupt.as_ref());
@@ -217,8 +217,8 @@ impl Update {
         Ok(located)
     }
 
-    /// True if two paths have different names for elements of one array, and so may select the same
-    /// element.
+    /// True if two paths have different names for elements of the same array, and therefore may
+    /// select the same element.
     fn mixes(&self) -> bool {
         let differ = |a: &FieldPath, b: &FieldPath| {
             a.names().zip(b.names()).find(|(a, b)| a != b).is_some_and(|(a, b)| is_several(a) && is_several(b))
@@ -226,7 +226,7 @@ impl Update {
         self.changes.windows(2).any(|pair| differ(&pair[0].path, &pair[1].path))
     }
 
-    /// Refuses paths that select elements of one array by name and by position.
+    /// Refuses paths that select elements of the same array by name and by position.
     pub(super) fn check_places(paths: &[&FieldPath]) -> Result<(), UpdateError> {
         let is_place = |name: &str| is_several(name) || name == MATCHED;
         for pair in paths.windows(2) {
@@ -241,13 +241,13 @@ impl Update {
         Ok(())
     }
 
-    /// The update with each `$` replaced by the position that the filter selected in the document.
-    /// As in MongoDB, all paths use the same position.
+    /// Replaces each `$` in the update by the position that the filter selected in the document. As
+    /// in MongoDB, all paths use the same position.
     ///
     /// # Errors
     /// [`UpdateError::BadValue`] if the filter selects no element ([`Filter::position`]).
-    /// [`UpdateError::ConflictingUpdateOperators`] if two paths then select the same element.
-    /// [`UpdateError::Damaged`] if the document cannot be decoded.
+    /// [`UpdateError::ConflictingUpdateOperators`] if two paths select the same element after the
+    /// replacement. [`UpdateError::Damaged`] if the document cannot be decoded.
     pub fn resolved(&self, filter: &Filter, document: &alluvium_document::Document) -> Result<Self, UpdateError> {
         let mut changes = self.changes.clone();
         let selected = filter.position(document, Selection::Update)?;
@@ -264,7 +264,7 @@ impl Update {
     }
 }
 
-/// False for a positional operator and another name, which may turn out to be different elements.
+/// False for a positional operator and another name, because the two may select different elements.
 fn is_matched_or_name(a: &str, b: &str) -> bool {
     let other = |one: &str, other: &str| one == MATCHED && !is_several(other);
     other(a, b) || other(b, a)
@@ -279,7 +279,7 @@ pub(super) fn no_position(change: &Change) -> UpdateError {
     bad(format!("{operator} of '{}': the filter matches no element for '$': add a condition on the array", change.path))
 }
 
-/// The positions of all changes: the elements that their names stand for.
+/// The positions of all changes: the positions of the elements that their names represent.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     places: Vec<Place>,
@@ -294,7 +294,7 @@ struct Place {
     positions_at: usize,
 }
 
-/// A change, with the positions in arrays for the names that stand for several elements.
+/// A change with its positions in arrays: one position for each name that represents several elements.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedChange<'a> {
     pub change: &'a Change,
@@ -312,7 +312,7 @@ impl Located {
         LocatedChange { change, positions: &self.positions[positions_at..positions_at + count(&change.path)] }
     }
 
-    /// Sorts the places by their positions, and refuses two that are equal.
+    /// Sorts the places by their positions, and refuses two equal places.
     fn sort(&mut self, changes: &[Change]) -> Result<(), UpdateError> {
         let mut places = std::mem::take(&mut self.places);
         places.sort_by(|a, b| self.change_at(changes, *a).compare(self.change_at(changes, *b)));
@@ -354,13 +354,13 @@ impl<'a> LocatedChange<'a> {
         order.unwrap_or_else(|| self.change.path.depth().cmp(&other.change.path.depth()))
     }
 
-    /// True if the other change is of the same value, or of one inside it.
+    /// True if the other change is of the same value, or of a value inside it.
     fn leads_to(self, other: Self) -> bool {
         self.change.path.depth() <= other.change.path.depth() && self.steps().zip(other.steps()).all(|(a, b)| a == b)
     }
 }
 
-/// Finds the elements that a path stands for.
+/// Finds the elements that a path selects.
 struct Finder<'a> {
     update: &'a Update,
     change: &'a Change,
@@ -368,14 +368,14 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Appends the positions of each place, starting from the value of the first name.
+    /// Appends the positions of each place. Starts from the value of the first name.
     fn find(&self, value: Option<&Value>, out: &mut Vec<usize>, work: &mut Work<'_>) -> Result<(), UpdateError> {
         let last = self.names.iter().rposition(|name| is_several(name)).unwrap_or_default();
         self.enter(value, 1, last, &mut Vec::new(), out, work)
     }
 
-    /// `depth` names led to the value; `last` is the index of the last name that stands for several
-    /// elements.
+    /// `value` is the value to which the first `depth` names have led. `last` is the index of the
+    /// last name that represents several elements.
     fn enter(
         &self,
         value: Option<&Value>,

@@ -9,26 +9,26 @@ use crate::dollar::is_reference_name;
 use crate::filter::{Filter, FilterError};
 use crate::pattern::Patterns;
 
-/// The field name of the element in a filter on elements.
+/// The field name that represents the element in a filter on elements.
 const ELEMENT: &str = "element";
 
-/// The condition on elements to remove.
+/// The condition that selects the elements to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pull {
-    /// Elements that equal the value.
+    /// Removes elements that are equal to the value.
     Equal(Value),
-    /// Elements for which the filter matches a document with the element as its only field,
+    /// Removes an element if the filter matches a document that has the element as its only field,
     /// [`ELEMENT`].
     Element(Filter),
-    /// Maps that match the filter.
+    /// Removes maps that match the filter.
     Fields(Filter),
 }
 
 impl Pull {
     /// Parses the operand of `$pull`. Operators are conditions on the element itself. A map without
     /// operators, or with `$and`, `$or`, `$nor` or the reference fields `$ref`, `$id`, `$db`, is a
-    /// filter for elements that are maps. A regular expression matches text, and any other value
-    /// matches what equals it.
+    /// filter for elements that are maps. A regular expression matches text. Any other value
+    /// matches elements that are equal to it.
     pub fn parse(operand: &Value, patterns: &Patterns) -> Result<Self, UpdateError> {
         if let Value::Map(map) = operand {
             refuse_special(map)?;
@@ -64,7 +64,7 @@ impl Pull {
         }
     }
 
-    /// True if the element is removed. A value is compared by the collation.
+    /// True if the element must be removed. The value of [`Pull::Equal`] is compared by the collation.
     ///
     /// # Errors
     /// [`FilterError::TooManySteps`].
@@ -85,7 +85,7 @@ impl Pull {
     }
 }
 
-/// Removes [`ELEMENT`] from the error: users do not know this name.
+/// Removes [`ELEMENT`] from the message of the error, because users do not know this name.
 fn without_name(error: FilterError) -> FilterError {
     match error {
         FilterError::BadValue(what) => {

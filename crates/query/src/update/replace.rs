@@ -8,17 +8,17 @@ use super::upsert::{demanded_id, finish};
 use super::{Applied, UpdateError};
 use crate::filter::Filter;
 
-/// A document that replaces another, whose `_id` it keeps.
+/// A document that replaces another one. The `_id` of the replaced document is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     document: Map,
-    /// It was computed, and may have top-level names that begin with a dollar sign.
+    /// True if the document was computed. In that case top-level names may begin with a dollar sign.
     is_computed: bool,
 }
 
 impl Replacement {
-    /// Parses a replacement. As in MongoDB, one with top-level names that begin with a dollar sign can be inserted, but
-    /// replaces no document.
+    /// Parses a replacement. As in MongoDB, a document with top-level names that begin with a dollar sign can be
+    /// inserted but cannot replace a document.
     ///
     /// # Errors
     /// [`UpdateError::FailedToParse`] if it begins with an operator, [`UpdateError::TooLarge`],
@@ -31,8 +31,8 @@ impl Replacement {
         Ok(Self { document: finish(document.clone())?, is_computed: false })
     }
 
-    /// The update that replaces a document by the result of a pipeline. As in MongoDB, the result may have names that
-    /// begin with a dollar sign.
+    /// The replacement of a document by the result of a pipeline. As in MongoDB, the result may have names that begin
+    /// with a dollar sign.
     ///
     /// # Errors
     /// [`UpdateError::TooLarge`], [`UpdateError::Overflow`].
@@ -60,17 +60,17 @@ impl Replacement {
     }
 
     /// The document that an upsert by a filter inserts: the replacement, with the `_id` that the
-    /// filter demands. It has no `_id` if neither of them has.
+    /// filter demands. It has no `_id` if neither the replacement nor the filter has one.
     ///
     /// # Errors
-    /// [`UpdateError::ImmutableField`] if the two have different `_id`s;
-    /// [`UpdateError::NotSingleValueField`] if the filter demands two;
-    /// [`UpdateError::NotExactValueField`] if it demands a field of `_id`.
+    /// [`UpdateError::ImmutableField`] if the replacement and the filter have different `_id`s;
+    /// [`UpdateError::NotSingleValueField`] if the filter demands two `_id`s;
+    /// [`UpdateError::NotExactValueField`] if the filter demands a field of `_id`.
     pub fn for_upsert_by(&self, filter: &Filter) -> Result<Map, UpdateError> {
         self.with_id(demanded_id(filter)?.as_ref())
     }
 
-    /// The document with this `_id`, if there is one, in its own type.
+    /// The document with this `_id`, if one is given. An equal `_id` of another type is replaced.
     fn with_id(&self, id: Option<&Value>) -> Result<Map, UpdateError> {
         let Some(id) = id else { return Ok(self.document.clone()) };
         let mut document = self.document.clone();

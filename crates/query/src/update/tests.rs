@@ -103,7 +103,7 @@ fn a_change_adds_no_more_bytes_than_it_says() {
         let most = change.action.growth_max(&change.path);
         assert!(growth > 0 && growth <= most && most < 16_000, "{text}: {growth} {most}");
     }
-    // Far positions say so without overflow.
+    // A position far beyond the end saturates instead of overflowing.
     let update = update(r#"{"$set":{"a.18446744073709551615":1}}"#);
     assert_eq!(update.changes[0].action.growth_max(&update.changes[0].path), usize::MAX);
 }

@@ -7,33 +7,33 @@ use super::place::{MATCHED, is_several};
 use super::{Change, Update};
 
 impl Update {
-    /// True if the update may change the values that an index or a filter sees at this path,
-    /// including those inside arrays on the way, or whether there are any.
+    /// True if the update may change the values that an index or a filter examines at this path.
+    /// They include values inside of arrays, and whether values exist at all.
     ///
-    /// That is so if a change is at the path, at a prefix of it, or inside its value.
-    /// `$setOnInsert` changes no existing document. A number or a positional operator in a change
-    /// may stand for an element of an array, which a path enters without a name. A change at a
-    /// position may append elements, which all paths through the array see.
+    /// The update touches the path if a change is at the path, at a prefix of it, or inside its
+    /// value. `$setOnInsert` changes no existing document. A number or a positional operator in a
+    /// change may represent an element of an array, whereas a path enters elements without a name.
+    /// A change at a position may append elements, which affects all paths through the array.
     pub fn touches(&self, path: &FieldPath) -> bool {
         let names: Vec<&str> = path.names().collect();
         self.changes.iter().any(|change| change.touches(&names))
     }
 }
 
-/// How a change and a path arrived at the same value.
+/// How a change and a path reached the same value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
-    /// By a name or position that both have.
+    /// Both have the same name or position.
     ByBoth,
-    /// As an element of an array that the path entered without a name. If the element is an array,
-    /// the path ends there.
+    /// The path entered an element of an array without a name. If the element is an array, the path
+    /// ends there.
     AsElement,
 }
 
 impl Change {
     fn touches(&self, names: &[&str]) -> bool {
         match &self.action {
-            // A document that is being inserted has no readers yet.
+            // A document that is being inserted has not been read by anyone yet.
             Action::SetOnInsert(_) => false,
             // `$rename` never moves values in arrays.
             Action::RenameFrom(from) => {
@@ -53,7 +53,7 @@ impl Action {
 }
 
 /// True if a change at `path` may change a value that `names` lead to. All routes through arrays
-/// are followed at once, since a number in both paths has several meanings.
+/// are followed at once, because a number in both paths has several meanings.
 fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
     // The indexes in `names` from which routes continue.
     let mut ways: Vec<(usize, Entered)> = vec![(0, Entered::ByBoth)];
@@ -94,7 +94,7 @@ fn meets(path: &FieldPath, action: &Action, names: &[&str]) -> bool {
         next.dedup();
         ways = next;
     }
-    // Numbers and missing values have nothing inside them, before or after.
+    // Numbers and missing values contain no other values, either before or after the change.
     let is_of_number = matches!(action, Action::Inc(_) | Action::Mul(_) | Action::Bit(_));
     ways.iter().any(|(at, _)| !is_of_number || *at == names.len())
 }

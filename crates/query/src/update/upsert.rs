@@ -1,4 +1,4 @@
-//! The document that an upsert inserts if its filter matches none.
+//! The document that an upsert inserts if its filter matches no document.
 
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::ID;
@@ -9,14 +9,15 @@ use super::{Context, MAX_DOCUMENT_BYTES, Update, UpdateError, order};
 use crate::filter::Filter;
 
 impl Update {
-    /// The document that an upsert by a filter inserts: the update, including `$setOnInsert`,
-    /// applied to the fields that the filter demands ([`Filter::equalities`]). `_id` comes first;
-    /// it is absent if neither has one. `time_ms` is that of [`Context`].
+    /// The document that an upsert by a filter inserts. It is the result of applying the update,
+    /// including `$setOnInsert`, to the fields that the filter demands ([`Filter::equalities`]).
+    /// `_id` comes first. It is missing if neither the filter nor the update has one. `time_ms` is
+    /// the field of [`Context`].
     ///
     /// # Errors
     /// [`UpdateError::NotSingleValueField`] if the filter demands a field twice, or a field and
-    /// another inside it; [`UpdateError::ImmutableField`] if the update sets a different `_id` from
-    /// the filter's; otherwise as for [`Update::apply`].
+    /// another field inside it; [`UpdateError::ImmutableField`] if the `_id` of the update differs
+    /// from the `_id` of the filter; otherwise as for [`Update::apply`].
     pub fn for_upsert_by(&self, filter: &Filter, time_ms: i64) -> Result<Map, UpdateError> {
         let mut document = demanded(filter)?;
         self.apply_to_map(&mut document, &Context { time_ms, inserting: true })?;
@@ -24,7 +25,7 @@ impl Update {
     }
 }
 
-/// The document of the fields that a filter demands.
+/// The document with the fields that a filter demands.
 fn demanded(filter: &Filter) -> Result<Map, UpdateError> {
     let mut fields = Vec::new();
     for (path, value) in filter.equalities() {
@@ -45,7 +46,7 @@ fn demanded(filter: &Filter) -> Result<Map, UpdateError> {
     Ok(document)
 }
 
-/// The value that a filter demands of `_id`.
+/// The value that a filter demands for `_id`.
 pub(super) fn demanded_id(filter: &Filter) -> Result<Option<Value>, UpdateError> {
     let mut id = None;
     for (path, value) in filter.equalities() {
@@ -72,7 +73,7 @@ fn path(text: &str) -> Result<FieldPath, UpdateError> {
     Ok(path)
 }
 
-/// Inserts a value at a missing path, creating maps on the way.
+/// Inserts a value at a missing path, and creates the maps above it.
 fn put(map: &mut Map, path: &FieldPath, value: &Value) {
     let mut map = map;
     let mut names = path.names().peekable();

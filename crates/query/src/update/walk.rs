@@ -1,5 +1,4 @@
-//! Follows a path to the value that changes, through a document that is decoded only as far as
-//! necessary.
+//! Follows a path to the value to change. The document is decoded only as far as necessary.
 
 use alluvium_document::compare::equal;
 use alluvium_document::path::{FieldPath, update_index};
@@ -16,8 +15,8 @@ use crate::collation::Collation;
 /// MongoDB's limit.
 const MAX_PADDING: usize = 1_500_000;
 
-/// Applies one change; true if the document changed. `positions` are those for the names that stand
-/// for several elements. After an error the document is unchanged.
+/// Applies one change. Returns true if the document changed. `positions` has a position for each
+/// name that represents several elements. After an error the document is unchanged.
 pub(super) fn change<F: Fields>(
     fields: &mut F,
     Change { path, action, collation }: &Change,
@@ -27,7 +26,7 @@ pub(super) fn change<F: Fields>(
     if action.is_for_insert() && !context.inserting {
         return Ok(false);
     }
-    // As in MongoDB, only a document that is inserted may have such fields.
+    // As in MongoDB, such fields are allowed only in a document that is being inserted.
     if !context.inserting && path.first().starts_with('$') {
         return Err(UpdateError::of_dollar(path.first(), path.as_str()));
     }
@@ -47,7 +46,7 @@ struct Way<'a> {
     action: &'a Action,
     context: &'a Context,
     positions: &'a [usize],
-    /// The order of strings.
+    /// The collation of strings; `None` to compare their bytes.
     collation: Option<&'a Collation>,
 }
 
@@ -83,8 +82,8 @@ impl Way<'_> {
         }
     }
 
-    /// Changes the value that `names` lead to from `value`, whose own name is `own`. `positions`
-    /// are those for the names that stand for several elements.
+    /// Changes the value to which `names` lead from `value`, whose own name is `own`. `positions`
+    /// has a position for each name that represents several elements.
     fn enter<'p, I>(
         self,
         value: &mut Value,
@@ -142,7 +141,7 @@ impl Way<'_> {
             if outcome != Outcome::Remove {
                 return Ok(outcome);
             }
-            // The other elements keep their positions.
+            // The element becomes null, so that the other elements keep their positions.
             return Ok((std::mem::take(element) != Value::Null).into());
         }
         let Some(value) = self.action.on_missing(self.context, self.collation) else { return Ok(Outcome::Same) };

@@ -1,7 +1,7 @@
-//! Why a document does not match a filter, in the form of MongoDB's `errInfo.details`.
+//! Explains why a document does not match a filter, in the form of MongoDB's `errInfo.details`.
 //!
-//! Each part of the filter is tried alone. The filter's own evaluation decides the result; this module only describes
-//! it.
+//! Each part of the filter is evaluated separately. The evaluation of the whole filter decides the result; this module
+//! only describes it.
 
 mod schema;
 
@@ -10,14 +10,14 @@ use crate::filter::Filter;
 use alluvium_document::path::FieldPath;
 use alluvium_document::{Map, Value};
 
-/// A document, and what the expressions of the rules share.
+/// A document, and the variables that the expressions of the rules share.
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'c> {
     pub fields: &'c Map,
     pub variables: &'c Variables,
 }
 
-/// Why the document does not match the rules; an empty map if it does.
+/// Explains why the document does not match the rules. An empty map if it matches.
 pub(super) fn of(rules: &Map, document: Checked<'_>) -> Map {
     let clauses = clauses_of(rules);
     match &clauses[..] {
@@ -26,7 +26,7 @@ pub(super) fn of(rules: &Map, document: Checked<'_>) -> Map {
     }
 }
 
-/// The conditions of a filter, each as a filter of its own.
+/// Splits a filter into one filter for each condition.
 fn clauses_of(rules: &Map) -> Vec<Map> {
     let mut clauses = Vec::new();
     for (name, operand) in rules.iter() {
@@ -52,7 +52,7 @@ fn has_operators(map: &Map) -> bool {
     map.iter().next().and_then(|(name, _)| name.as_str()).is_some_and(|name| name.starts_with('$') && name != "$ref")
 }
 
-/// A single operator; `$regex` with its options.
+/// A map with a single operator; for `$regex` also with its options.
 fn operator_of(operator: &str, operand: &Value, beside: &Map) -> Map {
     let mut map = Map::from([(operator, operand.clone())]);
     if let Some(options) = beside.get("$options").filter(|_| operator == "$regex") {
@@ -65,7 +65,8 @@ fn matches(rule: &Map, document: Checked<'_>) -> bool {
     Filter::parse_in(rule, document.variables).is_ok_and(|filter| filter.matches_map(document.fields).unwrap_or(false))
 }
 
-/// Why a document does not meet a condition (`wanted`), or meets one that it must not; `None` if all is well.
+/// Explains why a document does not meet a condition (if `wanted`), or meets a condition that it must not meet. `None`
+/// if the result is as wanted.
 fn clause(rule: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     if matches(rule, document) == wanted {
         return None;
@@ -121,7 +122,7 @@ fn clause(rule: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     })
 }
 
-/// As [`clause`], of a filter that may have several conditions.
+/// As [`clause`], for a filter that may have several conditions.
 fn whole(rules: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     if matches(rules, document) == wanted {
         return None;
@@ -136,7 +137,7 @@ fn whole(rules: &Map, document: Checked<'_>, wanted: bool) -> Option<Map> {
     }
 }
 
-/// The conditions that are broken, each with its place.
+/// The conditions that are not met, each with its position.
 fn listed(operator: &str, key: &str, broken: impl Iterator<Item = Option<Map>>) -> Map {
     let broken = broken.enumerate().filter_map(|(at, details)| {
         let index = i32::try_from(at).unwrap_or(i32::MAX);
@@ -145,7 +146,7 @@ fn listed(operator: &str, key: &str, broken: impl Iterator<Item = Option<Map>>) 
     Map::from([("operatorName", Value::from(operator)), (key, Value::Array(broken.collect()))])
 }
 
-/// Why the values at a path do not meet a condition.
+/// Explains why the values at a path do not meet a condition.
 fn field(rule: &Map, path: &str, operator: &str, operand: &Value, document: Checked<'_>, wanted: bool) -> Map {
     if operator == "$not" {
         let inner = match operand {
@@ -211,7 +212,7 @@ fn reason(operator: &str, operand: &Value, values: &[Value], wanted: bool) -> &'
     if wanted { pair.0 } else { pair.1 }
 }
 
-/// The values at a path, as filters see them.
+/// The values at a path that filters examine.
 fn values_at(path: &str, document: &Map) -> Vec<Value> {
     let Ok(path) = path.parse::<FieldPath>() else { return Vec::new() };
     let document = Value::Map(document.clone());
@@ -220,7 +221,7 @@ fn values_at(path: &str, document: &Map) -> Vec<Value> {
     values
 }
 
-/// MongoDB's name of the type of a value.
+/// MongoDB's name for the type of a value.
 fn type_of(value: &Value) -> &'static str {
     value.type_name()
 }

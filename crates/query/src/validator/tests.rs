@@ -12,7 +12,7 @@ fn document(text: &str) -> Document {
     Document::from_map(&map(text)).unwrap()
 }
 
-/// The details of a refusal; empty without one.
+/// The details of a refusal; empty if the document is not refused.
 fn details(rules: &str, text: &str) -> String {
     let validator = Validator::new(map(rules), ValidationLevel::Strict, ValidationAction::Error).unwrap();
     match validator.refusal(&document(text), None).unwrap() {
@@ -68,7 +68,7 @@ fn conditions_are_named() {
     }
 }
 
-/// The rules of a schema that a document breaks.
+/// The rules of a schema that a document violates.
 fn rules(schema: &str, text: &str) -> String {
     let all = details(&format!(r#"{{"$jsonSchema": {schema}}}"#), text);
     let begin = "{failingDocumentId:7,details:{operatorName:$jsonSchema,schemaRulesNotSatisfied:[";

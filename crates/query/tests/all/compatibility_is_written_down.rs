@@ -1,6 +1,6 @@
-//! `docs/COMPATIBILITY.md` lists for each keyword of MongoDB 8 whether it works here. Each keyword is passed to the
-//! parsers, and the file is compared with their results; `UPDATE=1 cargo test -p alluvium-query --test all
-//! compatibility_is_written_down` writes it.
+//! `docs/COMPATIBILITY.md` lists for each keyword of MongoDB 8 whether it works here. The test passes each keyword to
+//! the parsers, and compares the file with their results. `UPDATE=1 cargo test -p alluvium-query --test all
+//! compatibility_is_written_down` rewrites the file.
 
 use alluvium_document::{Map, Value};
 use alluvium_query::ErrorCode;
@@ -13,7 +13,7 @@ use alluvium_query::update::Update;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a keyword is.
+/// The kind of a keyword.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Filter,
@@ -26,7 +26,7 @@ enum Kind {
     Collation,
 }
 
-/// The keywords of MongoDB 8.0, by its documentation.
+/// The keywords of MongoDB 8.0, taken from its documentation.
 const KEYWORDS: &[(Kind, &str, &str)] = &[
     (
         Kind::Filter,
@@ -86,7 +86,7 @@ const KEYWORDS: &[(Kind, &str, &str)] = &[
     ),
 ];
 
-/// The keywords that are supported only in part, and those that are missing.
+/// The keywords that are supported only in part, with the missing parts.
 const PARTLY: &[(Kind, &str, &str)] = &[
     (Kind::Filter, "$regex", "no recursion, conditions and verbs of PCRE"),
     (Kind::Stage, "$collStats", "count and storageStats; latencyStats and queryExecStats of the server"),
@@ -111,7 +111,7 @@ fn pipeline(stage: Map) -> Value {
     Value::Array(vec![Value::Map(stage)])
 }
 
-/// Why a parser refuses a stage or an expression altogether; `None` if it knows it.
+/// The reason why a parser refuses a stage or an expression altogether; `None` if the parser knows it.
 fn refused(error: Option<PipelineError>) -> Option<String> {
     let error = error?;
     let unknown = [
@@ -133,7 +133,7 @@ fn reason(message: &str) -> String {
     }
 }
 
-/// Why a keyword does not work; `None` if it does.
+/// The reason why a keyword does not work; `None` if it works.
 fn missing(kind: Kind, name: &str) -> Option<String> {
     match kind {
         Kind::Filter => {
@@ -184,7 +184,8 @@ fn missing(kind: Kind, name: &str) -> Option<String> {
     }
 }
 
-/// True if a filter refuses an operator because it is not at its place, so that another place decides.
+/// True if a filter refuses an operator only because of its place. In that case the operator must be tested at another
+/// place.
 fn is_misplaced(message: &str) -> bool {
     message.contains("is an operator for a field") || message.contains("is among the operators for")
 }
@@ -198,7 +199,7 @@ fn why_no_filter(name: &str) -> &'static str {
     }
 }
 
-/// What is said about values.
+/// The text of the page about values.
 const VALUES: &str = "\n\
      ## Values\n\
      \n\
@@ -245,7 +246,7 @@ fn written() -> String {
 fn compatibility_is_written_down() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPATIBILITY.md");
     let (written, page) = (written(), std::fs::read_to_string(&path).unwrap_or_default());
-    // The commands, which follow, are written by the crate that has them.
+    // The commands follow on the page. The crate that implements them writes that part.
     let (known, commands) = page.split_at(page.find("\n## Commands\n").unwrap_or(page.len()));
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, format!("{written}{commands}")).unwrap();
@@ -254,7 +255,7 @@ fn compatibility_is_written_down() {
     assert_eq!(known, written, "run this test with UPDATE=1, and read the change");
 }
 
-/// The page and the table of the parser have the same stages.
+/// The page lists the same stages as the table of the parser.
 #[test]
 fn stages_are_those_of_the_table() {
     let listed = KEYWORDS.iter().filter(|(kind, ..)| *kind == Kind::Stage).map(|(.., names)| *names);
@@ -263,7 +264,7 @@ fn stages_are_those_of_the_table() {
     assert_eq!(listed, stages::all().iter().map(|row| row.name).collect::<Vec<_>>());
 }
 
-/// The parsers decide, so a keyword that does not exist must not work.
+/// The results come from the parsers, so a keyword that does not exist must be reported as not working.
 #[test]
 fn what_does_not_exist_does_not_work() {
     for (kind, _, _) in KEYWORDS {

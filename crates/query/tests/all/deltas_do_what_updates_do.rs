@@ -1,4 +1,4 @@
-//! However an update reaches a document, it does the same: through a draft or a map, at once or as a delta.
+//! An update has the same effect in all ways of applying it: to a draft or a map, directly or as a delta.
 
 use crate::common::arbitrary::{document, parse, update};
 use crate::common::{draft_of, plain};
@@ -14,7 +14,8 @@ use proptest::test_runner::TestRunner;
 
 const CONTEXT: Context = Context { time_ms: 1_234_567_890_123, inserting: false };
 
-/// The update as it is stored in a delta: the current time is a value, and there are no values for insertions.
+/// The update in the form in which a delta stores it: the current time is a value, and operators for inserts are left
+/// out.
 fn resolved(written: &Map) -> Map {
     let mut update = Map::new();
     let mut set = Map::new();
@@ -51,7 +52,7 @@ fn touches_id(update: &Update) -> bool {
     update.paths().any(|path| path.first() == "_id")
 }
 
-/// What folding should give, by checked updates.
+/// The expected result of folding, computed with checked updates.
 fn expected(map: &Map, updates: &[Update]) -> (Map, u64) {
     updates.iter().fold((map.clone(), 0), |(map, refused), update| match checked(update, &map) {
         Ok((map, _)) => (map, refused),
@@ -64,7 +65,7 @@ fn fold_all(draft: Draft, deltas: &[Vec<u8>]) -> (Map, u64) {
     (draft.unwrap().into_map().unwrap(), refused)
 }
 
-/// The paths of the elements that a path with names in brackets means; none if there is no array.
+/// The paths of the elements that a path with names in brackets represents; `None` if there is no array.
 fn elements_of(value: Option<&Value>, path: &[&str], taken: &str) -> Option<Vec<String>> {
     let Some((name, rest)) = path.split_first() else { return Some(vec![taken[1..].to_owned()]) };
     if !name.starts_with("$[") {
@@ -122,19 +123,19 @@ proptest! {
         prop_assert_eq!(&in_draft(&update, plain(&map)), &expected);
         if let Ok((after, changed)) = expected {
             prop_assert_eq!(changed, after != map);
-            // Unless an update counts or moves, applying it a second time changes nothing.
+            // Unless an update increments or moves values, applying it a second time changes nothing.
             let same = ["$set", "$unset", "$min", "$max", "$addToSet", "$pull", "$pullAll", "$setOnInsert", "$currentDate"];
             if written.iter().all(|(operator, _)| same.contains(&operator.as_str().unwrap())) {
                 let again = checked(&update, &after);
-                // But a position that one operator had nothing to do at may be filled with null for
-                // another's that is above.
+                // There is an exception: a position that did not exist for one operator may later
+                // be filled with null, because another operator sets a higher position.
                 let filled = again.is_err() && format!("{after:?}").matches("Null").count() > format!("{map:?}").matches("Null").count();
                 prop_assert!(filled || again == Ok((after, false)));
             }
         }
     }
 
-    /// What names in brackets represent, written out.
+    /// Replaces each name in brackets by the positions of its elements.
     #[test]
     fn several_elements_change_as_each_of_them_does(map in document(), written in update(3)) {
         let Ok(update) = parse(&written) else { return Ok(()) };
@@ -191,7 +192,7 @@ proptest! {
         let Ok(mut delta) = parse(&written).and_then(|update| update.to_delta(&CONTEXT)) else { return Ok(()) };
         for cut in 2..delta.len() {
             if let Ok(shorter) = Update::from_delta(&delta[..cut]) {
-                // The end of a change.
+                // The delta was cut at the end of a change.
                 prop_assert_eq!(shorter.to_delta(&CONTEXT).unwrap(), &delta[..cut]);
             }
         }
@@ -205,7 +206,7 @@ proptest! {
     }
 }
 
-/// The generators would prove little if their updates never applied, or always did.
+/// The tests would prove little if the generated updates never applied, or always did.
 #[test]
 fn the_updates_of_these_tests_apply_and_fail_often() {
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,5 @@
-//! Distinct values: cases in `cases/distinct.txt`, of documents under a shape and of those that describe themselves.
+//! Distinct values: the cases in `cases/distinct.txt`, each with documents stored under a shape and with
+//! self-describing documents.
 
 use crate::common::{golden, map_of, stored_document};
 use alluvium_document::json::{self, Format};

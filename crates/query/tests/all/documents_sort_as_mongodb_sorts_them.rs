@@ -1,4 +1,5 @@
-//! Sort keys: cases in `cases/sort.txt`, and arbitrary documents against a plain comparison of values.
+//! Sort keys: the cases in `cases/sort.txt`, and arbitrary documents, which are compared with a simple second
+//! implementation.
 
 use std::cmp::Ordering;
 
@@ -13,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The keys of both forms of a document, which are the same.
+/// The key of a document, which must be the same in both of its forms.
 fn key(sort: &Sort, map: &Map) -> Result<Vec<u8>, SortError> {
     let key = sort.key(&Document::from_map(map).unwrap());
     assert_eq!(sort.key(&stored_document(map)), key, "{map:?}");
@@ -45,13 +46,14 @@ fn cases() {
     });
 }
 
-/// A document with expanded arrays, and for each path above an array its value before the expansion.
+/// A document in which arrays are replaced by one of their elements. For each path that ends above a replaced array, it
+/// has the original value.
 struct Apart {
     document: Value,
     whole: Vec<Option<Value>>,
 }
 
-/// The tuples of values by which a document is sorted: all that it has, unless two arrays are side by side.
+/// All tuples of values by which a document may be sorted. `None` if paths lead through different arrays.
 ///
 /// An array on a path is expanded once for all paths that lead through it. A path that ends above the array leads to
 /// the whole value.
@@ -78,10 +80,10 @@ fn tuples(documents: Vec<Apart>, paths: &[Vec<&str>]) -> Option<Vec<Vec<Value>>>
     Some(all)
 }
 
-/// Represents an array element that is an array: it is not taken apart again.
+/// Represents an array element that is itself an array, which is not expanded.
 const KEPT: &str = "an array that stays whole";
 
-/// The path of the first array on the way.
+/// The path of the first array on a path.
 fn array_on<'a>(value: &Value, path: &[&'a str]) -> Option<Vec<&'a str>> {
     let mut value = value;
     for (depth, name) in path.iter().enumerate() {
@@ -102,7 +104,7 @@ fn plain(value: &Value, path: &[&str]) -> Value {
     }
 }
 
-/// The document once for each element of the array at the path, which is in the array's place.
+/// One document for each element of the array at the path. The element replaces the array.
 fn elements(document: &Value, path: &[&str]) -> Vec<Value> {
     let at: FieldPath = path.join(".").parse().unwrap();
     let array = at.get(document).unwrap().as_array().unwrap();
@@ -133,7 +135,7 @@ fn compare_tuples(sort: &Sort, a: &[Value], b: &[Value]) -> Ordering {
     sort.parts().iter().enumerate().map(order).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// The tuple that comes first.
+/// The tuple that is first in the sort order.
 fn least(sort: &Sort, map: &Map) -> Option<Vec<Value>> {
     let paths: Vec<Vec<&str>> = sort.parts().iter().map(|part| part.path.names().collect()).collect();
     let whole = vec![None; paths.len()];
@@ -150,7 +152,7 @@ fn sort() -> impl Strategy<Value = Sort> {
     })
 }
 
-/// Arrays in arrays, and maps with names that are positions.
+/// Arrays in arrays, and maps with names that are numbers.
 fn nested() -> impl Strategy<Value = Value> {
     let leaf = (0i32..3).prop_map(Value::from);
     leaf.prop_recursive(4, 24, 3, |inner| {
@@ -180,7 +182,7 @@ proptest! {
         }
     }
 
-    /// So an index on the parts gives the order of the sort.
+    /// Therefore an index on the parts has the order of the sort.
     #[test]
     fn a_sort_key_is_the_least_index_key(sort in sort(), map in document()) {
         let index = Definition::parse(&sort.to_map(), &Map::new()).unwrap();
@@ -191,7 +193,7 @@ proptest! {
         }
     }
 
-    /// Names may also be positions of arrays. Documents with names that are both are refused by both sides.
+    /// Names may also be positions in arrays. If a name is both in a document, both sides refuse the document.
     #[test]
     fn a_sort_key_by_positions_is_the_least_index_key(
         path in vec(select(vec!["a", "b", "0", "1"]), 1..4),

@@ -1,18 +1,20 @@
-//! Filters, and the documents that match, in `filters/`: one file for an operator, from MongoDB's description of it.
+//! Filters and the documents that match them, in `filters/`. There is one file for each operator, written from
+//! MongoDB's description of it.
 //!
-//! A file has one filter on a line, and its result on the next: the names of the matching documents of `values.txt`,
-//! and of those that the file adds in lines with a `+`; or the code and
-//! message of the error. Where the filter's one form is another text, it is written between.
-//! `UPDATE=1` writes the answers that are given, to be read before they are kept.
+//! A file has one filter per line, with its result on the next line. The result is the names of the matching documents,
+//! or the code and message of the error. The documents are those of `values.txt`, and those that the file adds in lines
+//! with a `+`. If the canonical form of the filter is a different text, that form is written between the two lines.
+//! `UPDATE=1` rewrites the results; review them before you keep them.
 //!
-//! Of a filter on the field `a` alone, more is asked, by MongoDB's rules of paths. A value at `a.b`, in a map, in a map
-//! in an array, or as `_id`, passes what it passes at `a`. In an array it mostly does, too; where
-//! it does not, or only there, names follow `-` and `+`: an array in an array is not entered, so
-//! what its elements pass is lost (`$eq`, ranges, `$in`, `$type`, …); what asks for arrays
-//! (`$size`, `$elemMatch`, `$type: "array"`, ranges of arrays) sees the outer one and
-//! its elements; what is missing is not in an array.
+//! For a filter that is only on the field `a`, the same value is also tested at other places, by MongoDB's rules of
+//! paths. A value at `a.b`, in a map, in a map in an array, or as `_id`, must match exactly if it matches at `a`. A
+//! value in an array usually gives the same result. If it matches at `a` but not in an array, its name is listed after
+//! `-`; if it matches only in an array, after `+`. There are three reasons for such differences. An array in an array
+//! is not entered, so matches of its elements are lost (`$eq`, ranges, `$in`, `$type`, …). Operators that test for
+//! arrays (`$size`, `$elemMatch`, `$type: "array"`, ranges of arrays) test the outer array and its elements. A missing
+//! value cannot be in an array.
 //!
-//! Each filter is asked of a document under a shape, of one that describes itself, and of a decoded map.
+//! Each filter is tested with a document stored under a shape, with a self-describing document, and with a decoded map.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -21,7 +23,7 @@ use crate::common::{map_of, stored_document};
 use alluvium_document::{Document, Map, Value};
 use alluvium_query::filter::Filter;
 
-/// A document three times, and its name.
+/// A document in three forms, with its name.
 struct Candidate {
     name: String,
     map: Map,
@@ -30,7 +32,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// A line as `name {...}`; `_id` is added.
+    /// Parses a line of the form `name {...}`, and adds an `_id`.
     fn of(line: &str) -> Self {
         let (name, text) = line.split_once(' ').unwrap_or_else(|| panic!("{line}"));
         let mut map = map_of(text);
@@ -46,12 +48,12 @@ impl Candidate {
         matches
     }
 
-    /// The value at `a`, if there is no other field.
+    /// The value at `a`, if the document has no other fields.
     fn value(&self) -> Option<&Value> {
         self.map.get("a").filter(|_| self.map.len() == 2)
     }
 
-    /// The same name for another document.
+    /// A candidate with the same name and another document.
     fn with(&self, mut map: Map) -> Self {
         if !map.contains("_id") {
             map.push("_id", 1);
@@ -61,7 +63,7 @@ impl Candidate {
     }
 }
 
-/// The names that an answer differs by if the values stand in arrays; elsewhere it does not differ.
+/// The names for which the result differs if the values are in arrays. At other places the result must not differ.
 fn elsewhere(operand: &Value, candidates: &[Candidate]) -> String {
     let at = |path: &str| Filter::parse(&Map::from([(path, operand.clone())])).unwrap();
     let [field, within, id] = ["a", "a.b", "_id"].map(at);

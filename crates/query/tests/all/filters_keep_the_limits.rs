@@ -1,4 +1,4 @@
-//! No filter takes memory or time far beyond its size, however it is made.
+//! No filter takes memory or time far beyond its size, whatever its structure.
 
 use crate::common::map_of;
 use alluvium_document::{MAX_DEPTH, Map, Value};
@@ -19,14 +19,14 @@ fn filters_nest_to_the_limit_and_no_further() {
     let value = |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     Filter::parse(&Map::from([("a", value(MAX_DEPTH - 1))])).unwrap();
     assert_eq!(refused(&Map::from([("a", value(MAX_DEPTH))])), (15, "Overflow"));
-    // Each is a map in an array.
+    // Each level is a map in an array.
     for name in ["$and", "$or", "$nor"] {
         let leaf = || Map::from([("a", 1)]);
         let filter = Filter::parse(&within(name, MAX_DEPTH / 2 - 1, leaf())).unwrap();
         filter.matches_map(&map_of(r#"{"a":1}"#)).unwrap();
         assert_eq!(refused(&within(name, MAX_DEPTH / 2, leaf())).0, 15);
     }
-    // Filters that no database could store, and filters whose recursion would use up the stack.
+    // Filters that are too deep to be stored in a database, and filters whose recursion would exhaust the stack.
     assert_eq!(refused(&within("$and", 10_000, Map::new())).0, 15);
     assert_eq!(ElementFilter::parse(&value(MAX_DEPTH)).unwrap_err().code().number(), 15);
     let elements = (0..MAX_DEPTH / 2 - 1).fold(Map::from([("a", Value::from(1))]), |inner, _| {
@@ -42,7 +42,7 @@ fn paths_have_as_many_names_as_values_nest() {
     assert_eq!(refused(&path(MAX_DEPTH + 1)), (15, "Overflow"));
 }
 
-/// A position leads on in two ways at every array: without a limit that is more than any machine can do.
+/// At every array a number has two meanings. Without a limit, the search would not end on any machine.
 #[test]
 fn paths_of_many_positions_end() {
     let path = |names: usize| Map::from([(vec!["0"; names].join("."), Value::from("no"))]);
@@ -60,7 +60,7 @@ fn filters_are_no_larger_than_documents() {
     assert!(Filter::parse(&Map::from([("a", &text[..MAX_FILTER_BYTES - 100])])).is_ok());
 }
 
-/// Patterns that others need time beyond measure for.
+/// Patterns for which backtracking engines need exponential time.
 #[test]
 fn patterns_take_no_longer_than_the_text() {
     let text = Value::from("a".repeat(100_000));
@@ -89,7 +89,7 @@ fn in_list(patterns: Vec<Value>) -> Map {
     Map::from([("a", Map::from([("$in", Value::Array(patterns))]))])
 }
 
-/// Each of them is within the limit of one.
+/// Each of the patterns is within the limit for a single pattern.
 #[test]
 fn patterns_have_a_limit_together() {
     let large = |n: usize| (format!("^q\\pL{{20}}x{n}"), "");
@@ -104,13 +104,13 @@ fn patterns_have_a_limit_together() {
         Map::from([("a", Map::from([("$all", Value::Array(patterns(1500, large)))]))]),
         inside("$not"),
         inside("$elemMatch"),
-        // Patterns that compile to an empty program, after a long time.
+        // Patterns that compile to empty programs, but take long to compile.
         in_list(patterns(900, |n| (format!("{n}{}", "\\pL{0}".repeat(2000)), "i"))),
-        // By backtracking.
+        // Patterns that need backtracking.
         in_list(patterns(3000, |n| (format!("^q\\pL{{20}}x(?={n})"), ""))),
         in_list(patterns(5000, |n| (format!("^user{n}_(?!x)"), ""))),
         in_list(patterns(50, |n| (format!("{}\\1{n}", "(a)".repeat(4000)), ""))),
-        // Little each, and too many of them.
+        // Each pattern is small, but there are too many of them.
         in_list(patterns(100_000, |n| (n.to_string(), ""))),
     ];
     for filter in refusing {
@@ -122,7 +122,7 @@ fn patterns_have_a_limit_together() {
 
 #[test]
 fn many_patterns_by_backtracking_are_taken() {
-    // A repetition is one instruction, whatever its number.
+    // A repetition is a single instruction, whatever its count.
     Filter::parse(&in_list(patterns(1, |_| ("(?=a)(?:b{1000}){1000}".to_owned(), "")))).unwrap();
     let filter = Filter::parse(&in_list(patterns(1000, |n| (format!("^user{n}_(?!x)"), "")))).unwrap();
     assert!(filter.matches_map(&map_of(r#"{"a":"user99_y"}"#)).unwrap());
@@ -138,7 +138,7 @@ fn a_thousand_plain_patterns_are_taken() {
     }
 }
 
-/// Every value in a list is looked for in no more than some twenty steps, and no list is too long.
+/// Searching for a value in a list takes at most about twenty steps, and lists of any length are allowed.
 #[test]
 fn long_lists_are_searched_and_not_gone_through() {
     let list: Vec<Value> = (0..300_000).map(|n| Value::from(n * 2)).collect();

@@ -1,5 +1,5 @@
-//! A filter matches the same documents as a second evaluator that shares no code with the first, whether they are rows,
-//! self-describing documents or decoded maps. The text of a filter parses to an equal filter.
+//! A filter matches the same documents as a second implementation that shares no code with the first. This holds for
+//! rows, self-describing documents and decoded maps. The text of a filter parses to an equal filter.
 
 use crate::common::{arbitrary, filters, focused, naive, nested, stored_document};
 use alluvium_document::{Document, Map, Value};
@@ -53,7 +53,7 @@ proptest! {
         prop_assert_eq!(again.to_string(), filter.to_string());
     }
 
-    /// `{x: …}` of a document with the field x is the same whether the document is made or not.
+    /// A filter on the only field x of a document has the same result whether or not the document is really built.
     #[test]
     fn elements_under_a_name_match_as_fields_do(map in filters::filter(), element in arbitrary::value()) {
         let filter = Filter::parse(&map).unwrap();
@@ -61,7 +61,7 @@ proptest! {
         prop_assert_eq!(filter.matches_named("a", &element).unwrap(), filter.matches_map(&document).unwrap());
     }
 
-    /// An element is removed by `$pull` if `$elemMatch` finds it.
+    /// `$pull` removes an element if `$elemMatch` finds it.
     #[test]
     fn elements_match_as_in_elem_match(map in filters::filter(), element in arbitrary::value()) {
         let elements = ElementFilter::parse(&Value::Map(map.clone())).unwrap();

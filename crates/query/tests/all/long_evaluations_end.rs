@@ -1,5 +1,5 @@
-//! Evaluations that take minutes with one document end when their query must end, and searches for patterns after a
-//! number of steps that bounds their time.
+//! Evaluations that would take minutes with one document end when their query must end. Searches for patterns end after
+//! a number of steps, which bounds their time.
 
 use alluvium_document::{Document, Map, Value, json};
 use alluvium_query::ErrorCode;
@@ -11,7 +11,7 @@ use alluvium_query::validator::{ValidationAction, ValidationLevel, Validator};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Variables whose interrupt fails after this number of calls.
+/// Variables with an interrupt that fails after this number of checks.
 fn stopped_after(calls: usize) -> Variables {
     Variables::NONE.interrupted_by(interrupt_after(calls))
 }
@@ -20,7 +20,7 @@ fn interrupt_after(calls: usize) -> Interrupt {
     counting_down(&Arc::new(AtomicUsize::new(calls)))
 }
 
-/// An interrupt that fails when no call is left.
+/// An interrupt that decrements `left` at each check, and fails at zero.
 fn counting_down(left: &Arc<AtomicUsize>) -> Interrupt {
     let left = left.clone();
     Interrupt::new(move || match left.load(Ordering::Relaxed).checked_sub(1) {
@@ -42,7 +42,8 @@ fn map(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Map(map)
 }
 
-/// Expressions of one document, with steps that take long. The loop around them alone does not ask.
+/// Expressions with slow steps, evaluated for one document. The loop around the steps does not itself check the
+/// interrupt.
 #[test]
 fn expressions_end() {
     let text = |part: &str| map([("$literal", Value::from(part.repeat((4 << 20) / part.len())))]);
@@ -93,7 +94,7 @@ fn filters_end() {
         ("t", map([("$elemMatch", map([("$regex", "(?=a*b)a".into())]))])),
     ] {
         let filter = Map::from([(field, condition)]);
-        // Its parser asks, too.
+        // The parser checks the interrupt, too.
         let left = Arc::new(AtomicUsize::new(usize::MAX));
         let filter = Filter::parse_in(&filter, &Variables::NONE.interrupted_by(counting_down(&left))).unwrap();
         left.store(5, Ordering::Relaxed);
@@ -112,7 +113,7 @@ fn updates_end() {
     assert!(result.is_err_and(|error| error.to_string().contains("stopped")));
 }
 
-/// Updates that copy much, of which little is left, or examine many elements.
+/// Updates that copy much data but keep little of it, or examine many elements.
 #[test]
 fn updates_of_many_elements_end() {
     let large = Value::Array(vec![Value::from("a".repeat(100_000))]);
@@ -169,7 +170,7 @@ fn schemas_end() {
     }
 }
 
-/// The check of a document ends soon, but not to say why it is refused.
+/// The check of a document is short, but explaining why it is refused takes long.
 #[test]
 fn reasons_of_validators_end() {
     let mut elements = vec![Value::Int32(1); 20_000];
@@ -218,7 +219,7 @@ fn parsing_ends() {
     interrupted(Pipeline::parse(&stages, &stopped_after(10)).err().map(|error| error.code()), "$project");
 }
 
-/// Without an interrupt: the steps are counted where the text is read, so that their number bounds the time.
+/// There is no interrupt. Steps are counted as the text is read, so their number bounds the time.
 #[test]
 fn searches_end_after_a_number_of_steps() {
     let document = Map::from([("s", Value::from("a".repeat(80_000)))]);
@@ -228,7 +229,7 @@ fn searches_end_after_a_number_of_steps() {
         let Err(error) = result else { panic!("{pattern}: {result:?}") };
         assert_eq!(error.code().number(), 51156, "{error}");
         assert!(error.to_string().contains(pattern) && error.to_string().contains("look-around"), "{error}");
-        // Operators of expressions give the same answer.
+        // Operators of expressions return the same error.
         for operator in ["$regexMatch", "$regexFind", "$regexFindAll"] {
             let expression = map([(operator, map([("input", "$s".into()), ("regex", pattern.into())]))]);
             let result = Expression::parse(&expression).unwrap().evaluate(&mut Scope::of_map(&document));

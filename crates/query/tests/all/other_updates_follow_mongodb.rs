@@ -1,7 +1,9 @@
-//! Updates of several elements, by conditions, of bits, as upserts by filter, and replacements: cases in `cases/`.
+//! Updates of several elements, by conditions, of bits, as upserts by filter, and replacements. The cases are in
+//! `cases/`.
 //!
-//! Each goes every way there is: through a draft of a document under a shape, through one of a
-//! self-describing document, through a decoded map, and, if it can be, as a delta.
+//! Each case is executed in every possible way: through a draft of a document stored under a shape,
+//! through a draft of a self-describing document, through a decoded map, and as a delta if the
+//! update can be one.
 
 use crate::common::{draft_of, golden, map_of, plain};
 use alluvium_document::json::{self, Format};
@@ -22,7 +24,7 @@ fn said(outcome: Result<String, UpdateError>) -> String {
     outcome.unwrap_or_else(|error| format!("{} {}: {error}", error.code().number(), error.code().name()))
 }
 
-/// The result of an update, computed in every way that the crate has.
+/// The result of an update, which must be the same in every way that the crate has.
 fn outcome(update: &Update, map: &Map) -> Outcome {
     let mut changed = map.clone();
     let outcome = update.apply_to_map(&mut changed, &CONTEXT).map(|Applied { changed: is }| (changed, is));

@@ -1,8 +1,8 @@
-//! Plans as text, in `plans/`: one file for a kind of plan.
+//! Plans as text, in `plans/`. There is one file for each kind of plan.
 //!
 //! A file describes a collection (`documents`, `partitions`, `index` with its keys, options and statistics) and has
 //! queries (`find` with a filter, `sort`, `needs`, `skip`, `limit`, `hint`); the plan follows each query. `UPDATE=1`
-//! writes the plans that are given, to be read before they are kept.
+//! rewrites the plans; review them before you keep them.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ struct Known {
     definition: Definition,
     multikey: u32,
     entries: u64,
-    /// Bytes of an entry.
+    /// The size of an entry in bytes.
     each: u64,
     distinct: Vec<u64>,
 }

@@ -1,5 +1,5 @@
-//! Every plan finds the documents that the filter matches, in the order that the plan promises. The test executes its
-//! steps on the entries that the documents yield.
+//! Every plan finds the documents that match the filter, in the order that the plan promises. The test executes the
+//! steps of the plan on the entries that the documents yield.
 
 use crate::common;
 use std::cmp::Ordering;
@@ -20,18 +20,18 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The documents and indexes that plans are carried out on.
+/// The documents and indexes on which plans are executed.
 #[derive(Debug, Clone)]
 struct World {
     documents: Vec<Map>,
     indexes: Vec<Definition>,
 }
 
-/// The result of a step: the positions of documents, or, for a scan that needs no documents, values from entries.
+/// The result of a step: the positions of documents or, for a scan that needs no documents, the values of entries.
 type Found = Vec<(usize, Option<Map>)>;
 
 impl World {
-    /// The parts that lead through arrays, and those with keys that are cut.
+    /// The parts that lead through arrays, and the parts with cut keys, as bits.
     fn marks(&self, index: &Definition) -> (u32, u32) {
         let keys = self.documents.iter().map(|document| index.keys(document).unwrap());
         keys.fold((0, 0), |(multikey, cut), keys| (multikey | keys.multikey, cut | keys.cut))
@@ -41,7 +41,7 @@ impl World {
         self.indexes.iter().find(|index| index.name() == name).unwrap()
     }
 
-    /// The documents of the entries that a scan meets, in its order.
+    /// The documents of the entries that a scan finds, in its order.
     fn entries(&self, scan: &IndexScan) -> Found {
         let index = self.index(&scan.index);
         let ranges = scan.ranges();
@@ -75,8 +75,8 @@ impl World {
         once(found.collect())
     }
 
-    /// The entries that a reader meets without knowing the ranges: from each entry outside them it skips to the
-    /// returned key.
+    /// The entries that a reader finds without knowing the ranges. From each entry outside the ranges it continues at
+    /// the key that the scan returns.
     fn entries_by_jumps(&self, scan: &IndexScan) -> Vec<Vec<u8>> {
         let index = self.index(&scan.index);
         let mut entries = Vec::new();
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// By the least value at the path, or for descending parts the greatest, as MongoDB sorts.
+    /// Compares by the least value at the path, or by the greatest for descending parts, as MongoDB sorts.
     fn compare(&self, a: usize, b: usize, by: &[SortPart]) -> Ordering {
         let value = |at: usize, part: &SortPart| {
             let document = Value::Map(self.documents[at].clone());
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-/// The order of values by the collation of a part.
+/// Compares values by the collation of a part.
 fn ordered(part: &SortPart, a: &Value, b: &Value) -> Ordering {
     part.collation.as_ref().map_or_else(|| compare(a, b), |rules| rules.compare_values(a, b))
 }
@@ -233,7 +233,7 @@ fn check_collated(
         let query = Query { filter: &filter, sort, needs, skip: 0, limit, hint };
         let plan = plan(&query, &collection).unwrap();
         plan.to_map();
-        // A hint is obeyed even if the index lacks documents.
+        // A hint is obeyed even if the index lacks documents that match.
         let all = &expected;
         let lacks = |at: &usize| match query.hint {
             Some(Hint::Name(name)) if name != "_id_" => {
@@ -268,13 +268,13 @@ fn check_collated(
     }
 }
 
-/// Keys of any kind.
+/// Index keys of any kind.
 fn keys() -> impl Strategy<Value = Vec<&'static str>> {
     let path = select(vec!["a", "b", "c", "a.b", "a.c", "b.a", "a.b.c", "a.0", "a.0.b", "_id"]);
     vec(path, 1..4)
 }
 
-/// Keys that lead through one array, and others.
+/// Index keys of which some lead through the same array.
 fn keys_through_arrays() -> impl Strategy<Value = Vec<&'static str>> {
     select(vec![
         vec!["a.b", "a.c"],
@@ -291,7 +291,7 @@ fn keys_through_arrays() -> impl Strategy<Value = Vec<&'static str>> {
     ])
 }
 
-/// Keys through arrays in arrays, by position and through all.
+/// Index keys through arrays in arrays, by position and through all elements.
 fn keys_by_positions() -> impl Strategy<Value = Vec<&'static str>> {
     let path = select(vec!["a", "b", "a.b", "a.0", "a.1", "a.0.b", "a.0.0", "a.b.0", "a.0.b.0", "a.0.1", "_id"]);
     vec(path, 1..4)
@@ -339,7 +339,7 @@ fn world(
         }
         indexes.sort_by(|a, b| a.name().cmp(b.name()));
         indexes.dedup_by(|a, b| a.name() == b.name());
-        // A document that cannot be indexed is not there.
+        // A document that cannot be indexed is left out.
         documents.retain(|document| indexes.iter().all(|index| index.keys(document).is_ok()));
         World { documents, indexes }
     })
@@ -371,11 +371,11 @@ fn needs() -> impl Strategy<Value = Option<Vec<FieldPath>>> {
     prop::option::of(vec(path, 0..3).prop_map(|paths| paths.into_iter().map(|path| path.parse().unwrap()).collect()))
 }
 
-/// Values whose keys are just within the limit, just beyond it, or far beyond with the same first
-/// bytes; and short ones beside them.
+/// Values whose keys are just within the limit, just beyond it, or far beyond it with the same
+/// first bytes; and also short values.
 fn long_value() -> impl Strategy<Value = Value> {
     let text = |len: usize, end: &str| Value::from("k".repeat(len) + end);
-    // The rank of the type, and two bytes at the end.
+    // Three bytes are taken by the rank of the type and the two bytes at the end.
     let most = MAX_PART_BYTES - 3;
     let bytes = |last| Value::Binary(Binary { subtype: 0, bytes: [vec![7; MAX_PART_BYTES], vec![last]].concat() });
     select(vec![
@@ -586,7 +586,8 @@ proptest! {
     }
 }
 
-/// Conditions on two fields of maps in one array may be met by two of the maps; those of one `$elemMatch` by one only.
+/// Two conditions on fields of maps in one array may be met by two different maps. The conditions of one `$elemMatch`
+/// must be met by the same map.
 #[test]
 fn two_elements_may_meet_two_conditions() {
     let definition = |keys: &str| Definition::parse(&common::map_of(keys), &Map::new()).unwrap();

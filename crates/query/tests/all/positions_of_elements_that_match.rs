@@ -38,14 +38,14 @@ fn the_first_element_that_meets_a_condition_is_selected() {
         (r#"{"g":{"$size":2}}"#, r#"{"g":[2,3]}"#, None),
         (r#"{"g":{"$ne":2}}"#, r#"{"g":[4,3]}"#, None),
         (r#"{"g":2}"#, r#"{"g":2}"#, None),
-        // An array other than that of the operator, and the outermost array on the path.
+        // The condition is on a different array than the operator, and the outermost array on the path counts.
         (r#"{"x":2}"#, r#"{"x":[1,2],"g":[2]}"#, Some(1)),
         (r#"{"a.b":5}"#, r#"{"a":[{},{"b":[4,4,5]}]}"#, Some(1)),
         (r#"{"a.b":{"$elemMatch":{"$eq":5}}}"#, r#"{"a":[{},{"b":[4,4,5]}]}"#, Some(1)),
         (r#"{"a.1.b":5}"#, r#"{"a":[{"b":5},{"b":5}]}"#, None),
         (r#"{"a.1.b":5}"#, r#"{"a":[{},{"b":[4,4,5]}]}"#, Some(2)),
         ("{}", r#"{"g":[1]}"#, None),
-        // An $or selects only as values of one field.
+        // An `$or` selects a position only if its branches are values of one field.
         (r#"{"$or":[{"g":1},{"g":3}]}"#, r#"{"g":[2,3,1]}"#, Some(1)),
         (r#"{"$or":[{"g":1},{"g":{"$gt":2}}]}"#, r#"{"g":[2,3,1]}"#, None),
         (r#"{"$or":[{"g":1},{"h":3}]}"#, r#"{"g":[2,3,1]}"#, None),
@@ -69,7 +69,7 @@ fn the_last_condition_decides() {
         (r#"{"b":5,"a":5}"#, r#"{"a":[1,5],"b":[5]}"#, 1, 0),
         (r#"{"a":5,"b":5}"#, r#"{"a":[1,5],"b":[5]}"#, 0, 0),
         (r#"{"a":5,"b":5}"#, r#"{"a":[1,5],"b":5}"#, 1, 1),
-        // What is grouped comes after the rest.
+        // Conditions in groups come after all others.
         (r#"{"g":{"$all":[5,3]},"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 1, 0),
         (r#"{"$and":[{"g":5},{"g":3}],"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 1, 0),
         (r#"{"$and":[{"g":{"$all":[3,3]}}],"h":1}"#, r#"{"g":[2,3,5],"h":[1]}"#, 0, 0),
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn a_second_evaluator_selects_the_same(map in filter(), document in focused::document()) {
-        // A double negation is parsed as the condition itself, which selects.
+        // A double negation is parsed as the condition itself, which can select a position.
         let text = format!("{map:?}");
         prop_assume!(!(text.contains("$nor") && text.contains("$ne")));
         prop_assume!(naive::matches(&map, &Value::Map(document.clone())));

@@ -1,4 +1,5 @@
-//! Projections: cases in `cases/projection.txt`, and arbitrary ones against a second, plain way over decoded maps.
+//! Projections: the cases in `cases/projection.txt`, and arbitrary projections, which are compared with a simple second
+//! implementation for decoded maps.
 
 use crate::common::arbitrary::document;
 use crate::common::{golden, map_of, stored_document};
@@ -9,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The result of a projection, which is the same for both forms of a document.
+/// The result of a projection, which must be the same for both forms of a document.
 fn apply(projection: &Projection, map: &Map, filter: &Filter) -> Result<Map, ProjectionError> {
     let projected = projection.apply(&Document::from_map(map).unwrap(), filter);
     if map.contains("_id") {
@@ -33,7 +34,7 @@ fn cases() {
     });
 }
 
-/// Whether a path, or one that it leads into, is among the paths.
+/// True if a path, or a prefix of it, is among the paths.
 fn meets(path: &[&str], paths: &[Vec<&str>]) -> bool {
     paths.iter().any(|other| path.starts_with(other))
 }
@@ -42,7 +43,7 @@ fn leads_to(path: &[&str], paths: &[Vec<&str>]) -> bool {
     paths.iter().any(|other| other.starts_with(path))
 }
 
-/// The simple way: each value is looked up by its whole path.
+/// The simple implementation, which looks up each value by its whole path.
 fn plain(value: &Value, path: &[&str], paths: &[Vec<&str>], includes: bool) -> Option<Value> {
     if meets(path, paths) {
         return includes.then(|| value.clone());
@@ -69,7 +70,7 @@ fn paths() -> impl Strategy<Value = Vec<&'static str>> {
     vec(select(vec!["a", "b", "c", "a.b", "a.c", "b.a", "a.b.c", "c.a", "c.0", "0", "a.b.b", "_id"]), 1..5)
 }
 
-/// The projection that includes or excludes all of these paths, if there is one.
+/// The projection that includes or excludes all of these paths; `None` if it is not allowed.
 fn projection(paths: &[&str], includes: bool) -> Option<Projection> {
     let mut map = Map::new();
     paths.iter().for_each(|path| drop(map.insert(*path, includes)));
@@ -89,7 +90,7 @@ proptest! {
         let expected = plain(&map.clone().into(), &[], &split, includes);
         let projected = apply(&projection, &map, &Filter::default()).unwrap();
         prop_assert_eq!(Some(Value::Map(projected.clone())), expected);
-        // A field that is not among the sufficient fields has no effect on the result.
+        // Fields that are not among the needed fields have no effect on the result.
         if let Some(fields) = projection.needs() {
             let mut other = map.clone();
             other.entries.retain(|(name, _)| fields.contains(&name.as_str().unwrap()));
@@ -97,7 +98,7 @@ proptest! {
         } else {
             prop_assert!(!includes && !paths.is_empty());
         }
-        // Once more takes nothing more away.
+        // Applying the projection again removes nothing more.
         prop_assert_eq!(apply(&projection, &projected, &Filter::default()).unwrap(), projected);
     }
 }

@@ -1,5 +1,5 @@
-//! An update of fields that are there leaves the rest of the row as it is: the draft makes the new
-//! row from the old one.
+//! An update of existing fields keeps the rest of the row unchanged: the draft builds the new row
+//! from the old one.
 
 use crate::common::{map_of, stored};
 use alluvium_document::row::decode_row;
@@ -8,7 +8,7 @@ use alluvium_query::update::{Context, Update};
 
 const DOCUMENT: &str = r#"{"_id":1,"n":1,"s":"x","m":{"k":1},"a":[1,{"b":2}]}"#;
 
-/// Whether the row of the document after the update is patched, or made again.
+/// True if the row of the updated document is patched, false if it is encoded again.
 fn is_patched(update: &str) -> bool {
     let document = map_of(DOCUMENT);
     let update = Update::parse(&map_of(update)).unwrap();

@@ -1,8 +1,8 @@
-//! Documents, updates and results, in `cases/`: `document | update => result`, where the result is a document, `same`, or
-//! a code and its name. Most come from the pages of MongoDB's manual.
+//! Documents, updates and results, in `cases/`: `document | update => result`. The result is a document, `same`, or a
+//! code and its name. Most cases come from the pages of MongoDB's manual.
 //!
-//! Each case goes every way there is: through a draft of a document under a shape, through one of a self-describing
-//! document, through a decoded map, and as a delta.
+//! Each case is executed in every possible way: through a draft of a document stored under a shape, through a draft of
+//! a self-describing document, through a decoded map, and as a delta.
 
 use crate::common::{draft_of, map_of, plain};
 use alluvium_document::{Draft, Map, Value};

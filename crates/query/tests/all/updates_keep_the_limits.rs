@@ -1,4 +1,5 @@
-//! No update makes a document that cannot be stored, and none takes memory far beyond what could be.
+//! No update makes a document that cannot be stored, and no update takes memory far beyond the maximum size of
+//! documents.
 
 use crate::common::{draft_of, plain};
 use alluvium_document::{Code, MAX_DEPTH, Map, Value, bson};
@@ -20,7 +21,7 @@ fn nested(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
 }
 
-/// A value that nests as deep as can be at this path, for each operator that stores one.
+/// The deepest value that is allowed at this path, for each operator that stores a value.
 #[test]
 fn documents_nest_to_the_limit_and_no_further() {
     for names in [1, 2, 50, MAX_DEPTH - 2, MAX_DEPTH - 1] {
@@ -52,7 +53,7 @@ fn documents_nest_to_the_limit_and_no_further() {
     assert_eq!(update("$pull", "a", Map::from([("$in", nested(MAX_DEPTH))])).unwrap_err().code().number(), 15);
 }
 
-/// A code with a scope is one level, in an update as in the delta that keeps it.
+/// A code with a scope counts as one level, both in an update and in the delta that stores the update.
 #[test]
 fn codes_nest_to_the_limit_and_no_further() {
     let codes = |levels: usize| {
@@ -121,7 +122,8 @@ fn documents_grow_to_the_limit_and_no_further() {
     }
 }
 
-/// A chain of deltas that grows to the limit, where a delta is refused, shrinks, and grows again.
+/// A chain of deltas with which the document grows to the limit, where a delta is refused, then shrinks, and grows
+/// again.
 #[test]
 fn a_chain_of_deltas_is_measured_where_it_must_be() {
     let delta = |operator, path, operand: Value| update(operator, path, operand).unwrap().to_delta(&CONTEXT).unwrap();
@@ -132,14 +134,15 @@ fn a_chain_of_deltas_is_measured_where_it_must_be() {
     let chain = [vec![&push; 20], vec![&two; 2], vec![&clear], vec![&two; 3]].concat();
     let document = Map::from([("_id", Value::from(1)), ("a", Value::Array(Vec::new()))]);
     let folded = fold(Some(draft_of(&document)), chain.into_iter().map(|delta| &delta[..])).unwrap();
-    // 15 fit, 5 and the two pairs do not; then there is room again.
+    // 15 deltas fit; 5 deltas and the two pairs do not. Afterwards there is room again.
     assert_eq!(folded.refused, 5 + 2);
     let after = folded.draft.unwrap().into_map().unwrap();
     let count = |name| after.get(name).and_then(Value::as_array).map(<[Value]>::len);
     assert_eq!((count("a"), count("b")), (Some(3), Some(3)));
 }
 
-/// A decimal beyond decimal128 counts as its text: a chain of them is not folded to many times the limit.
+/// A decimal beyond decimal128 counts by the length of its text, so a chain of such decimals cannot be folded to many
+/// times the limit.
 #[test]
 fn long_decimals_fill_a_document_to_the_limit_and_no_further() {
     let long = Value::Decimal("7".repeat(3 << 20).parse().unwrap());
@@ -161,13 +164,13 @@ fn long_decimals_fill_a_document_to_the_limit_and_no_further() {
 #[test]
 fn a_delta_is_no_larger_than_a_document() {
     let set = |len: usize| update("$set", "a", "x".repeat(len)).unwrap().to_delta(&CONTEXT);
-    // Version, operator, path, and the head of the value with its length.
+    // The bytes around the value: version, operator, path, and the head of the value with its length.
     let around = 1 + 1 + 2 + 1 + 4;
     assert_eq!(set(MAX_DOCUMENT_BYTES - around).map(|delta| delta.len()), Ok(MAX_DOCUMENT_BYTES));
     assert_eq!(set(MAX_DOCUMENT_BYTES - around + 1).unwrap_err().code().number(), 10334);
 }
 
-/// Each of the changes is within the limits; together they would fill up gigabytes.
+/// Each of the changes is within the limits, but all together would take gigabytes.
 #[test]
 fn many_changes_do_not_fill_the_memory_before_the_size_is_looked_at() {
     const ARRAYS: usize = 100;
@@ -193,7 +196,7 @@ fn an_array_is_filled_up_as_far_as_mongodb_does() {
     assert_eq!((result.is_ok(), len), (true, Some(1_500_002)));
 }
 
-/// Each element is within the limits; together they would fill up gigabytes.
+/// Each element is within the limits, but all together would take gigabytes.
 #[test]
 fn many_elements_do_not_fill_the_memory_before_the_size_is_looked_at() {
     let mut document = Map::from([("_id", Value::from(1)), ("a", Value::Array(vec![Value::Null; 10_000]))]);
@@ -206,7 +209,7 @@ fn many_elements_do_not_fill_the_memory_before_the_size_is_looked_at() {
     assert!(set < 40, "{set}");
 }
 
-/// A delta is read again, so its conditions may be no deeper or larger than a filter.
+/// A delta is decoded later, so its conditions must not be deeper or larger than a filter may be.
 #[test]
 fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     for levels in [MAX_DEPTH - 6, MAX_DEPTH - 5, MAX_DEPTH - 4, MAX_DEPTH - 3, MAX_DEPTH - 2, MAX_DEPTH - 1] {
@@ -230,7 +233,8 @@ fn a_condition_has_the_limits_of_a_filter_in_its_one_form_too() {
     assert_eq!(update("$pullAll", "a", Value::Array(vec![nested(MAX_DEPTH)])).unwrap_err().code().number(), 15);
 }
 
-/// For any operand, the update is refused, or its delta can be read. Otherwise the document could not be read.
+/// For any operand, either the update is refused, or its delta can be decoded. A document with another delta could not
+/// be read.
 #[test]
 fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     let each = |value: Value| Value::Map(Map::from([("$each", Value::Array(vec![value]))]));
@@ -279,7 +283,8 @@ fn no_operator_makes_a_delta_that_nests_too_deep_to_be_read() {
     assert_eq!(update("$pull", "a", nested(MAX_DEPTH + 1)).unwrap_err().code().number(), 15);
 }
 
-/// The places of all changes are found before the first change is made: their list must not fill the memory.
+/// The places of all changes are determined before the first change is made. The list of places must not fill the
+/// memory.
 #[test]
 fn paths_stand_for_no_more_elements_than_a_limit() {
     const ELEMENTS: usize = 1 << 18;
@@ -302,7 +307,7 @@ fn paths_stand_for_no_more_elements_than_a_limit() {
         assert_eq!(folded.refused, u64::from(!fits));
         assert_eq!(folded.draft.unwrap().into_map().unwrap(), document);
     }
-    // Within each other: each place has a position for each of its names.
+    // For nested arrays, each place has a position for each of its names.
     let inner = Value::Array(vec![Value::from(7); 1 << 11]);
     let mut document = Map::from([("a", Value::Array(vec![inner; 1 << 11]))]);
     let error = update("$set", "a.$[].$[]", 1).unwrap().apply_to_map(&mut document, &CONTEXT).unwrap_err();
@@ -325,7 +330,8 @@ fn an_upsert_by_a_filter_has_the_limits_of_a_document() {
     assert_eq!(replacement(Map::from([("a", text(MAX_DOCUMENT_BYTES))])), Err(10334));
 }
 
-/// Patterns of all conditions of an update count together, each of which is within the limit of one.
+/// The patterns of all conditions of an update count together, although each of them is within the limit for a single
+/// pattern.
 #[test]
 fn patterns_of_an_update_have_a_limit_together() {
     let pattern = |n: usize| Map::from([("$regex", format!("^q\\pL{{20}}x{n}"))]);

@@ -1,4 +1,5 @@
-//! If an update does not touch a path, indexes and filters see the same values at that path before and after.
+//! If an update does not touch a path, indexes and filters have the same results at that path before and after the
+//! update.
 
 use crate::common::arbitrary::{document, parse, update};
 use crate::common::map_of;
@@ -24,7 +25,7 @@ fn path() -> impl Strategy<Value = String> {
     )
 }
 
-/// The view of a path: its keys in an index and in a sparse index, and the results of filters.
+/// The results that depend on a path: its keys in an index and in a sparse index, and the results of filters.
 fn seen(map: &Map, path: &str) -> String {
     let index = |options: &str| {
         let keys = Map::from([(path, 1)]);
@@ -58,7 +59,7 @@ proptest! {
     }
 }
 
-/// It would be of no use to say so of everything.
+/// The test before this one would also pass if every path counted as touched.
 #[test]
 fn most_of_what_is_touched_can_be_seen_in_some_document() {
     let mut runner = TestRunner::deterministic();

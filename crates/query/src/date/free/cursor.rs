@@ -1,8 +1,8 @@
-//! A place in a text, from which small parts are read.
+//! A position in a text, from which small parts are read.
 
 use std::ops::RangeInclusive;
 
-/// The rest of a text. A method that returns `None` may have moved: readers work on copies.
+/// The rest of a text. A method that returns `None` may have consumed some of the text, so callers work on copies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'t> {
     rest: &'t [u8],
@@ -30,12 +30,12 @@ impl<'t> Cursor<'t> {
         self.rest.is_empty()
     }
 
-    /// Skips any number of these bytes.
+    /// Skips all bytes at this position that are in the set.
     pub fn skip(&mut self, set: &[u8]) {
         while self.one_of(set).is_some() {}
     }
 
-    /// One of these bytes.
+    /// Reads one byte of the set.
     pub fn one_of(&mut self, set: &[u8]) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         set.contains(first).then(|| {
@@ -44,13 +44,13 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// A text, in any case.
+    /// Reads this text, ignoring case.
     pub fn literal(&mut self, text: &str) -> Option<()> {
         let (head, rest) = self.rest.split_at_checked(text.len())?;
         head.eq_ignore_ascii_case(text.as_bytes()).then(|| self.rest = rest)
     }
 
-    /// A number, and how many digits it has: at least and at most these many, at most 18.
+    /// A number of `least` to `most` digits, and the count of its digits. At most 18 digits are allowed.
     pub fn digits(&mut self, least: usize, most: usize) -> Option<(i64, usize)> {
         let count = self.rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
         if count < least {
@@ -72,7 +72,7 @@ impl<'t> Cursor<'t> {
         self.number(1, 2, 0..=12)
     }
 
-    /// A day of the month, perhaps with `st`, `nd`, `rd` or `th`.
+    /// A day of the month, optionally followed by `st`, `nd`, `rd` or `th`.
     pub fn day(&mut self) -> Option<i64> {
         let day = self.number(1, 2, 0..=31)?;
         for suffix in ["st", "nd", "rd", "th"] {
@@ -83,7 +83,7 @@ impl<'t> Cursor<'t> {
         Some(day)
     }
 
-    /// A year of one to four digits. One below 100 with fewer than four is from 1970 to 2069.
+    /// A year of one to four digits. A year below 100 that has fewer than four digits is from 1970 to 2069.
     pub fn year(&mut self) -> Option<i64> {
         let (year, digits) = self.digits(1, 4)?;
         Some(match year {
@@ -98,7 +98,7 @@ impl<'t> Cursor<'t> {
         self.number(4, 4, 0..=9999)
     }
 
-    /// All letters up to the next other byte; at least one.
+    /// One or more letters, up to the next byte that is not a letter.
     pub fn word(&mut self) -> Option<&'t str> {
         let letters = self.rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let (word, rest) = self.rest.split_at(letters);
@@ -106,7 +106,7 @@ impl<'t> Cursor<'t> {
         std::str::from_utf8(word).ok().filter(|word| !word.is_empty())
     }
 
-    /// The microseconds of a fraction; further digits are dropped.
+    /// The microseconds of a fraction; digits after the sixth are dropped.
     pub fn fraction(&mut self) -> Option<i64> {
         let (fraction, count) = self.digits(1, 6)?;
         self.skip(b"0123456789");

@@ -6,7 +6,7 @@ use crate::date::local::iso_day_number;
 use crate::date::names;
 use alluvium_document::calendar::Date;
 
-/// Between the parts of a date with a month's name.
+/// Bytes that may separate the parts of a date with the name of a month.
 const BLANKS: &[u8] = b" .\t-";
 
 fn date(year: i64, month: i64, day: i64) -> Option<Part> {
@@ -78,7 +78,7 @@ pub(super) fn signed(cursor: &mut Cursor<'_>) -> Option<Part> {
     date(year, month, cursor.number(2, 2, 0..=31)?)
 }
 
-/// `2008-06`: its first day.
+/// `2008-06`: the first day of the month.
 pub(super) fn year_month(cursor: &mut Cursor<'_>) -> Option<Part> {
     let year = cursor.full_year()?;
     cursor.one_of(b"-")?;
@@ -94,7 +94,7 @@ pub(super) fn day_month_year(cursor: &mut Cursor<'_>) -> Option<Part> {
     date(cursor.full_year()?, month, day)
 }
 
-/// `30.6.78`. As a time if it can be one.
+/// `30.6.78`. The text is read as a time instead if it can be one.
 pub(super) fn short_with_dots(cursor: &mut Cursor<'_>) -> Option<Part> {
     let day = cursor.day()?;
     cursor.one_of(b".\t")?;
@@ -193,7 +193,7 @@ pub(super) fn day_month_name(cursor: &mut Cursor<'_>) -> Option<Part> {
     Some(Part::Date { year, month, day })
 }
 
-/// `June 2008`: its first day.
+/// `June 2008`: the first day of the month.
 pub(super) fn month_name_year(cursor: &mut Cursor<'_>) -> Option<Part> {
     let month = names::month(cursor.word()?)?;
     cursor.skip(BLANKS);
@@ -227,7 +227,7 @@ pub(super) fn month_name_day_time(cursor: &mut Cursor<'_>) -> Option<Part> {
     Some(Part::DateTime { year: None, month, day, time: time(cursor)? })
 }
 
-/// `2008 June`, `2008-VI`: the day is the first one.
+/// `2008 June`, `2008-VI`: the first day of the month.
 pub(super) fn year_month_name(cursor: &mut Cursor<'_>) -> Option<Part> {
     let year = cursor.full_year()?;
     cursor.skip(BLANKS);

@@ -114,7 +114,7 @@ pub(super) fn amount(cursor: &mut Cursor<'_>) -> Option<Part> {
     Some(Part::Add(relative))
 }
 
-/// `+01:00`, `-0330`, `GMT+2`, `CEST`, `(PDT)`, `Z`. Names of the time zone database are none.
+/// `+01:00`, `-0330`, `GMT+2`, `CEST`, `(PDT)`, `Z`. Names of the time zone database are not recognized.
 pub(super) fn zone(cursor: &mut Cursor<'_>) -> Option<Part> {
     let mut offset = *cursor;
     offset.literal("gmt");

@@ -1,10 +1,10 @@
-//! A build without the feature `time-zones`: there are no zones with names.
+//! A build without the feature `time-zones`: there are no named zones.
 
-/// There is no such zone.
+/// An uninhabited type: this build has no named zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {}
 
-/// The message for a name that is no zone.
+/// The message for a name that is not a zone.
 pub(super) fn unknown(name: &str) -> String {
     format!(
         "the time zone \"{name}\" is not known: this program was built without the feature `time-zones` of the crate \

@@ -3,28 +3,28 @@
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
-/// The rules of a zone repeat with the calendar: after 400 years, in seconds.
+/// The period in seconds after which the calendar, and with it the rules of a zone, repeats: 400 years.
 const ERA: i128 = 146_097 * 86_400;
 
-/// In the year 1494: before this, each zone has one offset.
+/// A moment in the year 1494. Before it, each zone has a single offset.
 const FIRST: i64 = -15_000_000_000;
 
-/// In the year 9480: all later moments are looked up at an equal place of the calendar before it, because the
-/// library of time zones ends with the year 9999.
+/// A moment in the year 9480. A later moment is looked up at the corresponding moment of the preceding 400 years,
+/// because the library of time zones ends with the year 9999.
 const LAST: i64 = 237_000_000_000;
 
 /// A zone of the time zone database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named(TimeZone);
 
-/// The message for a name that is no zone.
+/// The message for a name that is not a zone.
 pub(super) fn unknown(name: &str) -> String {
     format!("there is no time zone \"{name}\": use a name such as Europe/London, or +05:30")
 }
 
 impl Named {
     pub fn find(name: &str) -> Option<Self> {
-        // The database ignores case, and MongoDB does not.
+        // The database ignores the case of names; MongoDB does not.
         let zone = TimeZoneDatabase::bundled().get(name).ok()?;
         (!zone.is_unknown() && zone.iana_name() == Some(name)).then_some(Self(zone))
     }
@@ -48,7 +48,8 @@ impl Named {
             AmbiguousOffset::Fold { before, after } => {
                 let earlier = moment(local - i128::from(before.seconds()));
                 let ends_dst = self.0.to_offset_info(earlier).dst().is_dst();
-                // Where a zone changes its standard time, MongoDB's choice depends on the hemisphere.
+                // If the zone changed its standard time, MongoDB's choice depends on whether the zone is west or east
+                // of UTC.
                 let first = if ends_dst { in_dst } else { before.seconds() <= 0 };
                 if first { before } else { after }
             }
@@ -57,7 +58,7 @@ impl Named {
     }
 }
 
-/// A moment at which zones have the same offset as at this one.
+/// A moment that the library supports and at which zones have the same offset as at `seconds`.
 fn moment(seconds: i128) -> Timestamp {
     let last = i128::from(LAST);
     let within = match i64::try_from(seconds) {

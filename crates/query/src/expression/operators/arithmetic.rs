@@ -23,7 +23,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$trunc", Parameters::Count(1, 2), round),
 ];
 
-/// The numbers are added one after the other, each sum in the widest type so far.
+/// The numbers are added one after the other; each sum has the widest type so far.
 fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (mut sum, mut date) = (Value::Int32(0), None);
     for value in values {
@@ -50,7 +50,7 @@ fn add(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// The sum or product of two numbers; a double if it does not fit 64 bits.
+/// The sum or product of two numbers. The result is a double if it does not fit 64 bits.
 fn combined(operation: Operation, a: &Value, b: &Value) -> Value {
     compute(operation, a, b).unwrap_or_else(|_| {
         let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
@@ -61,7 +61,7 @@ fn combined(operation: Operation, a: &Value, b: &Value) -> Value {
     })
 }
 
-/// A date plus a number of milliseconds, which is rounded to the nearest.
+/// A date plus a number of milliseconds, which is rounded to the nearest integer.
 fn date_plus(millis: i64, number: &Value) -> Outcome {
     let added = match number {
         Value::Int32(n) => Some(i64::from(*n)),
@@ -107,7 +107,7 @@ fn subtract(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// The first value that is null decides, or that is not a number.
+/// The first argument that is null or not a number determines the result.
 fn multiply(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut product = Value::Int32(1);
     for at in 0..values.len() {
@@ -137,7 +137,7 @@ fn divide(_: &Operator, values: &[Operand<'_>]) -> Outcome {
 
 pub(super) fn quotient(a: &Decimal, b: &Decimal) -> Decimal {
     if a.is_finite() && !b.is_finite() && !b.is_nan() {
-        // The smallest zero of decimal128.
+        // The zero of decimal128 with the smallest exponent.
         return Decimal::from_parts(a.is_negative() != b.is_negative(), "0", -6176).unwrap_or(Decimal::NAN);
     }
     a.divide(b).map_or(Decimal::NAN, |quotient| quotient.rounded_to_decimal128())
@@ -199,7 +199,7 @@ fn to_whole(operator: &Operator, values: &[Operand<'_>], double: fn(f64) -> f64,
     match value {
         Value::Int32(_) | Value::Int64(_) => Ok(Some(value.clone())),
         Value::Double(Double(x)) => some(double(*x)),
-        // As in MongoDB, what has no digit at the place of ones within 34 digits has no result.
+        // As in MongoDB, the result is NaN if 34 digits do not reach down to the digit of ones.
         Value::Decimal(decimal) => {
             some(rounded(decimal, 0, mode).and_then(|whole| padded(&whole, 0)).unwrap_or(Decimal::NAN))
         }
@@ -210,7 +210,7 @@ fn to_whole(operator: &Operator, values: &[Operand<'_>], double: fn(f64) -> f64,
 /// The digits of a decimal128.
 const DECIMAL_DIGITS: i64 = 34;
 
-/// The decimal with zeros down to `places` digits after the point; `None` if these are more than 34 digits.
+/// The decimal with trailing zeros up to `places` digits after the point; `None` if that needs more than 34 digits.
 fn padded(decimal: &Decimal, places: i64) -> Option<Decimal> {
     let (negative, digits, exponent) = decimal.parts()?;
     let zeros = exponent + places;
@@ -224,7 +224,7 @@ fn padded(decimal: &Decimal, places: i64) -> Option<Decimal> {
     Decimal::from_parts(negative, &format!("{digits}{}", "0".repeat(zeros)), -places).ok()
 }
 
-/// How to round to a place.
+/// The direction of rounding.
 #[derive(Clone, Copy, PartialEq)]
 enum Rounding {
     HalfEven,
@@ -244,7 +244,7 @@ fn rounded(decimal: &Decimal, places: i64, mode: Rounding) -> Option<Decimal> {
     let (kept, lost) = digits.split_at(keep);
     let kept = if kept.is_empty() { "0" } else { kept };
     let all_zero = lost.bytes().all(|digit| digit == b'0');
-    // Digits that are all lost may lie some places below the last that is kept.
+    // If all digits are cut, the first of them may be some places below the last digit that is kept.
     let half = if (digits.len() as i64) < cut { Ordering::Less } else { half_of(lost) };
     let odd = (kept.as_bytes().last()? - b'0') % 2 == 1;
     let up = match mode {
@@ -260,7 +260,7 @@ fn rounded(decimal: &Decimal, places: i64, mode: Rounding) -> Option<Decimal> {
     base.add(&Decimal::from_parts(negative, "1", -places).ok()?).ok()
 }
 
-/// How the digits that are lost compare with a half.
+/// How the digits that are cut compare with a half of the last place.
 fn half_of(lost: &str) -> Ordering {
     let Some((first, rest)) = lost.as_bytes().split_first() else { return Ordering::Less };
     first
@@ -329,7 +329,7 @@ pub(super) fn is_zero(number: &Value) -> bool {
     }
 }
 
-/// A number as a decimal; doubles as their first 15 digits.
+/// A number as a decimal. Doubles are converted to 15 significant digits.
 pub(super) fn decimal(number: &Value) -> Decimal {
     crate::number::decimal(number).unwrap_or(Decimal::NAN)
 }

@@ -30,7 +30,8 @@ pub(super) const OPERATORS: &[Operator] = &[
     operator("$lastN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of),
     counting("$maxN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
     counting("$minN", Parameters::Named(&["input!", "n!"], SOME_OF), some_of_ordered),
-    // It makes much of little: many of them in one expression are not computed ahead.
+    // A few bytes of arguments can produce a large array. Therefore `$range` is not evaluated during parsing, where an
+    // expression with many calls would keep all results.
     Operator { is_constant: false, ..making("$range", Parameters::Count(2, 3), range) },
     exactly("$reverseArray", 1, reverse).copying(),
     exactly("$size", 1, size).constant(),
@@ -91,7 +92,7 @@ fn element_at(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(position(elements.len(), at).and_then(|at| elements.get(at)).cloned())
 }
 
-/// The position in an array of this length, from the end if it is negative.
+/// The position in an array of this length. A negative position counts from the end.
 fn position(len: usize, at: i32) -> Option<usize> {
     match usize::try_from(at) {
         Ok(at) => Some(at),
@@ -201,7 +202,7 @@ fn index_of(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>)
     some(found.map_or(-1, |at| i32::try_from(start + at).unwrap_or(i32::MAX)))
 }
 
-/// The start and end of a search from the third and fourth argument; the end is at most `len`, and
+/// The start and end of a search from the third and fourth arguments. The end is at most `len` and
 /// may be before the start.
 pub(super) fn bounds(
     operator: &str,
@@ -328,7 +329,7 @@ fn sort(_: &Operator, values: &[Operand<'_>], collation: Option<&Collation>, wor
     Ok(Some(Value::Array(sorted.into_iter().cloned().collect())))
 }
 
-/// The paths to sort by, and whether in descending order.
+/// The paths to sort by; true for descending order.
 fn sort_fields(fields: &Map) -> Result<Vec<(FieldPath, bool)>, super::ExpressionError> {
     let direction = |value: &Value| match whole(value) {
         Some(1) => Ok(false),
@@ -349,15 +350,15 @@ fn sort_fields(fields: &Map) -> Result<Vec<(FieldPath, bool)>, super::Expression
     Ok(paths)
 }
 
-/// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole; a value that is not a map has none
-/// of the fields.
+/// Sorts by fields of maps. A missing field is null. Arrays are compared as a whole. A value that is not a map is
+/// treated as a map without fields.
 fn sort_by_fields(
     values: &mut Vec<&Value>,
     fields: &[(FieldPath, bool)],
     compare: impl Fn(&Value, &Value) -> Ordering,
     work: &mut Work<'_>,
 ) -> Result<(), Interruption> {
-    // The keys of each element, the element with its keys, and both again while they are sorted.
+    // The memory of the keys of each element, of the elements with their keys, and of a second copy for the sort.
     work.make(values.len() * (fields.len() * size_of::<&Value>() + 2 * size_of::<(&[&Value], &Value)>()))?;
     let mut keys = Vec::with_capacity(values.len() * fields.len());
     for value in values.iter() {
@@ -379,12 +380,12 @@ fn sort_by_fields(
     Ok(())
 }
 
-/// The value at a path that leads through maps alone.
+/// The value at a path that leads only through maps.
 fn in_maps<'v>(value: &'v Value, path: &FieldPath) -> Option<&'v Value> {
     (0..path.depth()).try_fold(value, |value, at| value.as_map()?.get(path.name(at)?))
 }
 
-// long: it refuses each argument for its own reasons
+// long: each argument has its own checks and errors
 fn zip(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
     let side = |at: usize| values.get(at).and_then(Option::as_deref);
     let inputs = match side(0) {

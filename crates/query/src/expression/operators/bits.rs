@@ -12,7 +12,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     any_number("$bitXor", |operator, values| combined(operator, values, 0, |a, b| a ^ b)),
 ];
 
-/// Combines integers. The result has 64 bits if one of them has.
+/// Combines integers. The result has 64 bits if one of the integers has 64 bits.
 fn combined(operator: &Operator, values: &[Operand<'_>], first: i64, combine: fn(i64, i64) -> i64) -> Outcome {
     let (mut bits, mut is_long) = (first, false);
     for value in values.iter().filter_map(Option::as_deref) {

@@ -1,4 +1,4 @@
-//! Comparison, and logic of values.
+//! Comparison operators, and logical operators on values.
 
 use super::{Operand, Operator, Outcome, Parameters, any_number, comparing, exactly, some};
 use crate::collation::{Collation, compare_by};
@@ -20,7 +20,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 const BOTH: Parameters = Parameters::Count(2, 2);
 
-/// The order of two values; a missing one is below null.
+/// The order of two values; a missing value sorts below null.
 fn order(values: &[Operand<'_>], collation: Option<&Collation>) -> Ordering {
     let side = |at: usize| values.get(at).and_then(Option::as_deref).unwrap_or(&Value::Undefined);
     compare_by(collation, side(0), side(1))

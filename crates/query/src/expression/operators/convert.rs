@@ -55,7 +55,7 @@ pub(super) const PREPARED: &[PreparedOperator] = &[PreparedOperator {
 enum Target {
     Double,
     String,
-    /// With the subtype.
+    /// Binary data with this subtype.
     Binary(u8),
     ObjectId,
     Bool,
@@ -67,7 +67,7 @@ enum Target {
     Other(&'static str),
 }
 
-/// The names of all types with BSON's numbers of them.
+/// The names of all types with BSON's type numbers.
 const TYPES: [(i64, &str, Target); 22] = [
     (-1, "minKey", Target::Other("minKey")),
     (0, "missing", Target::Other("missing")),
@@ -94,8 +94,8 @@ const TYPES: [(i64, &str, Target); 22] = [
 ];
 
 impl Target {
-    /// The type that the `to` of `$convert` means: a name, BSON's number, or a map of `type` and `subtype`, whose other
-    /// fields are ignored. The subtype is not checked. `None` if it is null.
+    /// The type that the `to` of `$convert` specifies: a name, BSON's number, or a map of `type` and `subtype`, whose
+    /// other fields are ignored. The subtype is not checked. `None` if `to` is null.
     fn of(to: &Value) -> Result<Option<(Self, Option<&Value>)>, ExpressionError> {
         match to {
             _ if is_nullish(Some(to)) => Ok(None),
@@ -178,7 +178,7 @@ fn binary_size(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     some(i32::try_from(len).unwrap_or(i32::MAX))
 }
 
-/// Without an input or a type the result is null, whatever the other arguments are.
+/// If the input or the type is null, the result is null, whatever the other arguments are.
 fn convert(_: &PreparedOperator, values: &[Operand<'_>], _: Option<&Prepared>, _: &mut Work<'_>) -> Outcome {
     let target = given(values, 1).map_or(Ok(None), Target::of)?;
     let (Some(input), Some(target)) = (given(values, 0), target) else { return NULL };
@@ -210,8 +210,8 @@ fn to_type(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// Converts a value. The format matters only between text and binary data, the order of bytes only between numbers and
-/// binary data.
+/// Converts a value. The format is used only between text and binary data. The byte order is used only between numbers
+/// and binary data.
 fn converted(value: &Value, target: Target, format: Format, order: ByteOrder) -> Result<Value, ExpressionError> {
     match (target, value) {
         (Target::Bool, _) => Ok(Value::Bool(is_true(Some(value)))),
@@ -244,7 +244,7 @@ fn converted(value: &Value, target: Target, format: Format, order: ByteOrder) ->
             failed(format!("binary data of the subtype {} cannot get the subtype {subtype}", binary.subtype))
         }
         (Target::Binary(subtype), number) => match binary::of_number(number, order) {
-            // No number has the bytes of a UUID.
+            // Numbers cannot be converted to UUIDs.
             Some(bytes) if subtype != binary::UUID => {
                 Ok(Value::Binary(alluvium_document::value::Binary { subtype, bytes }))
             }
@@ -258,7 +258,7 @@ fn failed<T>(problem: impl Into<String>) -> Result<T, ExpressionError> {
     fail(ErrorCode::ConversionFailure, problem)
 }
 
-/// The end of what MongoDB says of a conversion that fails. Programs look for these texts.
+/// The end of MongoDB's messages about failed conversions. Programs search for these texts.
 const NO_ERROR_VALUE: &str = "in $convert with no onError value";
 
 fn unsupported<T>(value: &Value, target: Target) -> Result<T, ExpressionError> {
@@ -270,12 +270,12 @@ fn overflow<T>(number: impl std::fmt::Display) -> Result<T, ExpressionError> {
     failed(format!("Conversion would overflow target type {NO_ERROR_VALUE}: {number}"))
 }
 
-/// The error for text that is no number.
+/// The error for text that is not a number.
 fn no_number<T>(text: &str, reason: &str) -> Result<T, ExpressionError> {
     failed(format!("Failed to parse number '{}' {NO_ERROR_VALUE}: {reason}", shown(text)))
 }
 
-/// Why text is no integer of 64 bits.
+/// The reason why text is not an integer of 64 bits.
 fn no_integer(text: &str) -> &'static str {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     match digits.chars().next() {
@@ -288,7 +288,7 @@ fn no_integer(text: &str) -> &'static str {
     }
 }
 
-/// The error for text that is no object id.
+/// The error for text that is not an object id.
 fn no_object_id<T>(text: &str) -> Result<T, ExpressionError> {
     let reason = match text.len() {
         24 => {
@@ -300,7 +300,7 @@ fn no_object_id<T>(text: &str) -> Result<T, ExpressionError> {
     failed(format!("Failed to parse objectId '{}' {NO_ERROR_VALUE}: {reason}", shown(text)))
 }
 
-/// The error for a double or decimal that has no whole part within 64 bits.
+/// The error for a double or decimal whose whole part does not fit 64 bits.
 fn no_whole<T>(is_nan: bool, is_finite: bool, number: impl std::fmt::Display) -> Result<T, ExpressionError> {
     match (is_nan, is_finite) {
         (true, _) => failed(format!("Attempt to convert NaN value to integer type {NO_ERROR_VALUE}")),
@@ -339,7 +339,7 @@ fn to_integer(value: &Value, target: Target) -> Result<Value, ExpressionError> {
     }
 }
 
-/// The whole part of a decimal, if it fits.
+/// The whole part of a decimal, if it fits 64 bits.
 fn truncated(decimal: &Decimal) -> Option<i64> {
     let (negative, digits, exponent) = decimal.parts()?;
     let keep = usize::try_from((digits.len() as i64).checked_add(exponent)?.max(0)).ok()?;
@@ -386,7 +386,7 @@ fn to_decimal(value: &Value) -> Result<Value, ExpressionError> {
     }
 }
 
-/// True unless rounding has made the number infinite or zero.
+/// True unless rounding has turned a finite number into infinity or a number other than zero into zero.
 fn is_near(exact: &Decimal, rounded: &Decimal) -> bool {
     exact.is_finite() == rounded.is_finite() && exact.is_zero() == rounded.is_zero()
 }
@@ -411,7 +411,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The beginning of a text, for messages.
+/// The beginning of a text, to be shown in messages.
 fn shown(text: &str) -> String {
     text.chars().take(100).collect()
 }

@@ -37,12 +37,12 @@ fn part_of_timestamp(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// The moment of a value that has one, in milliseconds since 1970: a date, a timestamp or an object id.
+/// The moment of a date, a timestamp or an object id, in milliseconds since 1970; `None` for other values.
 pub(super) fn moment(value: &Value) -> Option<i64> {
     match value {
         Value::DateTime(millis) => Some(*millis),
         Value::Timestamp(timestamp) => Some(i64::from(timestamp.time) * 1000),
-        // The first four bytes are seconds since 1970, with a sign.
+        // The first four bytes are a signed number of seconds since 1970.
         Value::ObjectId([a, b, c, d, ..]) => Some(i64::from(i32::from_be_bytes([*a, *b, *c, *d])) * 1000),
         _ => None,
     }
@@ -59,7 +59,7 @@ fn date(name: &str, value: &Value, code: ErrorCode) -> Result<i64, ExpressionErr
     }
 }
 
-/// An argument that may be left out.
+/// An argument that may be absent or null.
 enum Optional<'v> {
     Absent,
     Null,
@@ -74,7 +74,7 @@ fn optional<'v>(values: &'v [Operand<'_>], at: usize) -> Optional<'v> {
     }
 }
 
-/// The zone of an argument: UTC if it is left out, `None` if it is null.
+/// The zone of an argument: UTC if the argument is absent, `None` if it is null.
 fn zone<'p>(
     values: &[Operand<'_>],
     at: usize,
@@ -99,7 +99,7 @@ fn zone_of(value: &Value) -> Result<Zone, ExpressionError> {
     }
 }
 
-/// Keeps a zone that is a constant.
+/// Looks up the zone during parsing if it is a constant, and keeps it.
 fn prepared_zone(arguments: &[Argument<'_>], at: usize) -> Result<Option<Prepared>, ExpressionError> {
     match constant(arguments, at) {
         Some(value) => Ok(Some(Prepared::Zone(zone_of(value)?))),
@@ -122,7 +122,7 @@ fn unit(operator: &PreparedOperator, value: &Value) -> Result<Unit, ExpressionEr
     }
 }
 
-/// The first day of the week: Sunday if it is left out or does not matter, `None` if it is null.
+/// The first day of the week: Sunday if it is absent or not used by the unit, `None` if it is null.
 fn first_day(
     operator: &PreparedOperator,
     values: &[Operand<'_>],

@@ -45,7 +45,7 @@ fn to_array(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcom
         let found = value.type_name();
         return fail(ErrorCode::Location40390, format!("$objectToArray requires a document input, found: {found}"));
     };
-    // A map of two fields for each.
+    // The memory of a map with two fields for each field.
     work.make(map.memory() + map.len() * 5 * size_of::<Value>())?;
     let pair = |(name, value): (&Value, &Value)| Value::Map(Map::from([("k", name.clone()), ("v", value.clone())]));
     Ok(Some(Value::Array(map.iter().map(pair).collect())))
@@ -111,7 +111,7 @@ fn from_array(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Map(map.map)))
 }
 
-/// A map that grows by any number of fields.
+/// A map to which any number of fields can be added.
 #[derive(Default)]
 struct Fields {
     map: Map,
@@ -119,7 +119,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Sets a field, at its place if there is one.
+    /// Sets a field. An existing field keeps its position.
     fn insert(&mut self, name: &Text, value: Value) {
         match self.places.get(name.as_str()).and_then(|at| self.map.entries.get_mut(*at)) {
             Some((_, known)) => *known = value,
@@ -133,7 +133,7 @@ impl Fields {
 
 fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let mut merged = Fields::default();
-    // A single array stands for its elements.
+    // A single argument that is an array represents its elements.
     let elements: Vec<&Value> = match (values.len(), given(values, 0)) {
         (1, Some(Value::Array(elements))) => elements.iter().filter(|value| !is_nullish(Some(value))).collect(),
         _ => (0..values.len()).filter_map(|at| given(values, at)).collect(),
@@ -156,7 +156,7 @@ fn merge(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     Ok(Some(Value::Map(merged.map)))
 }
 
-/// The input is the document if it is not given; the parser adds it.
+/// If no input is given, it is the document, which the parser adds as an argument.
 fn get_field(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Some(Value::String(name)) = values.first().and_then(Option::as_deref) else {
         let found = type_of(values.first().and_then(Option::as_deref));
@@ -172,7 +172,7 @@ fn get_field(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// `$setField` of a field, a value and an input, and `$unsetField` of a field and an input. A missing value removes the
+/// `$setField` has a field, a value and an input; `$unsetField` has a field and an input. A missing value removes the
 /// field.
 fn set_field(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let input = values.len() - 1;

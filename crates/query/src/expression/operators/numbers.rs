@@ -8,7 +8,7 @@ use alluvium_document::{Decimal, Value};
 /// 2^63.
 pub(super) const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// The type of a number, narrow ones first.
+/// The type of a number, in order from narrow to wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::expression) enum Kind {
     Int,
@@ -30,8 +30,8 @@ impl Kind {
     }
 }
 
-/// A sum. Integers are added exactly, and doubles with an error term, so that the order of the
-/// numbers does not change the result much: the two-sum algorithm of D. Knuth, "The Art of Computer
+/// A sum. Integers are added exactly. Doubles are added with an error term, so that the order of
+/// the numbers changes the result little: the two-sum algorithm of D. Knuth, "The Art of Computer
 /// Programming", volume 2, section 4.2.2.
 #[derive(Debug, Clone)]
 pub(crate) struct Sum {
@@ -45,7 +45,7 @@ pub(crate) struct Sum {
 /// The parts of a sum that are rarely used.
 #[derive(Debug, Clone, Default)]
 struct Rare {
-    /// The integers that did not fit 64 bits with the others.
+    /// The sum of the integers that would have overflowed the sum of 64 bits.
     integers: i128,
     /// The sum of infinities and NaN, which have no error term.
     special: f64,
@@ -84,7 +84,7 @@ impl Sum {
 
     fn add_decimal(&mut self, decimal: &Decimal) {
         let rare = self.rare();
-        // The sum begins with zero, so that the sum of negative zeros is not negative.
+        // Starts with zero, so that a sum of negative zeros is not negative.
         let sum = rare.decimals.take().unwrap_or_else(|| Decimal::from(0)).add(decimal);
         rare.decimals = Some(sum.map_or(Decimal::NAN, |sum| sum.rounded_to_decimal128()));
     }
@@ -127,14 +127,14 @@ impl Sum {
         if special != 0.0 || special.is_nan() {
             return special;
         }
-        // Whole numbers beyond 2^53 lose no more than the last step rounds away.
+        // Integers beyond 2^53 are split into two doubles, so that precision is lost only in the last rounding.
         let high = integers as f64;
         let low = (integers - high as i128) as f64;
         let sum = self.double + high;
         let part = sum - self.double;
         let error = (self.double - (sum - part)) + (high - part);
         match sum + (error + self.error + low) {
-            // The error terms of a sum that overflows are not numbers.
+            // If the sum overflows, the error term is NaN, and the sum without it is the result.
             rounded if rounded.is_nan() => sum,
             rounded => rounded,
         }
@@ -166,7 +166,7 @@ impl Sum {
         sum
     }
 
-    /// Adds another sum.
+    /// Adds another sum to this one.
     pub fn absorb(&mut self, other: &Self) {
         self.kind = self.kind.max(other.kind);
         self.add_integer(other.integers);
@@ -181,7 +181,7 @@ impl Sum {
         }
     }
 
-    /// Adds another sum, as [`Sum::to_value`] gave it; `None` if it is not such a value.
+    /// Adds another sum that [`Sum::to_value`] encoded. `None` if the value is not an encoded sum.
     pub fn merge(&mut self, other: &Value) -> Option<()> {
         let mut sum = Self::default();
         match other {
@@ -211,7 +211,7 @@ impl Sum {
         Some(())
     }
 
-    /// The whole state, so that [`Sum::merge`] can continue with it.
+    /// Encodes the whole state, so that [`Sum::merge`] can continue with it.
     pub fn to_value(&self) -> Value {
         if self.rare.is_none() && self.kind <= Kind::Long {
             return match (self.kind, i32::try_from(self.integers)) {
@@ -249,12 +249,13 @@ pub(super) fn exact(x: f64) -> Decimal {
     Decimal::from_parts(x < 0.0, kept, exponent).unwrap_or(Decimal::NAN)
 }
 
-/// An integer of 32 bits if it fits.
+/// An integer of 32 bits if it fits, otherwise of 64 bits.
 pub(in crate::expression) fn int_or_long(n: i64) -> Value {
     i32::try_from(n).map_or(Value::Int64(n), Value::Int32)
 }
 
-/// An integer of either width; also the whole doubles and decimals.
+/// The integer that a value is equal to, if it is an integer of either width, or a double or decimal without a
+/// fraction.
 pub(in crate::expression) fn whole(value: &Value) -> Option<i64> {
     if value.is_number() { value.as_i64() } else { None }
 }
@@ -280,7 +281,7 @@ fn rounded_to_long(decimal: &Decimal) -> Option<i64> {
     match (exponent < 0, usize::try_from(kept)) {
         (false, _) => decimal.to_i64(),
         (true, Ok(kept @ 1..)) => decimal.rounded(kept).ok()?.to_i64(),
-        // Half to even: only what is above a half is 1.
+        // Half to even: 0.5 rounds to 0, and only a number above 0.5 rounds to 1.
         (true, Ok(_)) if decimal.compare_f64(0.5).is_gt() => Some(1),
         (true, Ok(_)) if decimal.compare_f64(-0.5).is_lt() => Some(-1),
         (true, _) => Some(0),

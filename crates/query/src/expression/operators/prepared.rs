@@ -1,4 +1,4 @@
-//! Operators that check arguments which are constants when an expression is parsed, and keep what they made of them.
+//! Operators that check constant arguments when an expression is parsed, and keep data derived from them.
 
 use super::{Operand, Outcome, is_nullish};
 use crate::code::ErrorCode;
@@ -14,14 +14,14 @@ pub(in crate::expression) struct PreparedOperator {
     /// The name, with its dollar sign.
     pub name: &'static str,
     pub form: Form,
-    /// The names of the arguments. One with an exclamation mark is required. A missing value of one with a question
-    /// mark is null. Those with a tilde come last: `onNull~` is evaluated only if the first argument is null or
-    /// missing, `onError~` only if a conversion fails.
+    /// The names of the arguments. A name with an exclamation mark is required. If the value of a name with a question
+    /// mark is missing, it is null. Names with a tilde come last: `onNull~` is evaluated only if the first argument is
+    /// null or missing, `onError~` only if a conversion fails.
     pub names: &'static [&'static str],
     pub codes: Codes,
-    /// Checks which arguments there are, and those that are constants.
+    /// Checks the combination of arguments, and the constant arguments.
     pub prepare: Prepare,
-    /// Computes the value, and counts work that is more than the sizes of its arguments.
+    /// Computes the value, and counts the work that exceeds the sizes of the arguments.
     pub function: fn(&PreparedOperator, &[Operand<'_>], Option<&Prepared>, &mut Work<'_>) -> Outcome,
 }
 
@@ -32,18 +32,19 @@ type Prepare = fn(&PreparedOperator, &[Argument<'_>], &Patterns) -> Result<Optio
 pub(in crate::expression) enum Form {
     /// A map.
     Named,
-    /// A map, or the first argument alone, which may be in an array of one element.
+    /// A map, or only the first argument, which may be in an array of one element.
     NamedOrFirst,
 }
 
-/// The codes of errors in the names of arguments.
+/// The codes of errors about the names of arguments.
 #[derive(Clone, Copy)]
 pub(in crate::expression) struct Codes {
     /// The operand is not a map.
     pub no_map: ErrorCode,
-    /// There is no argument of a name.
+    /// An argument has an unknown name.
     pub unknown: ErrorCode,
-    /// A required argument is missing: the code of each, in their order, or of all.
+    /// The codes for missing required arguments, in the order of the arguments; the last code is used for all further
+    /// ones.
     pub missing: &'static [ErrorCode],
 }
 
@@ -61,7 +62,7 @@ impl Codes {
     }
 }
 
-/// The known facts about an argument when an expression is parsed.
+/// The kind of an argument when an expression is parsed: absent, computed or constant.
 #[derive(Clone, Copy)]
 pub(in crate::expression) enum Argument<'a> {
     Absent,
@@ -69,8 +70,8 @@ pub(in crate::expression) enum Argument<'a> {
     Constant(&'a Value),
 }
 
-/// An argument that is a constant and not null. Nothing if all are constants: evaluation checks them then, in its
-/// order.
+/// An argument that is a constant and not null. `None` if all arguments are constants, because the evaluation then
+/// checks them in its own order.
 pub(super) fn constant<'a>(arguments: &[Argument<'a>], at: usize) -> Option<&'a Value> {
     let is_computed = |argument: &Argument<'_>| matches!(argument, Argument::Computed);
     match arguments.get(at) {
@@ -81,7 +82,7 @@ pub(super) fn constant<'a>(arguments: &[Argument<'a>], at: usize) -> Option<&'a 
     }
 }
 
-/// The value that is made once from constant arguments.
+/// A value that is made once from constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::expression) enum Prepared {
     Pattern(Pattern),

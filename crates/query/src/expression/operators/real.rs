@@ -81,7 +81,7 @@ fn sigmoid(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// A double, or a decimal if the argument is one.
+/// The result as a decimal if the argument is a decimal, otherwise as a double.
 fn in_type(argument: &Value, result: f64) -> Outcome {
     match argument {
         Value::Decimal(_) => some(result.to_string().parse::<Decimal>().unwrap_or(Decimal::NAN)),
@@ -101,7 +101,7 @@ fn atan2(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// `$ln` and `$log10`. As in MongoDB, that of a decimal NaN is a double.
+/// `$ln` and `$log10`. As in MongoDB, the logarithm of a decimal NaN is a double.
 fn logarithm(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Some(value) = given(values, 0) else { return NULL };
     let Some(x) = value.as_f64() else { return no_number(operator, ErrorCode::Location28765, value) };
@@ -173,7 +173,7 @@ fn pow(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// The power if it is an integer that fits 64 bits.
+/// The power if it is an integer of at most 64 bits.
 fn whole_pow(base: i64, exponent: i64) -> Option<i64> {
     match base {
         0 | 1 if base == 1 || exponent > 0 => Some(base),
@@ -183,8 +183,8 @@ fn whole_pow(base: i64, exponent: i64) -> Option<i64> {
     }
 }
 
-/// The power with all 34 digits. As in MongoDB, the smallest zero is added to it, so the result is never a negative
-/// zero, and a result that only just fits becomes infinite.
+/// The power with all 34 digits. As in MongoDB, the smallest zero is added to the power. Therefore the result is never
+/// a negative zero, and a result just within the range becomes infinite.
 fn decimal_pow(base: &Decimal, exponent: &Decimal) -> Decimal {
     let power = base.pow(exponent).rounded_to_decimal128();
     if power.parts().is_some_and(|(_, digits, exponent)| exponent == 6111 && digits == "9".repeat(34)) {

@@ -28,7 +28,8 @@ const fn operator(name: &'static str) -> PreparedOperator {
     }
 }
 
-/// Compiles a pattern that is a constant. One for which the budget does not suffice is compiled each time.
+/// Compiles a constant pattern. If the budget does not suffice for the pattern, it is compiled at each evaluation
+/// instead.
 fn prepare(
     operator: &PreparedOperator,
     arguments: &[Argument<'_>],
@@ -41,7 +42,7 @@ fn prepare(
     };
     let Some(Argument::Constant(regex)) = arguments.get(1) else { return Ok(None) };
     let Some(source) = source(operator, Some(regex), options)? else { return Ok(None) };
-    // If all are constants, the input is checked before the pattern.
+    // If all arguments are constants, the evaluation checks them: the input before the pattern.
     if !arguments.iter().any(|argument| matches!(argument, Argument::Computed)) {
         return Ok(None);
     }
@@ -54,7 +55,7 @@ fn prepare(
     }
 }
 
-/// A pattern that is not compiled yet.
+/// A pattern that has not been compiled yet.
 struct Source<'v> {
     pattern: &'v str,
     options: &'v str,
@@ -138,14 +139,14 @@ fn regex(
     }
 }
 
-/// The first match, or all of them.
+/// Finds the first match, or all matches.
 fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut Work<'_>) -> Outcome {
     let (mut found, mut bytes, mut memory) = (Vec::new(), 0, 0);
     let mut at = 0;
     let mut place = Place { bytes: 0, characters: 0 };
-    // The end of a text is searched only if the text is empty.
+    // A search starts at the end of the text only if the text is empty.
     while found.is_empty() || at < input.len() {
-        // The search may read all of the rest, also for a match that begins soon.
+        // The search may read the whole rest of the text, even for a match that begins soon.
         work.add(input.len() - at)?;
         let Some(groups) = pattern.groups(input, at)? else { break };
         let Some(Some((start, end))) = groups.first().copied() else { break };
@@ -156,14 +157,14 @@ fn found(operator: &PreparedOperator, pattern: &Pattern, input: &str, work: &mut
             let problem = format!("{} finds more than fits a document", operator.name);
             return fail(ErrorCode::BSONObjectTooLarge, problem);
         }
-        // The places of the matches may be copied to twice as many.
+        // The memory includes two slots for each match, because the vector may double its capacity.
         memory += described.memory() + 2 * size_of::<Value>();
         work.make(memory)?;
         found.push(described);
         if operator.name == "$regexFind" {
             break;
         }
-        // After an empty match, the search goes on behind the next character.
+        // After an empty match, the search continues behind the next character.
         at = if end > start { end } else { end + input[end..].chars().next().map_or(1, char::len_utf8) };
     }
     match operator.name {
@@ -179,14 +180,14 @@ struct Place {
 }
 
 impl Place {
-    /// Moves to a later byte. The characters up to there are counted once for all matches.
+    /// Moves to a later byte. Each character is counted once, even if there are several matches.
     fn advance(&mut self, input: &str, bytes: usize) {
         self.characters += input.get(self.bytes..bytes).map_or(0, |passed| passed.chars().count());
         self.bytes = bytes;
     }
 }
 
-/// A match as a map: the text, its place in characters, and its groups.
+/// A match as a map: the matching text, its position in characters, and its groups.
 fn described(input: &str, groups: &[Option<Span>], span: Span, place: &Place) -> Value {
     let group = |place: &Option<Span>| place.map_or(Value::Null, |(start, end)| Value::from(&input[start..end]));
     let captures: Vec<Value> = groups.iter().skip(1).map(group).collect();

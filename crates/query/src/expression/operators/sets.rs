@@ -1,4 +1,4 @@
-//! Arrays as sets: order and repetition do not count.
+//! Operators on arrays as sets: order and repetition are irrelevant.
 
 use super::{NULL, Operand, Operator, Outcome, Parameters, counting, exactly, given, some, type_of};
 use crate::code::ErrorCode;
@@ -21,7 +21,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     counting("$setUnion", Parameters::Count(0, usize::MAX), union).copying(),
 ];
 
-/// The order of strings; `None` for that of their bytes.
+/// The collation of strings; `None` to compare their bytes.
 type Order<'c> = Option<&'c Collation>;
 
 fn all_true(_: &Operator, values: &[Operand<'_>]) -> Outcome {
@@ -47,7 +47,7 @@ fn difference(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>,
     let Value::Array(a) = a else { return no_array(ErrorCode::Location17048, operator.name, Some(a)) };
     let Value::Array(b) = b else { return no_array(ErrorCode::Location17049, operator.name, Some(b)) };
     let taken = sorted(b, collation, work)?;
-    // In the order of the first array, and of equal elements the first.
+    // The result has the order of the first array. Of equal elements, the first is kept.
     let mut kept: Vec<(usize, &Value)> = Vec::new();
     for (at, element) in a.iter().enumerate() {
         if !contains(&taken, element, collation, work)? {
@@ -114,7 +114,7 @@ fn is_subset(operator: &Operator, values: &[Operand<'_>], collation: Order<'_>, 
     some(true)
 }
 
-/// The arrays. `None` if one is missing or null and all before it are arrays.
+/// The arguments as arrays. `None` if one of them is missing or null and all arguments before it are arrays.
 fn arrays<'v>(
     code: ErrorCode,
     operator: &Operator,
@@ -133,7 +133,7 @@ fn arrays<'v>(
     Ok(Some(arrays))
 }
 
-/// The different elements in their order.
+/// The distinct elements, sorted.
 fn sorted<'v>(
     elements: &'v [Value],
     collation: Order<'_>,

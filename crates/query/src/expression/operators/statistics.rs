@@ -1,4 +1,5 @@
-//! Accumulators as expressions: of their arguments, or of the elements of a single array.
+//! Accumulators as expressions. They apply to their arguments, or to the elements of a single argument that is an
+//! array.
 
 use super::numbers::Sum;
 use super::prepared::{Argument, Codes, Form, Prepared, PreparedOperator};
@@ -41,7 +42,7 @@ pub(super) const PREPARED: &[PreparedOperator] = &[
     },
 ];
 
-/// The values: those of a single array, or the arguments.
+/// The values: the elements of a single argument that is an array, otherwise the arguments.
 fn each<'v>(values: &'v [Operand<'_>]) -> Box<dyn Iterator<Item = &'v Value> + 'v> {
     match values {
         [Some(only)] if matches!(**only, Value::Array(_)) => match &**only {
@@ -78,15 +79,15 @@ fn extreme(operator: &Operator, values: &[Operand<'_>], collation: Option<&Colla
     let compare = |a: &Value, b: &Value| compare_by(collation, a, b);
     let present = each(values).filter(|value| !is_nullish(Some(value)));
     let found = match operator.name {
-        // Of equal values the first.
+        // Of equal values, the first is the result.
         "$max" => present.reduce(|best, value| if compare(value, best).is_gt() { value } else { best }),
         _ => present.reduce(|best, value| if compare(value, best).is_lt() { value } else { best }),
     };
     Ok(Some(found.cloned().unwrap_or_default()))
 }
 
-/// By the updating method of B. P. Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
-/// Technometrics 4 (1962).
+/// The method is the updating formula of B. P. Welford, "Note on a Method for Calculating Corrected Sums of Squares and
+/// Products", Technometrics 4 (1962).
 fn deviation(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     for x in each(values).filter_map(Value::as_f64) {
@@ -146,8 +147,8 @@ fn check_quantiles(
     }
 }
 
-/// `$median` and `$percentile`: of a number, or of the numbers of an array. The value at a place of the sorted numbers,
-/// never one between two.
+/// `$median` and `$percentile` of a number, or of the numbers in an array. The result is always one of the numbers,
+/// never a value between two of them.
 fn quantiles(
     operator: &PreparedOperator,
     values: &[Operand<'_>],

@@ -60,7 +60,7 @@ fn concat(_: &Operator, values: &[Operand<'_>]) -> Outcome {
     some(text)
 }
 
-/// Text of values that have an obvious one; missing and null are empty.
+/// The text of a value whose type has a text form. Missing and null are the empty text.
 fn text_of(operator: &Operator, value: Option<&Value>) -> Result<String, super::ExpressionError> {
     let Some(value) = value else { return Ok(String::new()) };
     match short_text(value)? {
@@ -125,14 +125,14 @@ fn byte_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usi
     if wanted.is_empty() {
         return Some(start);
     }
-    // The positions are bytes: the text is cut at the borders of characters within them.
+    // The positions are in bytes. The range is narrowed to boundaries of characters.
     let from = (start..=end).find(|at| input.is_char_boundary(*at))?;
     let to = (from..=end).rev().find(|at| input.is_char_boundary(*at))?;
     input.get(from..to)?.find(wanted).map(|at| from + at)
 }
 
-/// The first character at or after `start`, and before `end`, at which `wanted` begins; it may end
-/// after `end`, as in MongoDB.
+/// The first character at or after `start`, and before `end`, at which `wanted` begins. As in
+/// MongoDB, `wanted` may end after `end`.
 fn character_place(input: &str, wanted: &str, start: usize, end: usize) -> Option<usize> {
     if input.is_empty() && wanted.is_empty() {
         return Some(0);
@@ -173,7 +173,7 @@ fn split(_: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> Outcome {
         let part = Value::from(part);
         beside += part.memory() - size_of::<Value>();
         if parts.len() == parts.capacity() {
-            // The former places are copied to twice as many.
+            // The vector is full: its contents are copied to a vector of twice the capacity.
             work.make(3 * parts.len() * size_of::<Value>() + beside)?;
         }
         parts.push(part);
@@ -196,7 +196,7 @@ fn substring_of_bytes(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     let Ok(start) = usize::try_from(start) else {
         return fail(ErrorCode::Location50752, format!("the start of {} must be at least 0", operator.name));
     };
-    // A negative length is the rest of the text.
+    // A negative length means the rest of the text.
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let end = start.saturating_add(count).min(text.len());
     if start >= text.len() {
@@ -258,13 +258,13 @@ fn trim(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
         _ => input.trim_matches(is_stripped),
     };
     match values.get(1) {
-        // Not given.
+        // The argument is not given.
         None => some(strip(&is_space)),
         Some(None) => some(strip(&is_space)),
         Some(Some(chars)) => match &**chars {
             Value::Null | Value::Undefined => NULL,
             Value::String(chars) => {
-                // Both may be long.
+                // Both texts may be long, so the characters are in a hash set.
                 let chars: HashSet<char> = chars.chars().collect();
                 some(strip(&|c| chars.contains(&c)))
             }
@@ -276,7 +276,7 @@ fn trim(operator: &Operator, values: &[Operand<'_>]) -> Outcome {
     }
 }
 
-/// The characters that are removed unless others are named.
+/// The characters that are removed by default.
 fn is_space(c: char) -> bool {
     matches!(c, '\0' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}')
 }
@@ -308,7 +308,7 @@ fn replace(operator: &Operator, values: &[Operand<'_>], work: &mut Work<'_>) -> 
     if operator.name == "$replaceOne" {
         return some(input.replacen(find, replacement, 1));
     }
-    // The size is known before the text is made.
+    // The size is computed before the text is made.
     let growth = input.matches(find).count().saturating_mul(replacement.len().saturating_sub(find.len()));
     if input.len().saturating_add(growth) > TEXT_BYTES_MAX {
         return fail(ErrorCode::Location16493, "$replaceAll makes a text of 16 MiB or more");

@@ -11,15 +11,15 @@ use alluvium_document::Value;
 type Failures = Vec<ExpressionError>;
 
 impl Parser<'_> {
-    /// An expression that may never be evaluated, with the errors of its constant parts.
+    /// Parses an expression that may never be evaluated. Returns the errors of its constant parts separately.
     fn apart(&mut self, expression: &Value) -> Result<(Node, Failures)> {
         let before = self.failures.len();
         let node = self.node(expression)?;
         Ok((node, self.failures.split_off(before)))
     }
 
-    /// `$or`, which one that is true decides, or `$and`, which one that is false decides. Constants that do not decide are
-    /// left out.
+    /// Builds `$or` (`decision` is true) or `$and` (`decision` is false). A constant operand equal to `decision`
+    /// decides the result. Other constants are left out.
     pub(super) fn decided(nodes: Vec<Node>, decision: bool) -> Node {
         let mut kept = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -81,7 +81,8 @@ impl Parser<'_> {
             return fail(ErrorCode::Location40060, "$switch takes a map of branches and default");
         };
         let (mut branches, mut default, mut is_empty) = (Vec::new(), None, true);
-        // The first branch whose condition is always true is the default, and those after it are never evaluated.
+        // The first branch whose condition is always true becomes the default. The branches after it are never
+        // evaluated.
         let mut last = None;
         for (name, value) in map.iter() {
             match (name.as_str(), value) {

@@ -1,4 +1,4 @@
-//! Constant parts of expressions, which are computed when they are parsed.
+//! Constant parts of expressions, which are computed once, during parsing.
 
 use super::{Parser, Result};
 use crate::code::ErrorCode;
@@ -8,14 +8,15 @@ use crate::expression::node::Node;
 use crate::expression::scope::Scope;
 use alluvium_document::{Map, Value, bson};
 
-/// The maximum size of a value that is computed when an expression is parsed, in bytes as BSON.
+/// The maximum size of a value that is computed during parsing, in bytes as BSON.
 const FOLDED_BYTES_MAX: usize = 4096;
 
-/// The maximum size of the constants that one is computed from: no limit of time ends parsing.
+/// The maximum size of the constants from which a value is computed during parsing. It bounds the time of parsing, for
+/// which there is no time limit.
 const FOLDED_FROM_BYTES_MAX: usize = 64 << 10;
 
 impl Parser<'_> {
-    /// The value of an expression of constants, which is computed once. If that fails, the expression has no value for any
+    /// Computes the value of an expression of constants once. If that fails, the expression has no value for any
     /// document.
     pub(super) fn folded(&mut self, node: Node) -> Node {
         if !is_foldable(&node) {
@@ -26,7 +27,8 @@ impl Parser<'_> {
         let mut run = Run::new(&mut scope, self.around.bounds());
         let value = node.evaluate(&mut run).map(|value| value.map(std::borrow::Cow::into_owned));
         match value {
-            // A large one is made again for each document: many of them could take any amount of memory.
+            // A large value is computed for each document instead, because many large constants could take any amount
+            // of memory.
             Ok(Some(value)) if bson::bson_size(&value) <= FOLDED_BYTES_MAX => Node::Constant(value),
             Err(EvaluateError::Expression(error)) if error.code != ErrorCode::NotImplemented => {
                 self.failures.push(error);
@@ -37,7 +39,7 @@ impl Parser<'_> {
     }
 }
 
-/// True if an expression has constants only, and few of them.
+/// True if an expression consists only of constants of a small total size.
 fn is_foldable(node: &Node) -> bool {
     let mut bytes = 0;
     let mut constant = |node: &Node| match node {
@@ -56,7 +58,8 @@ fn is_foldable(node: &Node) -> bool {
     }
 }
 
-/// The error of `$setEquals` if a constant is not an array. An argument that depends on the document has another one.
+/// The error of `$setEquals` for a constant that is not an array. The error for an argument that depends on the
+/// document is a different one.
 pub(super) fn no_array(arguments: &[Option<Node>]) -> Option<ExpressionError> {
     let found = arguments.iter().flatten().find_map(|node| match node.as_constant() {
         None | Some(Value::Array(_)) => None,

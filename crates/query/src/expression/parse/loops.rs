@@ -88,7 +88,7 @@ impl Parser<'_> {
     }
 }
 
-/// The operand of an operator, which must be a map of these arguments.
+/// Checks the operand of an operator, which must be a map with these arguments.
 fn arguments<'v>(
     operator: &str,
     operand: &'v Value,
@@ -112,7 +112,7 @@ fn required<'v>(operator: &str, map: &'v Map, name: &str, code: ErrorCode) -> Re
     map.get(name).ok_or_else(|| ExpressionError::new(code, format!("{operator} needs the argument '{name}'")))
 }
 
-/// The name of the variable for elements: `as`, or `this`.
+/// The name of the variable for the elements: the value of `as`, or `this`.
 fn element_name(map: &Map) -> Result<&str> {
     match map.get("as") {
         None => Ok("this"),

@@ -1,4 +1,4 @@
-//! Parsing of operators that check constants.
+//! Parsing of operators that check constant arguments.
 
 use super::{Parser, Result};
 use crate::expression::error::fail;
@@ -22,7 +22,7 @@ impl Parser<'_> {
             },
             (Form::NamedOrFirst, other) => vec![Some(self.node(other)?)],
         };
-        // They come last.
+        // The names with a tilde come last.
         let mut lazy = |name: &str| match operator.names.iter().position(|known| known.strip_suffix('~') == Some(name))
         {
             Some(at) => arguments.get_mut(at).and_then(Option::take),
@@ -37,7 +37,7 @@ impl Parser<'_> {
     }
 }
 
-/// True for a map of arguments, false for an expression.
+/// True for a map of named arguments, false for an expression.
 fn is_named(map: &Map) -> bool {
     map.iter().next().is_none_or(|(name, _)| name.as_str().is_some_and(|name| !name.starts_with('$')))
 }

@@ -1,4 +1,4 @@
-//! Named arguments: what is unknown, what is missing, and what is no map.
+//! Named arguments: unknown ones, missing ones, and operands that are not maps.
 
 use super::{check, value};
 

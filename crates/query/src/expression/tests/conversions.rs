@@ -29,7 +29,7 @@ fn types() {
             (r#"{"$convert":{"input":"$d","to":"objectId","onError":"$none"}}"#, "missing"),
             (r#"{"$convert":{"input":"$d","to":"int","onError":{"$divide":["$i",0]}}}"#, "1"),
             (r#"{"$convert":{"input":{"$divide":["$i",0]},"to":"int","onError":1}}"#, "error 2"),
-            // Types to which nothing is converted, and names that are no types.
+            // Types to which no value can be converted, and names that are not types.
             (r#"{"$convert":{"input":"$d","to":"array"}}"#, "error 241"),
             (r#"{"$convert":{"input":"$d","to":"minKey","onError":1}}"#, "1"),
             (r#"{"$convert":{"input":"$d","to":17,"onError":1}}"#, "1"),
@@ -70,7 +70,7 @@ fn binary_data() {
         ("$utf8", r#""string""#, "utf8", r#""🙂😎""#),
         ("$uuid", to_uuid, "", uuid),
         ("$bin", r#""binData""#, "", plain),
-        // Subtypes do not change, and that of UUIDs belongs to their format.
+        // A conversion does not change a subtype. The UUID subtype requires the UUID format, and the other way round.
         ("$uuid", to_plain, "", "error 241"),
         ("$bin", to_uuid, "", "error 241"),
         ("$text", to_plain, "uuid", "error 241"),

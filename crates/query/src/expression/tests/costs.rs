@@ -1,4 +1,4 @@
-//! Every operator asks the interrupt in proportion to its work.
+//! Every operator checks the interrupt in proportion to its work.
 
 use crate::ErrorCode;
 use crate::expression::operators::{self, Cost, Function, Parameters, prepared::Form};
@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The number of calls in one evaluation: the loop around them alone does not ask for so few.
+/// The number of calls in one evaluation. It is so small that the loop around the calls does not
+/// check the interrupt itself.
 const CALLS: i32 = 32;
 
-/// An interrupt that fails after this number of calls, and the counter of calls.
+/// An interrupt that fails after this number of checks, and the counter of checks.
 fn after(calls: usize) -> (Interrupt, Arc<AtomicUsize>) {
     let counter = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&counter);
@@ -23,7 +24,7 @@ fn after(calls: usize) -> (Interrupt, Arc<AtomicUsize>) {
     (interrupt, counter)
 }
 
-/// Large values of the kinds that operators take, for this factor.
+/// Large values of the types that operators accept; their size grows with the factor.
 fn large(factor: i32) -> [Value; 5] {
     let numbers = (0..6_000 * factor).map(|n| Value::Int32(n.wrapping_mul(7919) % 50_021)).collect();
     let pairs = (0..2_000 * factor).map(|n| Value::Array(vec![Value::from(format!("k{n}")), Value::Int32(n)]));
@@ -56,7 +57,7 @@ fn named(names: &[&str], value: impl Fn(usize) -> Value) -> Value {
     for (at, name) in names.iter().enumerate() {
         let is_optional = !name.contains('!');
         let name = name.trim_end_matches(['!', '?', '~', '=']);
-        // Other optional ones have few values.
+        // Other optional arguments accept only a few values.
         match known(name) {
             Some(value) => map.push(name, value),
             None if is_optional && !matches!(name, "chars" | "year") => {}
@@ -66,13 +67,13 @@ fn named(names: &[&str], value: impl Fn(usize) -> Value) -> Value {
     Value::Map(map)
 }
 
-/// Makes the operand of an operator of a function that makes each argument.
+/// A function that makes the operand of an operator. Its parameter is a function that makes each argument.
 type Operand = dyn Fn(&dyn Fn(usize) -> Value) -> Value;
 
-/// An operator, and how it is called with values that are made for each argument.
+/// An operator, and the function that makes its operand.
 struct Row {
     name: &'static str,
-    /// [`Cost::Constant`].
+    /// The cost is [`Cost::Constant`].
     is_constant: bool,
     counts: bool,
     operand: Box<Operand>,
@@ -104,17 +105,17 @@ fn rows() -> Vec<Row> {
     plain.chain(prepared).collect()
 }
 
-/// An expression that calls an operator with this operand.
+/// An expression that calls an operator with this operand a number of times.
 fn repeated(name: &str, operand: Value, calls: i32) -> Value {
     let call = Value::Map(Map::from([(name, operand)]));
     let range = Map::from([("$range", Value::Array(vec![Value::Int32(0), Value::Int32(calls)]))]);
-    // The value is not kept.
+    // The value of the call is not kept.
     let body = Map::from([("$let", Map::from([("vars", Map::from([("x", call)]).into()), ("in", Value::Int32(0))]))]);
     let reduce: [(&str, Value); 3] = [("input", range.into()), ("initialValue", Value::Int32(0)), ("in", body.into())];
     Value::Map(Map::from([("$reduce", Map::from(reduce))]))
 }
 
-/// The operands in which each large value is one of the arguments, or all of them.
+/// Operands in which one of the arguments, or all of them, is one of the large values.
 fn operands(row: &Row, large: &[Value]) -> Vec<Value> {
     let mut all = Vec::new();
     for value in large {
@@ -140,7 +141,7 @@ fn code(result: &Result<Option<Value>, EvaluateError>) -> Option<ErrorCode> {
     }
 }
 
-/// Constants are neither copied nor made, so that the operator alone counts them.
+/// Constants are neither copied nor made, so only the operator itself counts them as work.
 #[test]
 fn every_operator_asks_in_proportion_to_its_arguments() {
     let large = large(6);
@@ -149,11 +150,12 @@ fn every_operator_asks_in_proportion_to_its_arguments() {
     for row in rows().iter().filter(|row| !row.is_constant) {
         for operand in operands(row, &large) {
             let expression = repeated(row.name, operand, CALLS);
-            // None of its arguments is large.
+            // In this call no argument is large.
             if bson_size(&expression) < 100_000 {
                 continue;
             }
-            // The second is after some calls, so that these are made with all of the arguments.
+            // The second interrupt ends the evaluation only after some calls, so at least one call
+            // is made with all of the arguments.
             for calls in [0, 20] {
                 let variables = Variables::NONE.interrupted_by(after(calls).0);
                 let Ok(parsed) = Expression::parse_in(&expression, &variables) else { continue };
@@ -176,7 +178,7 @@ fn bson_size(value: &Value) -> usize {
     alluvium_document::bson::bson_size(value)
 }
 
-/// A row with a wrong cost takes a minute here.
+/// If an operator's row has the wrong cost, this test takes a minute.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "only the time shows what an operator reads")]
 fn operators_of_constant_cost_do_not_read_their_arguments() {
@@ -193,7 +195,7 @@ fn operators_of_constant_cost_do_not_read_their_arguments() {
     }
 }
 
-/// One call of an operator that sorts asks more often than its arguments are large.
+/// While it sorts, one call of an operator checks the interrupt more often than for the size of its arguments.
 #[test]
 fn operators_that_sort_ask_while_they_do() {
     let [numbers, ..] = large(10);
@@ -213,7 +215,7 @@ fn operators_that_sort_ask_while_they_do() {
     assert!(counted >= 8, "{counted}");
 }
 
-/// Values that are read, copied and made outside of operators.
+/// Large values are read, copied and made outside of operators.
 #[test]
 fn copies_of_large_values_are_work() {
     let [numbers, _, fields, ..] = large(10);
@@ -240,7 +242,7 @@ fn copies_of_large_values_are_work() {
     }
 }
 
-/// Both may be long: each character of one was searched for in the other.
+/// Both texts may be long. An implementation that searches one text for each character of the other would be slow.
 #[test]
 fn trimming_is_linear() {
     let many = |c: &str| Value::from(c.repeat(4 << 20));

@@ -19,13 +19,13 @@ fn dates(cases: &[(&str, &str)]) {
     check(DOCUMENT, cases);
 }
 
-/// The date of an expression as text, without milliseconds of 0, or the error.
+/// The date of an expression as text, or the error. Milliseconds are left out if they are 0.
 fn iso(expression: &str) -> String {
     let text = value(&format!(r#"{{"$dateToString":{{"date":{expression}}}}}"#), DOCUMENT);
     text.trim_matches('"').replace(".000Z", "Z")
 }
 
-/// Each of these expressions has this error, with the operand in place of `?`.
+/// Asserts that each expression has this error. `?` represents the operand.
 fn refused(expression: &str, operands: &[&str], error: &str) {
     for operand in operands {
         let expression = expression.replace('?', operand);
@@ -33,7 +33,7 @@ fn refused(expression: &str, operands: &[&str], error: &str) {
     }
 }
 
-/// Each of these expressions is null, with null, undefined and a missing value in place of `?`.
+/// Asserts that each expression is null. `?` represents null, undefined and a missing value.
 fn null(expressions: &[&str]) {
     for expression in expressions {
         for operand in ["null", r#""$n""#, r#""$none""#, r#""$$REMOVE""#, r#"{"$undefined":true}"#] {
@@ -59,23 +59,23 @@ fn parts_of_a_date() {
         (r#"{"$minute":"$t"}"#, "30"),
         (r#"{"$second":"$t"}"#, "15"),
         (r#"{"$millisecond":"$t"}"#, "678"),
-        // Before 1970, parts count up as well.
+        // Parts of dates before 1970 increase with time as well.
         (r#"{"$millisecond":"$old"}"#, "999"),
         (r#"{"$second":"$old"}"#, "59"),
         (r#"{"$dayOfYear":"$old"}"#, "365"),
         (r#"{"$isoWeekYear":"$old"}"#, "1970"),
         (r#"{"$isoWeek":"$old"}"#, "1"),
         (r#"{"$week":"$old"}"#, "52"),
-        // A year that begins with a Sunday has no week 0.
+        // In a year that begins with a Sunday, no day is in week 0.
         (r#"{"$week":{"$literal":{"$date":"2017-01-01T00:00:00Z"}}}"#, "1"),
         (r#"{"$week":{"$literal":{"$date":"2017-01-07T00:00:00Z"}}}"#, "1"),
         (r#"{"$week":{"$literal":{"$date":"2016-12-31T00:00:00Z"}}}"#, "52"),
-        // The three ways to write the argument.
+        // The three notations of the argument.
         (r#"{"$hour":["$t"]}"#, "23"),
         (r#"{"$hour":{"date":"$t"}}"#, "23"),
         (r#"{"$hour":{"date":"$t","timezone":"$ny"}}"#, "18"),
         (r#"{"$hour":{"$literal":{"$date":"2024-01-01T07:00:00Z"}}}"#, "7"),
-        // What has a date inside.
+        // Values of other types that contain a date.
         (r#"{"$minute":"$stamp"}"#, "30"),
         (r#"{"$year":"$id"}"#, "2024"),
     ]);
@@ -113,7 +113,7 @@ fn parts_in_time_zones() {
         ("2024-01-15T12:00:00Z", "GMT", "2024-01-15 12:00:00 +0000 0"),
         ("2024-01-15T12:00:00Z", "Europe/London", "2024-01-15 12:00:00 +0000 0"),
         ("2024-07-15T12:00:00Z", "Europe/London", "2024-07-15 13:00:00 +0100 60"),
-        // Standard time was an hour ahead from 1968 to 1971.
+        // In London, standard time was an hour ahead of UTC from 1968 to 1971.
         ("1970-01-01T00:00:00Z", "Europe/London", "1970-01-01 01:00:00 +0100 60"),
         ("2024-03-10T06:59:59Z", "America/New_York", "2024-03-10 01:59:59 -0500 -300"),
         ("2024-03-10T07:00:00Z", "America/New_York", "2024-03-10 03:00:00 -0400 -240"),
@@ -123,16 +123,16 @@ fn parts_in_time_zones() {
         ("2024-01-01T00:00:00Z", "Asia/Kathmandu", "2024-01-01 05:45:00 +0545 345"),
         ("1985-12-31T18:29:59Z", "Asia/Kathmandu", "1985-12-31 23:59:59 +0530 330"),
         ("1985-12-31T18:30:00Z", "Asia/Kathmandu", "1986-01-01 00:15:00 +0545 345"),
-        // Samoa left out a day.
+        // Samoa skipped a day.
         ("2011-12-30T09:59:59Z", "Pacific/Apia", "2011-12-29 23:59:59 -1000 -600"),
         ("2011-12-30T10:00:00Z", "Pacific/Apia", "2011-12-31 00:00:00 +1400 840"),
         ("2024-01-01T00:00:00Z", "Australia/Lord_Howe", "2024-01-01 11:00:00 +1100 660"),
-        // Minutes of an offset are cut towards zero.
+        // The minutes of an offset are truncated towards zero.
         ("1900-07-10T11:41:22Z", "America/Caracas", "1900-07-10 07:13:42 -0427 -267"),
         ("2024-01-01T00:00:00Z", "+05:30", "2024-01-01 05:30:00 +0530 330"),
         ("2024-01-01T00:00:00Z", "-0930", "2023-12-31 14:30:00 -0930 -570"),
         ("2024-01-01T00:00:00Z", "+13", "2024-01-01 13:00:00 +1300 780"),
-        // The rules go on for ever.
+        // The rules apply without end.
         ("2095-07-15T12:00:00Z", "Europe/London", "2095-07-15 13:00:00 +0100 60"),
         ("9999-12-31T23:00:00Z", "America/New_York", "9999-12-31 18:00:00 -0500 -300"),
     ] {
@@ -154,7 +154,7 @@ fn years_beyond_four_digits() {
             (r#"{"$dayOfWeek":"$early"}"#, "1"),
             (r#"{"$hour":{"date":"$far","timezone":"+12:00"}}"#, "19"),
             (r#"{"$hour":{"date":"$early","timezone":"America/New_York"}}"#, "11"),
-            // In July 10000, by the rules of summer.
+            // A date in July 10000, when daylight saving time applies.
             (r#"{"$dateToParts":{"date":"$summer","timezone":"Europe/London"}}"#, SUMMER),
             (r#"{"$dateToString":{"date":"$zero","format":"%Y"}}"#, r#""0000""#),
             (r#"{"$dateToString":{"date":"$far","format":"%Y"}}"#, "error 18537"),
@@ -220,7 +220,7 @@ fn from_parts() {
         (r#"{"isoWeekYear":2017,"isoWeek":6,"isoDayOfWeek":4}"#, "2017-02-09T00:00:00Z"),
         (r#"{"isoWeekYear":2020,"isoWeek":53,"hour":12,"timezone":"+01:00"}"#, "2020-12-28T11:00:00Z"),
         (r#"{"isoWeekYear":2017,"isoWeek":0,"isoDayOfWeek":0}"#, "2016-12-25T00:00:00Z"),
-        // Numbers beyond their ranges count on.
+        // Numbers outside their ranges run over into the next larger unit.
         (r#"{"year":2017,"month":14,"day":1,"hour":12}"#, "2018-02-01T12:00:00Z"),
         (r#"{"year":2017,"month":0}"#, "2016-12-01T00:00:00Z"),
         (r#"{"year":2017,"month":-1}"#, "2016-11-01T00:00:00Z"),
@@ -231,7 +231,8 @@ fn from_parts() {
         (r#"{"year":1970,"second":1502095918}"#, "2017-08-07T08:51:58Z"),
         (r#"{"year":1970,"millisecond":{"$numberLong":"1502095918551"}}"#, "2017-08-07T08:51:58.551Z"),
         (r#"{"year":2017.0,"month":{"$numberDecimal":"6"},"day":{"$numberLong":"19"}}"#, "2017-06-19T00:00:00Z"),
-        // A time that is skipped counts on from before the gap; of two equal ones the later is meant.
+        // A time in a gap is converted with the offset before the gap. Of a time that occurs twice, the later
+        // occurrence is chosen.
         (r#"{"year":2024,"month":3,"day":10,"hour":2,"minute":30,"timezone":"$ny"}"#, "2024-03-10T07:30:00Z"),
         (r#"{"year":2024,"month":11,"day":3,"hour":1,"minute":30,"timezone":"$ny"}"#, "2024-11-03T06:30:00Z"),
         (r#"{"year":2024,"month":3,"day":31,"hour":1,"minute":30,"timezone":"Europe/London"}"#, "2024-03-31T01:30:00Z"),
@@ -305,10 +306,10 @@ fn as_text() {
         (r#"{"$dateToString":{"date":"$n","onNull":"$none"}}"#, "missing"),
         (r#"{"$dateToString":{"date":"$n","timezone":"$n","onNull":1}}"#, "1"),
         (r#"{"$dateToString":{"date":"$t","timezone":"$n","onNull":1}}"#, "null"),
-        // What takes its place is not computed otherwise.
+        // The replacement for null is computed only if the date is null.
         (r#"{"$dateToString":{"date":"$t","format":"%Y","onNull":{"$divide":["$i",0]}}}"#, r#""2024""#),
         (r#"{"$dateToString":{"date":"$n","onNull":{"$divide":["$i",0]}}}"#, "error 2"),
-        // The format and the zone are checked even then.
+        // The format and the zone are checked even if the date is null.
         (r#"{"$dateToString":{"date":"$n","format":5,"onNull":1}}"#, "error 18533"),
         (r#"{"$dateToString":{"date":"$s","format":"$i"}}"#, "error 18533"),
         (r#"{"$dateToString":{"date":"$n","timezone":"$s"}}"#, "error 40485"),
@@ -356,7 +357,7 @@ fn from_text() {
             r#"{"$dateFromString":{"dateString":"$s","onError":{"$divide":["$i",0]}}}"#,
             r#"{"$date":"2024-02-29T00:00:00Z"}"#,
         ),
-        // A format or zone that does not exist is no error of the text.
+        // An invalid format or zone is an error in itself. It is not an error of the text, so `onError` does not apply.
         (r#"{"$dateFromString":{"dateString":"nonsense","format":5,"onError":1}}"#, "error 40684"),
         (r#"{"$dateFromString":{"dateString":5,"format":"%w","onError":1}}"#, "error 18536"),
         (r#"{"$dateFromString":{"dateString":"$n","format":"%","onNull":1}}"#, "error 18535"),
@@ -432,7 +433,7 @@ fn constants_are_checked_when_they_are_parsed() {
         (r#"{"$dateDiff":{"startDate":"$t","endDate":"$t","unit":"week","startOfWeek":"x"}}"#, 5439016),
         (r#"{"$dateTrunc":{"date":"$t","unit":"day","binSize":0}}"#, 5439018),
         (r#"{"$dateFromParts":{"year":"$y","timezone":5}}"#, 40517),
-        // What has only constants is evaluated.
+        // An expression that has only constants is evaluated during parsing.
         (r#"{"$dateFromParts":{"year":10000}}"#, 40523),
         (r#"{"$dateFromString":{"dateString":"nonsense"}}"#, 241),
         (r#"{"$cond":["$a",{"$year":"text"},1]}"#, 16006),
@@ -445,6 +446,6 @@ fn constants_are_checked_when_they_are_parsed() {
     assert_eq!(code(r#"{"$dateFromString":{"dateString":"nonsense","onError":"$x"}}"#), None);
     let constant = Expression::parse(&parsed(r#"{"$dateFromParts":{"year":2024,"timezone":"Europe/Paris"}}"#)).unwrap();
     assert!(constant.as_constant().is_some());
-    // Null is not an error, and what is not used is not checked.
+    // Null is not an error, and arguments that are not used are not checked.
     assert_eq!(code(r#"{"$dateDiff":{"startDate":null,"endDate":5,"unit":"century"}}"#), None);
 }

@@ -1,4 +1,4 @@
-//! Evaluations count the memory of the values that they hold, and give it back.
+//! Evaluations count the memory of the values that they hold, and release it.
 
 use crate::code::ErrorCode;
 use crate::expression::{EvaluateError, Expression, Memory, MemoryCharge, Scope, Variables};
@@ -6,7 +6,7 @@ use alluvium_document::{Document, Value, doc, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes that are charged, their highest number, and the number of charges so far.
+/// The bytes that are charged at present, the maximum so far, and the number of charges.
 #[derive(Default)]
 struct Account {
     bytes: AtomicUsize,
@@ -68,7 +68,7 @@ fn small_values_are_not_counted() {
         let result = evaluate(text, &variables);
         assert!(result.is_ok(), "{text}: {result:?}");
     }
-    // The numbers of the long range alone.
+    // Only the numbers of the long range are charged.
     assert_eq!(account.charges.load(Ordering::Relaxed), 1);
     assert!(account.peak.load(Ordering::Relaxed) >= 100_000 * size_of::<Value>());
 }
@@ -76,7 +76,7 @@ fn small_values_are_not_counted() {
 #[test]
 fn what_is_dropped_is_not_held() {
     let (variables, account) = counted();
-    // Each value alone fits, and is dropped before the next one is made.
+    // Each value on its own fits, and is dropped before the next one is made.
     let sizes = vec![r#"{"$size":{"$range":[0,150000]}}"#; 50].join(",");
     let each = r#"{"$map":{"input":{"$range":[0,50]},"in":{"$size":{"$range":[0,150000]}}}}"#;
     let kept = r#"{"$reduce":{"input":{"$range":[0,50]},"initialValue":[],"in":{"$range":[0,100000]}}}"#;
@@ -133,7 +133,7 @@ fn what_is_held_together_is_refused() {
 #[test]
 fn stored_values_are_counted_before_they_are_decoded() {
     let (variables, account) = counted();
-    // A byte each in the row, and 32 in memory.
+    // An element takes one byte in the row and 32 bytes in memory.
     let nothing = doc! {"_id": 1, "many": (Value::Array(vec![Value::Null; 300_000])), "n": 1};
     let document = Document::from_map(&nothing).expect("a document");
     for (path, fits) in [("$many", false), ("$$ROOT", false), ("$n", true)] {
@@ -174,13 +174,14 @@ fn the_values_of_variables_are_shared() {
 
 #[test]
 fn a_pattern_of_very_many_groups_is_too_large() {
-    // A search keeps the places of all groups for each state of the program: 800 MB for these.
+    // A search keeps the positions of all groups for each state of the program. For these patterns
+    // that would be 800 MB.
     let find = |groups: usize| {
         let pattern = "(a|b)".repeat(groups);
         evaluate(&format!(r#"{{"$regexFindAll":{{"input":"$n","regex":"{pattern}"}}}}"#), &Variables::NONE)
     };
     let message = |result: Result<_, EvaluateError>| result.unwrap_err().to_string();
     assert!(message(find(3000)).contains("too large"));
-    // The pattern is accepted; the input is no text.
+    // The pattern is accepted; the error is that the input is not text.
     assert!(message(find(100)).contains("of type string"));
 }

@@ -1,9 +1,9 @@
-//! The texts of errors that programs look for: those of MongoDB.
+//! The error messages that programs search for are the same as MongoDB's.
 
 use super::{Map, parsed};
 use crate::expression::{Expression, Scope};
 
-/// The message of the error of an expression over no document.
+/// The error message of an expression that is evaluated without a document.
 fn message(expression: &str) -> String {
     match Expression::parse(&parsed(expression)) {
         Ok(expression) => match expression.evaluate(&mut Scope::of_map(&Map::new())) {
@@ -14,8 +14,8 @@ fn message(expression: &str) -> String {
     }
 }
 
-/// MongoDB's manual, `$convert` and `$toInt` (8.0), and what servers of 4.0 to 8.0 answered, as their clients' public
-/// reports quote it.
+/// The texts are from MongoDB's manual, `$convert` and `$toInt` (8.0), and from answers of servers 4.0 to 8.0 that
+/// public reports of client libraries quote.
 #[test]
 fn conversions() {
     let end = "in $convert with no onError value";

@@ -5,7 +5,8 @@ use crate::expression::node::Node;
 use crate::expression::{Expression, Scope, names, operators};
 use alluvium_document::{Map, Value};
 
-/// The operators that MongoDB 8.0's manual lists as aggregation expressions, without those of accumulators alone.
+/// The operators that MongoDB 8.0's manual lists as aggregation expressions, except operators that are only
+/// accumulators.
 const MONGODB: &str = "abs acos acosh add allElementsTrue and anyElementTrue arrayElemAt arrayToObject asin asinh \
     atan atan2 atanh avg binarySize bitAnd bitNot bitOr bitXor bsonSize ceil cmp concat concatArrays cond convert cos \
     cosh dateAdd dateDiff dateFromParts dateFromString dateSubtract dateToParts dateToString dateTrunc dayOfMonth \
@@ -18,14 +19,14 @@ const MONGODB: &str = "abs acos acosh add allElementsTrue and anyElementTrue arr
     substrBytes substrCP subtract sum switch tan tanh toBool toDate toDecimal toDouble toInt toLong toLower \
     toObjectId toString toUUID toUpper trim trunc tsIncrement tsSecond type unsetField week year zip";
 
-/// Refused expressions, each with the reason.
+/// Operators that are refused with a reason.
 const REFUSED: [&str; 4] = ["accumulator", "function", "meta", "toHashedIndexKey"];
 
 #[test]
 fn every_operator_of_mongodb_is_known() {
     for name in MONGODB.split_whitespace() {
         let operator = format!("${name}");
-        // With an operand of every form, the error is never that the operator is not supported.
+        // Whatever the form of the operand, the error is never that the operator is not supported.
         for operand in ["{}", "[]", "1", r#""$a""#] {
             let found = value(&format!(r#"{{"{operator}":{operand}}}"#), "{}");
             assert!(!["error 168"].contains(&found.as_str()), "{operator}");
@@ -45,7 +46,7 @@ fn no_name_occurs_twice() {
     assert!(all.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
-/// The number of calls that kept what they made of their constants.
+/// The number of calls that keep data derived from their constants.
 fn kept(expression: &Expression) -> usize {
     let is_kept = |node: &Node| matches!(node, Node::Prepared(call) if call.prepared.is_some());
     match &expression.node {
@@ -78,7 +79,7 @@ fn patterns_that_are_kept_have_a_budget() {
     let expression = Expression::parse(&parsed(&format!("[{}]", all.join(",")))).unwrap();
     let kept = kept(&expression);
     assert!((1..60).contains(&kept), "{kept}");
-    // What is not kept is compiled for each document.
+    // A pattern that is not kept is compiled for each document.
     let fields = Map::from([("a", "x".repeat(21))]);
     let Ok(Some(Value::Array(found))) = expression.evaluate(&mut Scope::of_map(&fields)) else { unreachable!() };
     let expected: Vec<Value> = (0..60).map(|n| Value::Bool(n % 3 < 2)).collect();

@@ -11,7 +11,7 @@ fn values_at_a_place_of_the_sorted_numbers() {
     assert_eq!(median(r#""$a""#), "30.0");
     assert_eq!(median(r#"[1,2,3,4]"#), "2.0");
     assert_eq!(median(r#"["$i",1,{"$add":["$i",1]}]"#), "7.0");
-    // What is no number is left out.
+    // Values that are not numbers are left out.
     assert_eq!(median(r#""$m""#), "2.5");
     assert_eq!(median(r#""$i""#), "7.0");
     for nothing in [r#""$n""#, r#""$none""#, r#""$s""#, r#""$e""#, r#""$t""#] {

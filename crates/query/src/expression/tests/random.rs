@@ -34,7 +34,7 @@ fn numbers_differ_and_follow_from_the_seed() {
 
 #[test]
 fn operands() {
-    // Without a source there is no number.
+    // Without a source there are no random numbers.
     assert_eq!(value(r#"{"$rand":{}}"#, "{}"), "error 238");
     assert_eq!(value(r#"{"$rand":{"x":1}}"#, "{}"), "error 3040501");
     assert_eq!(value(r#"{"$rand":[1]}"#, "{}"), "error 3040501");

@@ -7,15 +7,15 @@ use crate::filter::tree::Test;
 use crate::pattern::Patterns;
 use alluvium_document::{Map, Value};
 
-/// The test of a field by `$regex`; `map` has its options.
+/// The test of a field by `$regex`. Its options are in `map`.
 pub(super) fn test(operand: &Value, map: &Map, patterns: &Patterns) -> Result<Test> {
     let options = match map.get("$options") {
         None => None,
         Some(Value::String(options)) => Some(options.as_str()),
         Some(other) => return Err(bad(format!("$options takes a string, this is of type {}", other.type_name()))),
     };
-    // As in MongoDB, the options of a `$regex` value take precedence over a following `$options`,
-    // even an empty one.
+    // As in MongoDB, the options of a `$regex` value take precedence over `$options` that follow
+    // it, even if these are empty.
     let first = map.entries.iter().find_map(|(name, _)| name.as_str().filter(|name| REGEX.contains(name)));
     let twice = match (operand, options) {
         (Value::Regex(regex), Some(_)) if !regex.options.is_empty() && first == Some(REGEX[0]) => {

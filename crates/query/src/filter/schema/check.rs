@@ -12,22 +12,22 @@ use std::collections::HashSet;
 
 type Result<T> = std::result::Result<T, FilterError>;
 
-/// The work of a check of a value, or of a comparison of names.
+/// The work counted for checking a value, or for comparing names.
 const STEP_UNITS: usize = 64;
 
-/// Counts work that is about to be done.
+/// Counts work before it is done.
 fn count_work(work: &mut Work<'_>, units: usize) -> Result<()> {
     Ok(work.add(units).map_err(ExpressionError::from)?)
 }
 
-/// Counts the work of passing over a value as a whole.
+/// Counts the work of reading a value as a whole.
 fn count_value(work: &mut Work<'_>, value: &Value) -> Result<()> {
     if work.is_counted() { count_work(work, bson::bson_size(value)) } else { Ok(()) }
 }
 
 /// True if a document obeys a schema.
 pub(super) fn map_obeys(schema: &Schema, map: &Map, work: &mut Work<'_>) -> Result<bool> {
-    // A document is of the type of maps.
+    // A document has the type of maps.
     let value = Value::Map(map.clone());
     count_value(work, &value)?;
     obeys(schema, &value, work)
@@ -71,7 +71,7 @@ fn obeys(schema: &Schema, value: &Value, work: &mut Work<'_>) -> Result<bool> {
     }
 }
 
-/// True if a value equals one of several, whatever the order of the fields of maps.
+/// True if a value equals one of the values. The order of fields in maps is ignored.
 fn is_among(value: &Value, values: &[Value], work: &mut Work<'_>) -> Result<bool> {
     count_value(work, value)?;
     let value = in_order(value);
@@ -122,7 +122,7 @@ fn number_obeys(numbers: &Numbers, number: &Value) -> bool {
     above && below && numbers.multiple_of.as_ref().is_none_or(|divisor| is_multiple(number, divisor))
 }
 
-/// By decimals, so that 0.3 is a multiple of 0.1.
+/// Computes with decimals, so that 0.3 is a multiple of 0.1.
 fn is_multiple(number: &Value, divisor: &Value) -> bool {
     let decimal = |value: &Value| number::decimal(value).ok().map(Value::Decimal);
     let (Some(number), Some(divisor)) = (decimal(number), decimal(divisor)) else { return false };
@@ -192,7 +192,7 @@ fn all(values: &[Value], mut check: impl FnMut(&Value) -> Result<bool>) -> Resul
     Ok(true)
 }
 
-/// True if a map has all of these fields, each of which is looked for from the first field on.
+/// True if a map has all of these fields. Each is searched for from the first field of the map.
 fn has_all(map: &Map, names: &[Box<str>], work: &mut Work<'_>) -> Result<bool> {
     for name in names {
         count_work(work, map.len())?;

@@ -41,10 +41,10 @@ const KEYWORDS: [&str; 29] = [
     "uniqueItems",
 ];
 
-/// Keywords of JSON Schema that MongoDB does not have either.
+/// Keywords of JSON Schema that MongoDB does not support either.
 const NOT_SUPPORTED: [&str; 6] = ["$ref", "$schema", "default", "definitions", "format", "id"];
 
-/// JSON's names of types, and MongoDB's.
+/// The names of types in JSON, and MongoDB's names for them.
 const JSON_TYPES: [(&str, &str); 6] = [
     ("array", "array"),
     ("boolean", "bool"),
@@ -54,7 +54,7 @@ const JSON_TYPES: [(&str, &str); 6] = [
     ("string", "string"),
 ];
 
-/// Parses a schema. Its nesting is limited by that of the filter.
+/// Parses a schema. The limit for the nesting of the filter also limits the nesting of the schema.
 pub(super) fn schema(map: &Map, patterns: &Patterns) -> Result<Schema> {
     for (name, _) in map.iter() {
         let name = name.as_str().unwrap_or_default();

@@ -112,7 +112,7 @@ fn the_index_on_id_is_known_by_its_keys() {
     }
 }
 
-/// MongoDB has had no limit of names since its version 4.2.
+/// MongoDB has not limited the length of names since its version 4.2.
 #[test]
 fn names_that_are_made_of_keys_may_be_long() {
     let keys = |parts: usize, len: usize| (0..parts).map(|n| (format!("{n:0len$}"), 1)).collect::<Map>();
@@ -126,11 +126,11 @@ fn names_that_are_made_of_keys_may_be_long() {
         assert_eq!(error.code().number(), 67);
         assert!(error.to_string().contains("1 to 65536 bytes"), "{error}");
     }
-    // With a name, the paths may be as long as they are.
+    // If a name is given, paths may be of any length.
     assert!(Definition::parse(&keys(32, 3000), &Map::from([("name", "short")])).is_ok());
 }
 
-/// A database that has such an index opens; nobody makes a new one.
+/// A database that already has such an index can be opened. A new index of this kind cannot be created.
 #[test]
 fn a_deep_filter_of_an_index_that_is_there_is_read() {
     let deep = |levels: usize| {
@@ -154,7 +154,8 @@ fn a_collation_is_shown_and_read_back_with_its_version() {
     let simple = Definition::parse(&map("{'a':1}"), &map("{'collation':{'locale':'simple'}}")).unwrap();
     assert_eq!(simple, Definition::parse(&map("{'a':1}"), &Map::new()).unwrap());
     assert!(!simple.has_keys_of(&index));
-    // An index that is created has the rules of this build, whatever is written; one that exists has its own.
+    // A new index gets the version of this build, whatever version the definition states. An existing index keeps its
+    // own version.
     let mut older = index.to_map();
     let mut collation = older.get("collation").and_then(Value::as_map).unwrap().clone();
     collation.insert("version", "57.1");

@@ -11,14 +11,14 @@ static UNDEFINED: Value = Value::Undefined;
 /// The progress of a part along its path.
 #[derive(Clone, Copy)]
 enum At<'a> {
-    /// Its value is determined; `None` if it is missing.
+    /// The value of the part is determined; `None` if it is missing.
     Fixed(Option<&'a Value>),
-    /// The names from this index onwards are still to be followed in the current map.
+    /// The names of the path from this index on remain to be followed in the current map.
     Open(usize),
-    /// A position in the array selected this element; it does not depend on the current element.
+    /// A position in the path selected this element of the array, whichever element is current.
     Placed {
         found: Found<'a>,
-        /// The selected element is an array, which counts as a whole if the path ends there.
+        /// True if the selected element is an array. The array counts as a whole if the path ends there.
         nested: bool,
     },
 }
@@ -29,15 +29,15 @@ impl<'a> At<'a> {
     }
 }
 
-/// The value at the end of a path; or the first array on the way, and the index of the first name
-/// that was not followed.
+/// The value at the end of a path, or the first array in the middle of a path. Includes the index
+/// of the first name that was not followed.
 #[derive(Clone, Copy)]
 struct Found<'a> {
     value: &'a Value,
     next: usize,
 }
 
-/// Follows the names, beginning with `next`, through maps as far as possible.
+/// Follows the names from index `next` on through maps, as far as possible.
 fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Found<'a>> {
     while let Some(name) = path.name(next) {
         next += 1;
@@ -50,25 +50,25 @@ fn follow<'a>(mut map: &'a Map, path: &FieldPath, mut next: usize) -> Option<Fou
     None
 }
 
-/// The array at which some parts have arrived.
+/// An array to which the paths of some parts have led.
 struct Meeting<'a> {
     value: &'a Value,
     elements: &'a [Value],
-    /// The first part that arrived.
+    /// The first part whose path led to the array.
     first: usize,
-    /// Bit n is set if part n arrived.
+    /// Bit n is set if the path of part n led to the array.
     parts: u32,
-    /// Bit n is set if part n takes the array as a whole, because its path ends here.
+    /// Bit n is set if part n takes the array as a whole, because its path ends there.
     whole: u32,
 }
 
 pub(super) struct Expansion<'d> {
     index: &'d Definition,
     found: Keys,
-    /// The bytes of the keys so far, including duplicates.
+    /// The total bytes of the keys found so far, including duplicates.
     bytes: usize,
     most: Most,
-    /// Duplicates are removed when the number of keys, or of their bytes, exceeds this.
+    /// If the number of keys or of their bytes exceeds this, duplicates are removed.
     room: Most,
 }
 
@@ -80,10 +80,11 @@ pub(super) struct Most {
 }
 
 impl Most {
-    /// For new documents.
+    /// The limits for new documents.
     pub const NEW: Self = Self { keys: MAX_KEYS, bytes: MAX_KEYS_BYTES };
-    /// For stored documents. Earlier versions accepted more bytes, and up to one and a half times
-    /// the keys. No version indexed a document with more, so its keys need not be collected.
+    /// The limits for stored documents. Earlier versions accepted any number of bytes, and up to
+    /// one and a half times as many keys. A document with more keys was never indexed by any
+    /// version, so its keys need not be collected.
     pub const STORED: Self = Self { keys: 2 * MAX_KEYS, bytes: usize::MAX };
 }
 
@@ -107,8 +108,8 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// Removes duplicates to make room; an error if there are still too many keys. The limit then
-    /// grows by at least half of the remaining keys, so that the total time stays linear.
+    /// Removes duplicates to make room. Returns an error if too many keys remain. Afterwards `room`
+    /// is at least one and a half times the remaining keys, so that the total time stays linear.
     fn make_room(&mut self) -> Result<(), IndexError> {
         self.distinct();
         self.check()?;
@@ -134,7 +135,7 @@ impl<'d> Expansion<'d> {
         &self.index.parts()[part].path
     }
 
-    /// Yields the keys of the values in `map`; the open parts follow their names in it.
+    /// Yields the keys for the values in `map`, in which the open parts follow the remaining names of their paths.
     fn expand<'a>(&mut self, at: &[At<'a>], map: Option<&'a Map>) -> Result<(), IndexError> {
         let mut at = at.to_vec();
         let mut meeting: Option<Meeting<'a>> = None;
@@ -175,7 +176,7 @@ impl<'d> Expansion<'d> {
     /// Yields the keys of each element of an array.
     fn elements<'a>(&mut self, mut at: Vec<At<'a>>, meeting: &Meeting<'a>) -> Result<(), IndexError> {
         let Meeting { value, elements, .. } = *meeting;
-        // Parts that see a different value in each element, and those of them whose path ends here.
+        // The parts whose value depends on the element, and those among them whose path ends at the array.
         let (mut open, mut ended) = (0u32, 0u32);
         for (part, at) in at.iter_mut().enumerate().filter(|(part, _)| meeting.parts >> part & 1 == 1) {
             let At::Open(next) = *at else { continue };
@@ -208,8 +209,8 @@ impl<'d> Expansion<'d> {
         Ok(())
     }
 
-    /// The element that the next name of a part's path selects as a position; `None` if it selects
-    /// none.
+    /// The element that the next name of a part's path selects by its position; `None` if the name
+    /// selects no element.
     fn place<'a>(&self, part: usize, next: usize, elements: &'a [Value]) -> Result<Option<At<'a>>, IndexError> {
         let path = self.path(part);
         let Some(name) = path.name(next) else { return Ok(None) };
@@ -250,7 +251,7 @@ impl<'d> Expansion<'d> {
                 Some(collation) => put_index_part(&collation.keyed(value), part.order, &mut bytes),
             };
             cut |= u32::from(is_cut) << n;
-            // No value is taken from an index with a collation.
+            // Values are never decoded from the keys of an index with a collation.
             natural &= is_cut || part.order == Order::Hashed || collation.is_some() || is_natural(value);
             longest = longest.max((bytes.len() - before, n));
         }
@@ -262,7 +263,7 @@ impl<'d> Expansion<'d> {
             varint::put_u64(&mut values, missing);
         }
         if !natural {
-            // The values of the parts as an array.
+            // The value of the entry is the values of the parts as an array.
             let parts = self.index.parts().iter().zip(at);
             let exact = parts.enumerate().map(|(n, (part, at))| match at.value() {
                 Some(value) if part.order != Order::Hashed && cut >> n & 1 == 0 => value.clone(),

@@ -166,7 +166,7 @@ fn a_long_key_is_cut() {
         assert_eq!(long("a"), long("a"));
         assert_ne!(long("a"), long("b"));
         assert_eq!(long("a").bytes[..MAX_PART_BYTES], long("b").bytes[..MAX_PART_BYTES]);
-        // A message names the beginning.
+        // The message shows the beginning of the value.
         let shown = index.values_to_show(&long("a").bytes);
         assert!(shown[0].as_str().unwrap().starts_with("xxxx"), "{shown:?}");
         assert_ne!(shown, index.values_to_show(&long("b").bytes));
@@ -201,7 +201,7 @@ fn a_long_key_of_several_parts_is_marked() {
         (keys.cut, values.into_iter().map(|value| value.map(|text| text.as_str().unwrap().len())).collect::<Vec<_>>())
     };
     assert_eq!(keys(4000, 4000, 50_000), (0, vec![Some(4000), Some(4000), None]));
-    // No part is cut; the longest is marked.
+    // No part is cut, so the bit of the longest part is set.
     assert_eq!(keys(5000, 6000, 1), (0b10, vec![Some(5000), Some(6000), None]));
     assert_eq!(keys(10_000, 20_000, 1), (0b11, vec![None, None, None]));
     assert_eq!(keys(10_000, 6000, 1), (0b1, vec![None, Some(6000), None]));
@@ -224,7 +224,8 @@ fn no_array() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Keys sort as their values do, part by part; and what was stored comes back, type and all.
+    /// Keys have the order of their values, part by part. Decoding a key and its value returns the
+    /// original values with their types.
     #[test]
     fn keys_have_the_order_of_the_values(
         a in no_array(), b in no_array(), c in no_array(), d in no_array(),
@@ -253,7 +254,7 @@ fn keys_of_one_document_have_a_limit_together() {
         Map::from([("tags", Value::from_iter((0..tags).map(|n| n % distinct))), ("text", text)])
     };
     assert_eq!(index.keys(&document(4000, 4000)).unwrap().keys.len(), 4000);
-    // Equal ones count once, though they come to 400 MB.
+    // Equal keys count only once, even though they have 400 MB in total.
     assert_eq!(index.keys(&document(50_000, 7)).unwrap().keys.len(), 7);
     let error = index.keys(&document(50_000, 5000)).unwrap_err().to_string();
     assert!(error.contains("more than 33554432 bytes of keys"), "{error}");
@@ -264,18 +265,18 @@ fn keys_of_one_document_have_a_limit_together() {
     assert!(error.contains("more than 1048576 keys"), "{error}");
 }
 
-/// The order does not matter: whether single values come first or repeated ones.
+/// The result does not depend on whether unique or repeated values come first.
 #[test]
 fn repeats_do_not_raise_the_limit_of_keys() {
     let tags = index(r#"{"tags": 1}"#, "{}");
     let of = |tags: Vec<i32>| Map::from([("tags", Value::from_iter(tags))]);
-    // A thousand keys less than may be, the first again, and then others: the second time that room
-    // is made is far away.
+    // The document has a thousand distinct keys fewer than allowed, then repetitions of the first
+    // key, then further keys. After duplicates are removed once, the next removal is far away.
     let repeated: Vec<i32> = (0..MAX_KEYS as i32 - 1000).chain([0; 2000]).chain(2_000_000..2_400_000).collect();
     let document = of(repeated);
     let error = tags.keys(&document).unwrap_err().to_string();
     assert!(error.contains("more than 1048576 keys"), "{error}");
-    // One that is stored is what it is.
+    // A stored document is accepted as it is.
     let stored = Document::from_map(&document).unwrap();
     assert_eq!(tags.stored_keys_of(&stored).unwrap().keys.len(), MAX_KEYS - 1000 + 400_000);
     assert_eq!(tags.keys(&of((0..MAX_KEYS as i32).chain([0; 5]).collect())).unwrap().keys.len(), MAX_KEYS);
@@ -290,7 +291,7 @@ fn a_stored_document_has_all_its_keys() {
     let stored = Document::from_map(&document).unwrap();
     assert_eq!(index.keys_of(&stored).unwrap_err().code().number(), 17280);
     assert_eq!(index.stored_keys_of(&stored).unwrap().keys.len(), 5000);
-    // No build has ever taken so many.
+    // No version ever accepted this many keys.
     let many = Map::from([("tags", Value::from_iter(0..2 * MAX_KEYS as i32 + 1))]);
     assert_eq!(index.stored_keys_of(&Document::from_map(&many).unwrap()).unwrap_err().code().number(), 17280);
 }
@@ -313,7 +314,7 @@ fn keys_under_a_collation_hold_no_strings() {
     let shown = index.values_to_show(&numbers);
     assert_eq!(shown[0], Value::Int32(1));
     assert!(shown[1].as_str().is_some_and(|text| text.starts_with("CollationKey(0x")), "{shown:?}");
-    // As without a collation: one key for each element, and equal ones once.
+    // As without a collation, there is one key for each element, and equal elements yield one key.
     let many = index.keys(&map(r#"{"a": ["x", "X", "y"], "b": 1}"#)).unwrap();
     assert_eq!((many.keys.len(), many.multikey), (2, 1));
     assert_eq!(index.key_of_values([&Value::from("zoe"), &Value::Null]), key(r#"{"a": "Zoe"}"#));

@@ -2,7 +2,7 @@ use super::*;
 use alluvium_document::arbitrary;
 use proptest::prelude::*;
 
-/// The value, with texts and binary values that reach the limit or go beyond.
+/// Values with texts and binary data around and above the limit.
 fn long() -> impl Strategy<Value = Value> {
     let len = prop::sample::select(vec![0usize, 1, MAX_PART_BYTES / 2, MAX_PART_BYTES - 4, MAX_PART_BYTES, 20_000]);
     (arbitrary::value(), len, 0..6usize, any::<bool>()).prop_map(|(value, len, kind, zeros)| {
@@ -36,7 +36,7 @@ proptest! {
             prop_assert_eq!(is_cut, whole(value, order(*descends)).len() > MAX_PART_BYTES);
             ends.push((bytes.len(), is_cut));
         }
-        // The key of an `_id` follows.
+        // In an entry, the key of an `_id` follows.
         let entry = [&bytes[..], &[2]].concat();
         let mut rest = &entry[..];
         for ((_, descends), (end, is_cut)) in values.iter().zip(ends) {
@@ -45,7 +45,7 @@ proptest! {
         }
     }
 
-    /// A short bound is on the same side of a cut key as of the whole key.
+    /// A short bound sorts on the same side of a cut key as of the whole key.
     #[test]
     fn cut_keys_are_in_the_order_of_their_values_among_others(a in long(), b in long(), descends in any::<bool>()) {
         let order = if descends { Order::Descending } else { Order::Ascending };

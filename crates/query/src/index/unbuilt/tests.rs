@@ -8,7 +8,8 @@ fn map(text: &str) -> Map {
 
 #[test]
 fn definitions_are_listed_as_mongodb_lists_them() {
-    // The forms of `listIndexes` of MongoDB 8.0 (manual: "Text Index Properties", "Geospatial Index Versions").
+    // The definitions in the form in which MongoDB 8.0's `listIndexes` returns them (manual: "Text Index Properties",
+    // "Geospatial Index Versions").
     let text = "'default_language':'english','language_override':'language','textIndexVersion':3}";
     let cases = [
         (

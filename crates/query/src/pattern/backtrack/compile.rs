@@ -8,18 +8,18 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 /// The maximum number of instructions.
 const STEPS_MAX: usize = 16 << 10;
 
-/// A search begins at any character if there are more ranges of those that a match may begin with.
+/// If the characters with which a match may begin form more ranges than this, the search tries every position.
 const FIRST_RANGES_MAX: usize = 1024;
 
-/// A count without an end.
+/// The maximum of a count without an upper limit.
 const NO_END: u32 = u32::MAX;
 
 /// The reason why a pattern is refused.
 #[derive(Debug)]
 pub(in crate::pattern) enum Refusal {
-    /// Its program would be too large.
+    /// The program would be too large.
     TooLarge,
-    /// A part of a sentence.
+    /// The reason as a part of a sentence.
     Invalid(String),
 }
 
@@ -150,7 +150,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Adjacent characters are one text.
+    /// Adjacent characters are combined into one text.
     fn concat(&mut self, parts: &[Expr]) -> Result<()> {
         let mut text = String::new();
         for part in parts {
@@ -237,8 +237,7 @@ fn groups_in(expression: &Expr) -> u32 {
     own + expression.children_iter().map(groups_in).sum::<u32>()
 }
 
-/// The sets of characters that an expression consists of; `None` if it is another kind of
-/// expression.
+/// The sets of characters of which an expression consists; `None` for other kinds of expressions.
 fn characters(expression: &Expr) -> Result<Option<Vec<ClassUnicode>>> {
     match expression {
         Expr::Literal { val, casei } => Ok(Some(val.chars().map(|c| single(c, *casei)).collect())),
@@ -307,14 +306,14 @@ fn width(expression: &Expr) -> Result<(u32, u32)> {
 /// The known facts about the first character of a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
-    /// It is one of the characters.
+    /// The first character is one of the collected characters.
     Needed,
-    /// It may be another: the expression may match nothing.
+    /// The first character may be a different one, because the expression may match the empty text.
     Optional,
     Unknown,
 }
 
-/// Adds the characters with which an expression may begin.
+/// Collects the characters with which an expression may begin.
 fn first(expression: &Expr, ranges: &mut Vec<ClassUnicodeRange>) -> First {
     if ranges.len() > FIRST_RANGES_MAX {
         return First::Unknown;

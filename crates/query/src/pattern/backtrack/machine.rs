@@ -1,30 +1,30 @@
-//! The search.
+//! The backtracking search.
 
 use super::set::equal_folded;
 use super::{ASK_STEPS, NOWHERE, PLACES_MAX, Place, Program, Set, Span, Step};
 use crate::interrupt::{Interrupt, Interruption};
 use crate::pattern::MATCH_STEPS_MAX;
 
-/// The reason why a search was ended before its result was known.
+/// The reason why a search ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pattern) enum Ended {
-    /// It took more than [`MATCH_STEPS_MAX`] steps.
+    /// The search took more than [`MATCH_STEPS_MAX`] steps.
     Steps,
-    /// It would have needed too much memory for the places to return to.
+    /// The search would have needed too much memory for backtracking points.
     Places,
     Interrupted(Interruption),
 }
 
 type Result<T> = std::result::Result<T, Ended>;
 
-/// A place to return to.
+/// A backtracking point.
 #[derive(Debug, Clone, Copy)]
 struct Return {
     step: u32,
     at: u32,
-    /// A [`Step::Run`] gives back characters down to here, before `step` is given up.
+    /// Before continuing at `step`, a [`Step::Run`] gives back characters one by one, down to this position.
     lowest: u32,
-    /// The changes of registers that were made before.
+    /// The number of register changes that were made before this point.
     undo: u32,
 }
 
@@ -33,7 +33,7 @@ struct Machine<'p, 't> {
     text: &'t str,
     registers: Vec<u32>,
     returns: Vec<Return>,
-    /// The former values of registers.
+    /// The previous values of changed registers.
     undo: Vec<(u32, u32)>,
     steps: u64,
     /// The number of steps at which the interrupt is checked next.
@@ -47,7 +47,7 @@ pub(super) fn search(
     at: usize,
     interrupt: Option<&Interrupt>,
 ) -> Result<Option<Vec<Option<Span>>>> {
-    // Places are numbers of 32 bits; no document has such a text.
+    // Positions are numbers of 32 bits; texts in documents are always shorter.
     if text.len() >= NOWHERE as usize {
         return Err(Ended::Steps);
     }
@@ -122,7 +122,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The first place at or after `start` with a character of the set. Sixteen characters are a step.
+    /// The first position at or after `start` with a character of the set. Sixteen characters count as a step.
     fn skip_to(&mut self, first: &Set, start: usize) -> Result<Option<usize>> {
         let mut at = start;
         loop {
@@ -178,8 +178,9 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Matches, beginning at a step and a place, up to [`Step::Accept`], which must be at `target` if one is given. The
-    /// place where it ends, or `None`. Nothing of it is returned to. Groups nest, so the depth is limited.
+    /// Matches from an instruction and a position on, up to [`Step::Accept`]. If `target` is given, the match must end
+    /// there. Returns the end of the match, or `None`. Its backtracking points are discarded. The nesting of groups
+    /// limits the depth of recursion.
     fn run(&mut self, from: u32, start: usize, target: Option<usize>) -> Result<Option<usize>> {
         let base = self.returns.len();
         let (mut step, mut at) = (from, start);
@@ -197,7 +198,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The place to return to, above those of outer groups.
+    /// Takes the last backtracking point, if there is one above `base`, where the points of outer groups end.
     fn back(&mut self, base: usize) -> Result<Option<(u32, usize)>> {
         self.count(1)?;
         if self.returns.len() <= base {
@@ -216,7 +217,7 @@ impl Machine<'_, '_> {
         Ok(Some((step, at as usize)))
     }
 
-    /// Executes instructions until one fails, or accepts.
+    /// Executes instructions until one of them fails or the match is accepted.
     // long: one arm for each instruction
     fn forward(&mut self, mut step: u32, mut at: usize, target: Option<usize>) -> Result<Option<usize>> {
         let program = self.program;
@@ -278,7 +279,7 @@ impl Machine<'_, '_> {
                     self.set(*count + 1, at as u32)?;
                 }
                 Step::Next { count, least, iterate } => {
-                    // An iteration that takes nothing, and is not needed, is the last one.
+                    // An iteration that matches the empty text and is not needed for the minimum is the last one.
                     if self.register(*count + 1) != at as u32 || self.register(*count) <= *least {
                         step = *iterate;
                     }
@@ -307,7 +308,7 @@ impl Machine<'_, '_> {
         Ok(None)
     }
 
-    /// Takes as many characters of the set as follow, and pushes the shorter alternatives for backtracking.
+    /// Takes as many characters of the set as follow, and saves a backtracking point for the shorter alternatives.
     fn run_of(&mut self, set: &Set, least: u32, most: u32, start: usize, next: u32) -> Result<Option<usize>> {
         let (mut at, mut taken, mut lowest) = (start, 0u32, start);
         while taken < most {
@@ -350,7 +351,7 @@ impl Machine<'_, '_> {
         Ok(false)
     }
 
-    /// The end of the text of a group, which is at a place once more.
+    /// The position after the text of a group if that text occurs again at a position.
     fn again(&mut self, group: u32, folds: bool, at: usize) -> Result<Option<usize>> {
         let (start, end) = (self.register(group * 2), self.register(group * 2 + 1));
         let (text, all) = (self.text, start as usize..end as usize);

@@ -6,9 +6,9 @@ use std::fmt;
 /// A set of characters.
 #[derive(Clone)]
 pub(super) struct Set {
-    /// Those below 128, one bit for each.
+    /// The characters below 128, one bit for each.
     ascii: [u64; 2],
-    /// All of them, in their order.
+    /// All ranges, in order.
     ranges: Box<[(char, char)]>,
 }
 
@@ -40,24 +40,24 @@ impl Set {
     }
 }
 
-/// Some have hundreds of ranges.
+/// Shows only the first ranges, because some sets have hundreds of ranges.
 impl fmt::Debug for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.ranges.iter().take(4)).finish()
     }
 }
 
-/// The set of one character, and with `folds` of those that differ from it in case alone.
+/// The set of one character and, if `folds`, of the characters that differ from it only in case.
 pub(super) fn single(c: char, folds: bool) -> ClassUnicode {
     let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
     if folds {
-        // It fails without the tables of Unicode alone, which are there.
+        // This fails only without the Unicode tables, which are always compiled in.
         let _folded = class.try_case_fold_simple();
     }
     class
 }
 
-/// True if two characters are equal, or differ in case alone.
+/// True if two characters are equal or differ only in case.
 pub(super) fn equal_folded(a: char, b: char) -> bool {
     a == b || Set::new(&single(a, true)).contains(b)
 }

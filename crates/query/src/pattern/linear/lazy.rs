@@ -13,15 +13,15 @@ use super::Search;
 use crate::interrupt::Interruption;
 use crate::pattern::Span;
 
-/// The limits of the crate's own searches: a DFA gives up if its tables were cleared so often, and were used for less
-/// than this number of bytes of text for each state since.
+/// The limits of the crate's own searches. A DFA gives up if its tables were cleared too often and processed fewer than
+/// this number of bytes per state since.
 const CLEARS_LEAST: usize = 3;
 const BYTES_PER_STATE: usize = 10;
 
 /// The reason why a search has no result.
 #[derive(Debug)]
 pub(super) enum Unable {
-    /// The tables are not worth their work, or a character that is not ASCII is beside a boundary of Unicode words.
+    /// The tables are cleared too often, or a non-ASCII character is next to a boundary of Unicode words.
     GaveUp,
     Interrupted(Interruption),
 }
@@ -41,7 +41,7 @@ type MakeTables = Box<dyn Fn() -> (Cache, Cache) + Send + Sync + UnwindSafe + Re
 pub(super) struct Lazy {
     forward: DFA,
     reverse: DFA,
-    /// The tables of both, for each search that runs at a time.
+    /// The tables of both DFAs, for each concurrent search.
     tables: Pool<(Cache, Cache), MakeTables>,
 }
 
@@ -67,13 +67,13 @@ impl Lazy {
         Some(Self { forward, reverse, tables: Pool::new(tables) })
     }
 
-    /// A place where a match ends, if there is a match.
+    /// A position at which a match ends, if there is a match.
     pub fn end(&self, search: &Search<'_>) -> Result<Option<usize>> {
         let mut tables = self.tables.get();
         end(&self.forward, &mut tables.0, search, true)
     }
 
-    /// The place of the first match.
+    /// The span of the first match.
     pub fn span(&self, search: &Search<'_>) -> Result<Option<Span>> {
         let mut tables = self.tables.get();
         let Some(end) = end(&self.forward, &mut tables.0, search, false)? else { return Ok(None) };
@@ -82,8 +82,8 @@ impl Lazy {
     }
 }
 
-/// The end of the first match. With `any`, the first place at which some match is known to end.
-// The DFA reports a match one byte late.
+/// The end of the first match. With `any`, the first position at which some match is known to end.
+// The DFA reports a match one byte after its end.
 fn end(dfa: &DFA, tables: &mut Cache, search: &Search<'_>, any: bool) -> Result<Option<usize>> {
     let text = search.text.as_bytes();
     let start_at = |tables: &mut Cache, at: usize| {
@@ -101,7 +101,7 @@ fn end(dfa: &DFA, tables: &mut Cache, search: &Search<'_>, any: bool) -> Result<
             ask_at = at + search.part;
         }
         if let Some(prefilter) = prefilter.filter(|_| state.is_start()) {
-            // Nothing has begun: goes on where a match may begin.
+            // No match has begun, so the search continues where a match may begin.
             match prefilter.find(text, (at..text.len()).into()) {
                 None => break,
                 Some(next) if next.start > at => {
@@ -137,13 +137,13 @@ fn end(dfa: &DFA, tables: &mut Cache, search: &Search<'_>, any: bool) -> Result<
         }
     }
     match found {
-        // Empty, within a character, where matches do not begin.
+        // The match is empty and inside of a character, where no match may begin.
         Some(end) if !search.text.is_char_boundary(end) => Err(Unable::GaveUp),
         found => Ok(found),
     }
 }
 
-/// The beginning of the match that ends at a place.
+/// The beginning of the match that ends at a position.
 fn begin(dfa: &DFA, tables: &mut Cache, search: &Search<'_>, end: usize) -> Result<Option<usize>> {
     let text = search.text.as_bytes();
     let input = Input::new(text).range(search.start..end).anchored(Anchored::Yes);

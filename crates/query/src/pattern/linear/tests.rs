@@ -8,7 +8,7 @@ use regex_syntax::hir::Hir;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An interrupt that fails after this number of calls, and the number of calls.
+/// An interrupt that fails after this number of checks, and the number of checks.
 fn stopped_after(calls: usize) -> (Interrupt, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
@@ -29,13 +29,13 @@ fn groups_of(regex: &Regex, text: &str, at: usize) -> Option<Vec<Option<Span>>> 
     groups.is_match().then(|| groups.iter().map(|span| span.map(|span| (span.start, span.end))).collect())
 }
 
-/// Letters of a text that is the same in each run.
+/// Random letters, which are the same in each run.
 fn letters(from: &[u8], count: usize) -> String {
     let mut random = fastrand::Rng::with_seed(7);
     (0..count).map(|_| char::from(from[random.usize(..from.len())])).collect()
 }
 
-/// Compares the automata for long searches with the crate, beginning at one place of a text.
+/// Compares the automata for long searches with the crate, for a search that begins at one position of a text.
 fn compare(long: &Long, regex: &Regex, text: &str, start: usize, part: usize) -> Result<(), TestCaseError> {
     let (interrupt, _) = stopped_after(usize::MAX);
     let search = Search { text, start, part, interrupt: Some(&interrupt) };
@@ -97,7 +97,7 @@ const PIECES: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
-    /// The DFA, with tables that hold little and much, and the threads find the matches of the crate.
+    /// The lazy DFA, with small and large tables, and the threads find the same matches as the crate.
     #[test]
     fn long_searches_find_what_the_crate_finds(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// There is not space for the places of all of them at once.
+/// There is not enough space for the positions of all groups at once.
 #[test]
 fn many_groups_are_found_in_parts() {
     let pattern = "(a)(b)?".repeat(500);
@@ -137,7 +137,8 @@ fn many_groups_are_found_in_parts() {
     compare(&long, &regex, &format!("b{}", "aab".repeat(400)), 0, 64).unwrap();
 }
 
-/// The crate would hold the places of all groups in all states, 2 GB. Other tests run at the same time.
+/// The crate would keep the positions of all groups for all states, which takes 2 GB. The check allows for other tests
+/// that run at the same time.
 #[test]
 fn the_memory_for_groups_is_bounded() {
     let pattern = format!("{}([ab]*)[ab]c", "()".repeat(6000));
@@ -155,7 +156,7 @@ fn the_memory_for_groups_is_bounded() {
     assert_eq!(groups.last(), of_few.last());
 }
 
-/// The most memory that the process has had, in KiB.
+/// The peak memory of the process, in KiB.
 #[allow(clippy::disallowed_methods, reason = "the memory that is really used")]
 fn peak_memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -163,12 +164,12 @@ fn peak_memory() -> usize {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// As a pattern is searched for in a query.
+/// Searches for a pattern as a query does.
 #[test]
 fn long_texts_have_the_matches_of_short_ones() {
     let ab = letters(b"ab", 1 << 20);
     for (pattern, text) in [
-        // The match is long, so are its groups.
+        // The match is long, and therefore its groups are searched for in a long text too.
         ("([ab]|x)*?(b)(c)", format!("{ab}c")),
         ("(a)([ab]{20})[c-z]", format!("{ab}c")),
         ("(a)([ab]{20})[c-z]", ab.clone()),
@@ -176,7 +177,7 @@ fn long_texts_have_the_matches_of_short_ones() {
         ("^(c)", format!("{ab}\ncd")),
         ("(?m)^(c)", format!("{ab}\ncd")),
         ("(c)d$", format!("{ab}\ncd\n")),
-        // The boundary is one of Unicode words, beside a character that is not ASCII.
+        // The boundary is one of Unicode words, next to a non-ASCII character.
         ("(*UCP)\\b(c)\\b", format!("é{ab} cé c é")),
         ("é(c)", format!("{ab}éc")),
         ("", ab),
@@ -193,7 +194,7 @@ fn long_texts_have_the_matches_of_short_ones() {
     }
 }
 
-/// Without an answer of the crate: it takes up to minutes for these.
+/// The results are not compared with the crate, which may take minutes for these patterns.
 #[test]
 fn a_long_search_ends_when_its_query_must_end() {
     let text = letters(b"ab", 4 << 20);
@@ -208,7 +209,7 @@ fn a_long_search_ends_when_its_query_must_end() {
             assert_eq!(asked.load(Ordering::Relaxed), calls + 2, "{pattern}");
         }
     }
-    // The threads, which follow where the DFA gives up, ask as well.
+    // The threads, which are used when the DFA gives up, check the interrupt as well.
     let hir = parsed("[ab]*[c-z]").unwrap();
     let long = Long { lazy: None, ..Long::new(&hir, 1 << 16).unwrap() };
     let (interrupt, asked) = stopped_after(5);
@@ -217,7 +218,7 @@ fn a_long_search_ends_when_its_query_must_end() {
     assert_eq!(asked.load(Ordering::Relaxed), 8);
 }
 
-/// The interrupt is checked for short texts, too, if the pattern is large: many short searches are as long as one long
+/// The interrupt is checked for short texts, too, if the pattern is large: many short searches take as long as one long
 /// search.
 #[test]
 fn the_interrupt_is_asked_by_the_work_and_not_by_the_length() {
@@ -232,7 +233,7 @@ fn the_interrupt_is_asked_by_the_work_and_not_by_the_length() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
-/// One literal is found without an automaton, and fast.
+/// A literal text is found quickly without automata.
 #[test]
 fn a_literal_needs_no_automaton() {
     let regex = Regex::new("abc").unwrap();

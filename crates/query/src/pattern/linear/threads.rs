@@ -1,4 +1,4 @@
-//! All threads of an NFA at once, in the order of their priority (Pike's virtual machine).
+//! Runs all threads of an NFA at once, in the order of their priority (Pike's virtual machine).
 //!
 //! Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach", 2009.
 
@@ -10,28 +10,28 @@ use regex_automata::util::primitives::StateID;
 use super::Result;
 use crate::work::Work;
 
-/// The place of what has none.
+/// The value of a slot that has no position.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// Units of work for a state: it takes as long as some bytes that are compared.
+/// The units of work for a state: visiting a state takes as long as comparing some bytes.
 const STATE_UNITS: usize = 8;
 
-/// The maximum number of places that a search holds for the threads before a character, and for the threads after it: 8
-/// bytes each.
+/// The maximum number of slots that a search holds for the threads before a character, and again for the threads after
+/// it. Each slot has 8 bytes.
 pub(super) const PLACES_MAX: usize = 1 << 19;
 
-/// The number of slots, the begins and ends of groups, for which a search has space.
+/// The number of slots, which hold the beginnings and ends of groups, that a search has space for.
 pub(super) fn slots_at_once(nfa: &NFA) -> usize {
     (PLACES_MAX / nfa.states().len().max(1)).max(2) & !1
 }
 
-/// The threads at a place of the text: the states that they are in, and their slots.
+/// The threads at a position of the text: their states and their slots.
 struct Threads {
-    /// In the order of their priority.
+    /// The states in the order of their priority.
     states: Vec<StateID>,
-    /// The position of a state in `states`, if it is in the set.
+    /// For each state its position in `states`, if the set contains it.
     places: Vec<u32>,
-    /// The slots of each state, of those that are wanted.
+    /// The requested slots of each state.
     slots: Vec<usize>,
     width: usize,
 }
@@ -41,7 +41,7 @@ impl Threads {
         Self { states: Vec::new(), places: vec![0; states], slots: vec![NOWHERE; states * width], width }
     }
 
-    /// Adds a state; false if the set has it already.
+    /// Adds a state. Returns false if the set already contains it.
     fn insert(&mut self, state: StateID) -> bool {
         let Some(place) = self.places.get_mut(state.as_usize()) else { return false };
         if self.states.get(*place as usize) == Some(&state) {
@@ -68,7 +68,7 @@ impl Threads {
 /// A remaining step of [`Machine::follow`].
 enum Step {
     Visit(StateID),
-    /// The slot has its value again.
+    /// Restores the former value of a slot.
     Restore(usize, usize),
 }
 
@@ -77,21 +77,21 @@ struct Machine<'s> {
     text: &'s str,
     /// The part of the text that is searched.
     span: Range<usize>,
-    /// A match begins where the part does.
+    /// True if a match must begin at the start of the part.
     is_anchored: bool,
     /// The first of the requested slots.
     first_slot: usize,
     steps: Vec<Step>,
-    /// The slots of the thread that is followed.
+    /// The slots of the thread that is being followed.
     slots: Vec<usize>,
-    /// The states that were visited since the work was counted.
+    /// The number of states visited since the work was last counted.
     visited: usize,
     /// The slots of the match of highest priority so far.
     found: Option<Vec<usize>>,
 }
 
-/// The requested slots of the first match in a part of a text, or of the match at its beginning. If no slot is
-/// requested, of any match.
+/// The requested slots of the first match in a part of a text. If `is_anchored`, the match must begin at the start of
+/// the part. If no slot is requested, any match is accepted.
 pub(super) fn search(
     nfa: &NFA,
     text: &str,
@@ -127,9 +127,9 @@ pub(super) fn search(
 }
 
 impl Machine<'_> {
-    /// Starts a thread at a place, unless a match has begun. Then moves all threads past the byte at that place.
+    /// Starts a thread at a position, unless a match was found. Then moves all threads past the byte at that position.
     fn step(&mut self, now: &mut Threads, next: &mut Threads, at: usize) {
-        // A match begins between two characters.
+        // A match begins at a boundary between characters.
         if self.found.is_none() && (at == self.span.start || !self.is_anchored) && self.text.is_char_boundary(at) {
             self.slots.fill(NOWHERE);
             self.follow(now, self.nfa.start_anchored(), at);
@@ -139,7 +139,7 @@ impl Machine<'_> {
             let slots = now.slots.get(now.slots_of(*state)).unwrap_or_default();
             let to = match (self.nfa.state(*state), byte) {
                 (State::Match { .. }, _) => {
-                    // The threads behind have a lower priority.
+                    // The remaining threads have a lower priority.
                     self.found = Some(slots.to_vec());
                     return;
                 }
@@ -156,12 +156,12 @@ impl Machine<'_> {
         }
     }
 
-    /// The work since it was counted.
+    /// The work since it was last counted.
     fn units(&mut self, width: usize) -> usize {
         std::mem::take(&mut self.visited) * (STATE_UNITS + width)
     }
 
-    /// Adds a state, and all that follow it without a character, at a place of the text.
+    /// Adds a state, and all states that can be reached from it without a character, at a position of the text.
     fn follow(&mut self, threads: &mut Threads, from: StateID, at: usize) {
         self.steps.push(Step::Visit(from));
         while let Some(step) = self.steps.pop() {

@@ -27,7 +27,7 @@ impl Translator<'_> {
             self.out.push('^');
         }
         self.skip_ends();
-        // A `]` in the first place is a literal character.
+        // A `]` at the start of a class is a literal character.
         let mut item = if self.take("]") { Item::Char(']') } else { self.item()? };
         loop {
             match item {
@@ -63,7 +63,7 @@ impl Translator<'_> {
         !self.quoting && self.rest.starts_with('-') && !self.rest.starts_with("-]")
     }
 
-    /// Parses the end of a range after `low-`; true if the class ended instead.
+    /// Parses the end of a range after `low-`. Returns true if the class ended instead.
     fn range(&mut self, low: char) -> Result<bool, Refused> {
         match self.item()? {
             Item::Char(high) if high < low => Err(format!("the range {low}-{high} goes backwards")),
@@ -106,7 +106,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Parses `:alpha:]` after a bracket in a class, or takes the bracket as a literal character.
+    /// Parses `:alpha:]` after a bracket in a class. Otherwise the bracket is a literal character.
     fn named(&mut self) -> Result<Item, Refused> {
         let rest = self.rest.strip_prefix(':').unwrap_or_default();
         let name = rest.split(|c: char| !c.is_ascii_alphabetic() && c != '^').next().unwrap_or_default();

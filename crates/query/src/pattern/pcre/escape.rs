@@ -25,7 +25,7 @@ const BREAKS: &str = r"[\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const NO_BREAKS: &str = r"[^\n\x0B\f\r\x{85}\x{2028}\x{2029}]";
 const BREAK: &str = r"(?:\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])";
 
-/// A boundary of words of ASCII characters, and its opposite, as look-around.
+/// A boundary of words of ASCII characters, and the opposite of a boundary, written with look-around.
 const EDGE: &str = r"(?-i:(?<=[0-9A-Z_a-z])(?![0-9A-Z_a-z])|(?<![0-9A-Z_a-z])(?=[0-9A-Z_a-z]))";
 const NO_EDGE: &str = r"(?-i:(?<=[0-9A-Z_a-z])(?=[0-9A-Z_a-z])|(?<![0-9A-Z_a-z])(?![0-9A-Z_a-z]))";
 
@@ -42,14 +42,14 @@ impl Translator<'_> {
             }
             Some('b') if self.unicode => r"\b",
             Some('b') => r"(?-u:\b)",
-            // `regex` refuses an ASCII-only `\B`, since it could match within a character.
+            // `regex` refuses a `\B` for ASCII words, because it could match inside of a character.
             Some('B') => r"\B",
             Some('A') => r"\A",
             Some('z') => r"\z",
             Some('Z') => self.end(),
             Some('N') if self.rest.starts_with("N{") => return Err("\\N{…} is not supported: write \\x{…}".to_owned()),
             Some('N') => r"[^\n]",
-            // The option `i` would fold a class that is written out.
+            // If the class were written out, the option `i` would fold its letters.
             Some(c @ ('w' | 'W')) if !self.unicode => {
                 self.next();
                 return Ok(Escaped::Set(Cow::Owned(format!("(?-i:{})", self.kind(c)))));
@@ -63,8 +63,8 @@ impl Translator<'_> {
         Ok(Escaped::set(set))
     }
 
-    /// True if the digits are a back-reference: below 10, or the number of a group that has begun.
-    /// Otherwise they are octal.
+    /// True if the digits are a back reference: a number below 10, or the number of a group that
+    /// has begun. Otherwise they are an octal number.
     fn is_reference(&self) -> bool {
         let digits = self.rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         digits.parse::<u32>().is_ok_and(|number| number < 10 || number <= self.groups)
@@ -97,8 +97,8 @@ impl Translator<'_> {
         }
     }
 
-    /// A reference to a group, counted from the first group if positive, and back from the last one
-    /// that has begun if negative.
+    /// A reference to a group by its number. A positive number counts from the first group. A
+    /// negative number counts back from the last group that has begun.
     fn numbered_reference(&mut self, number: i64) -> Result<Escaped, Refused> {
         let group = if number < 0 { i64::from(self.groups) + 1 + number } else { number };
         match u32::try_from(group) {

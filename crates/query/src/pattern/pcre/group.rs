@@ -3,8 +3,8 @@
 use super::{Flags, Refused, Translator};
 
 impl Translator<'_> {
-    /// Parses a group after its opening parenthesis. Only back references use captured text; without
-    /// them all groups become non-capturing.
+    /// Parses a group after its opening parenthesis. Captured text is used only by back references and callers that
+    /// request groups; otherwise all groups become non-capturing.
     pub(super) fn group(&mut self) -> Result<(), Refused> {
         if self.rest.starts_with('*') {
             return Err("(*…) is not supported, except UTF and UCP at the beginning".to_owned());
@@ -29,7 +29,7 @@ impl Translator<'_> {
         ] {
             if self.take(begin) {
                 self.backtrack(what)?;
-                // PCRE lets look-around be repeated, which has no effect.
+                // PCRE allows look-around to be repeated, which has no effect.
                 self.open_to(&format!("(?>(?{begin}"), "))");
                 self.flags.behind = begin.starts_with('<') || (self.flags.behind && begin == ">");
                 return Ok(());
@@ -87,7 +87,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Parses `(?i)`, which is in effect to the end of the enclosing group, or `(?i:…)`.
+    /// Parses `(?i)`, which applies up to the end of the enclosing group, or `(?i:…)`.
     fn options(&mut self) -> Result<(), Refused> {
         let mut flags = self.flags;
         let (mut on, mut off) = (String::new(), String::new());
@@ -96,7 +96,8 @@ impl Translator<'_> {
             match self.next() {
                 Some('-') if sets => sets = false,
                 Some('x') => flags.extended = sets,
-                // Ungreedy: without atomic groups and the like, whether a text matches does not depend on it.
+                // Ungreedy: if the pattern has no atomic groups or similar items, this option does not change whether a
+                // text matches.
                 Some('U') if !self.backtracks && !self.flags.captures => {}
                 Some(c @ ('i' | 'm' | 's' | 'U')) if c != 'U' || !self.backtracks => {
                     if c == 'm' {

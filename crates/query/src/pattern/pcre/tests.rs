@@ -14,7 +14,7 @@ fn translated(pattern: &str, options: &str) -> String {
     translate(pattern, flags).unwrap().text().to_owned()
 }
 
-/// Patterns and options, texts that they are found in, and texts that they are not.
+/// Patterns and options, with texts in which they are found, and texts in which they are not found.
 const FOUND: &[(&str, &str, &[&str], &[&str])] = &[
     ("[a[b]", "", &["a", "[", "b"], &["]", "c"]),
     ("[&&a]", "", &["&", "a"], &["b"]),
@@ -63,7 +63,7 @@ const FOUND: &[(&str, &str, &[&str], &[&str])] = &[
     ("^\\N+$", "s", &["ab"], &["a\nb"]),
     ("^\\p{^L}\\P{^Lu}\\pL$", "", &["1Ab"], &["1ab", "aAb"]),
     ("İ", "i", &["İ"], &["j"]),
-    // By backtracking.
+    // Patterns that need backtracking.
     ("^(?=.*b)a", "", &["ab", "acb"], &["a", "b"]),
     ("(?=B)", "i", &["ab"], &["a"]),
     ("a(?!b)", "", &["ac", "a", "aba"], &["ab", ""]),
@@ -167,7 +167,7 @@ fn what_a_text_begins_with_is_known_before_and_after_translation() {
     assert_eq!(prefix("^ab", "i"), None);
     assert_eq!(prefix("^ab", "m"), None);
     assert_eq!(prefix("ab", ""), None);
-    // By backtracking.
+    // Patterns that need backtracking.
     assert_eq!(prefix("^ab(?!c)", "").as_deref(), Some("ab"));
     assert_eq!(prefix("^ab(?=c)d", "").as_deref(), Some("ab"));
     assert_eq!(prefix("^a\\.b(c)\\1", "s").as_deref(), Some("a.b"));
@@ -196,7 +196,7 @@ fn what_a_text_begins_with_is_known_before_and_after_translation() {
     }
 }
 
-/// The searches would take time exponential in the length of the text, or a high power of it.
+/// Without the limit, these searches would take time exponential in the length of the text, or a high power of it.
 #[test]
 fn a_search_that_takes_too_many_steps_is_given_up_by_name() {
     for (pattern, text) in [
@@ -221,7 +221,8 @@ fn theirs(pattern: &str, options: &str, text: &str) -> Result<Option<bool>, Stri
         .multi_line(has('m'))
         .dotall(has('s'))
         .extended(has('x'))
-        // As an optimization it lets `\h*\S` give nothing back, though a no-break space is both.
+        // As an optimization, PCRE2 does not let `\h*\S` give back characters, although a no-break space matches both
+        // parts.
         .build(&format!("(*NO_AUTO_POSSESS){pattern}"));
     let regex = built.map_err(|error| error.to_string())?;
     Ok(regex.is_match(text.as_bytes()).ok())
@@ -327,16 +328,16 @@ proptest! {
     #[test]
     fn any_pattern_finds_what_pcre_finds(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
-        // What follows a `$` would have to find the line break again.
+        // An item after a `$` would have to match the line break a second time.
         let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
-        // PCRE gives nothing back of `\\N*` for the sake of `\\R`, nor half of a line break.
+        // In PCRE, `\\N*` gives nothing back for a following `\\R`, and a part of a line break is never given back.
         let apart = behind("$") || behind("\\Z") || pattern.contains("\\R");
         let ours = compiled(&pattern, &options);
         let lines = options.contains('m') || pattern.contains("(?m)");
         for text in &texts {
-            // An empty last line is none in PCRE.
+            // In PCRE, an empty last line does not count as a line.
             let apart = apart || lines && pattern.contains('^') && text.ends_with('\n');
-            // Classes fold them.
+            // Classes fold letters to these two characters.
             let folds = options.contains('i') || pattern.contains("(?i") || pattern.contains("(?#");
             let apart = apart || folds && pattern.contains('[') && text.contains(['ſ', '\u{212a}']);
             match (&ours, theirs(&pattern, &options, text)) {
@@ -354,7 +355,7 @@ proptest! {
     }
 }
 
-/// The pattern, always searched for by backtracking, even if `regex` could search for it.
+/// Compiles a pattern for backtracking, even if `regex` could search for it.
 fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
     let has = |option| options.contains(option);
     let flags = Flags { multi_line: has('m'), extended: has('x'), ..Flags::default() };
@@ -365,15 +366,15 @@ fn by_backtracking(pattern: &str, options: &str) -> Option<backtrack::Program> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
-    /// Both searches give the same answers to patterns that need no backtracking. Only pieces that both translations
-    /// render exactly are used.
+    /// For patterns that need no backtracking, both searches have the same results. The patterns consist only of pieces
+    /// that both translations render exactly.
     #[test]
     fn both_searches_find_the_same(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..10), options in "[imsx]{0,2}", texts in prop::collection::vec(texts(), 1..6)) {
         let pattern = pieces.concat();
         let flags = Flags { multi_line: options.contains('m'), extended: options.contains('x'), ..Flags::default() };
         let Ok(Translated::Linear(_)) = translate(&pattern, flags) else { return Ok(()) };
         let (Ok(ours), Some(other)) = (compiled(&pattern, &options), by_backtracking(&pattern, &options)) else { return Ok(()) };
-        // Only look-ahead finds the line break again that follows a `$`.
+        // Only the translation with look-ahead can match the line break after a `$` a second time.
         let behind = |end: &str| pattern.split(end).skip(1).any(|behind| !behind.is_empty());
         if behind("$") || behind("\\Z") {
             return Ok(());
@@ -388,7 +389,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
-    /// The places of a match and of its groups are those of PCRE.
+    /// The spans of a match and of its groups are the same as PCRE's.
     #[test]
     fn groups_are_where_pcre_finds_them(
         pieces in prop::collection::vec(prop::sample::select(vec![
@@ -413,7 +414,8 @@ proptest! {
     }
 }
 
-/// Patterns with look-around, a text in which the search reads much for each step, and whether the search ends with an error.
+/// Patterns with look-around, a text in which the search reads many characters for each step, and whether the search
+/// ends with an error.
 fn long_searches() -> [(&'static str, String, bool); 6] {
     [
         ("(?=a+b)c", "a".repeat(80_000), false),
@@ -425,7 +427,8 @@ fn long_searches() -> [(&'static str, String, bool); 6] {
     ]
 }
 
-/// Before steps were counted in the text, such a search took many seconds for a million steps.
+/// In an earlier version, which did not count steps within the text, such a search took many seconds for a million
+/// steps.
 #[test]
 fn the_work_of_a_search_is_bounded_by_the_characters_that_it_reads() {
     for (pattern, text, gives_up) in long_searches() {
@@ -434,7 +437,7 @@ fn the_work_of_a_search_is_bounded_by_the_characters_that_it_reads() {
     }
 }
 
-/// The interrupt is checked while one text is searched, so that a search ends soon.
+/// The interrupt is checked while one text is searched, so a search ends soon after its query must end.
 #[test]
 fn a_search_ends_when_its_query_must_end() {
     for (pattern, text, is_long) in long_searches() {

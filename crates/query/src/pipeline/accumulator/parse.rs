@@ -213,7 +213,7 @@ fn percentile(name: &'static str, argument: &Value, variables: &Variables) -> Re
 }
 
 impl Accumulator {
-    /// Refuses a constant number of values that is not allowed before any document is read.
+    /// Refuses a constant number of values that is not allowed, before any document is read.
     fn check_constants(&self) -> Result<()> {
         match &self.kind {
             Kind::Some { n, .. } | Kind::Sorted { n: Some(n), .. } if n.as_constant().is_some() => {

@@ -1,5 +1,5 @@
-//! The state of an accumulator: what is known of the documents so far. States of parts of a group can
-//! be merged, and written to files in between.
+//! The state of an accumulator, computed from the documents so far. States of parts of a group can be written to files
+//! and merged.
 
 use super::super::error::{PipelineError, refuse};
 use crate::code::ErrorCode;
@@ -9,10 +9,10 @@ use alluvium_document::value::Binary;
 use alluvium_document::{Decimal, Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most bytes that one state may take: MongoDB's limit.
+/// The maximum memory of one state: MongoDB's limit.
 const STATE_BYTES_MAX: usize = 100 << 20;
 
-/// The memory of a key in a set beside its bytes.
+/// The memory of a key in a set, in addition to its bytes.
 const KEY_BYTES: usize = 48;
 
 /// The state of an accumulator.
@@ -31,13 +31,13 @@ pub(in crate::pipeline) enum State {
         values: Vec<Value>,
         bytes: usize,
     },
-    /// By their keys.
+    /// The values, by their keys.
     Set {
         values: BTreeMap<Box<[u8]>, Value>,
         bytes: usize,
     },
-    /// By the updating method of B. P. Welford, "Note on a Method for Calculating Corrected Sums of
-    /// Squares and Products", Technometrics 4 (1962).
+    /// The method is the updating formula of B. P. Welford, "Note on a Method for Calculating
+    /// Corrected Sums of Squares and Products", Technometrics 4 (1962).
     Deviation {
         count: f64,
         mean: f64,
@@ -50,7 +50,7 @@ pub(in crate::pipeline) enum State {
         most: usize,
         last: bool,
     },
-    /// Values with the least or greatest keys, ascending.
+    /// The values with the least or greatest keys, in ascending order of keys.
     Ranked {
         items: Vec<(Box<[u8]>, Value)>,
         most: usize,
@@ -59,17 +59,17 @@ pub(in crate::pipeline) enum State {
     Numbers(Vec<f64>),
 }
 
-/// About the memory of a value that is kept: lists grow to twice their size.
+/// The approximate memory of a value in a list, which includes the unused capacity of the list.
 fn weight(value: &Value) -> usize {
     value.memory() + size_of::<Value>()
 }
 
-/// About the memory of a value beside the place where it is kept.
+/// The approximate memory of a value on the heap, without its slot.
 fn heap(value: &Value) -> usize {
     value.memory() - size_of::<Value>()
 }
 
-/// Keeps a value in place of another one. Returns the bytes by which that grows.
+/// Replaces the value that is kept. Returns the number of bytes by which the memory grows.
 fn replace(kept: &mut Option<Value>, value: Value) -> usize {
     let before = kept.as_ref().map_or(0, heap);
     let grown = heap(&value).saturating_sub(before);
@@ -106,7 +106,7 @@ impl State {
         Self::Ranked { items: Vec::new(), most, last }
     }
 
-    /// True if a value that is no number has the same effect as a missing one.
+    /// True if values that are not numbers have the same effect as missing ones.
     pub fn takes_numbers(&self) -> bool {
         matches!(self, Self::Sum(_) | Self::Average { .. } | Self::Deviation { .. } | Self::Numbers(_))
     }
@@ -207,7 +207,8 @@ impl State {
         Ok(grown)
     }
 
-    /// Keeps a value if its key is among the least, or greatest; of equal ones the first.
+    /// Keeps a value if its key is among the least (or greatest) keys. Of values with equal keys, the first ones are
+    /// kept.
     pub fn rank(&mut self, key: Vec<u8>, value: Value, last: bool) -> usize {
         let Self::Ranked { items, most, .. } = self else { return 0 };
         let grown = weight(&value) + key.len();
@@ -222,7 +223,7 @@ impl State {
                 items.insert(at, (key.into(), value));
                 grown.saturating_sub(before)
             }
-            // Of equal ones the first stay.
+            // Of values with equal keys, the first ones are kept.
             (true, false) if items.first().is_some_and(|(least, _)| key[..] > least[..]) => {
                 let (least, before) = items.remove(0);
                 items.insert(at - 1, (key.into(), value));
@@ -232,7 +233,7 @@ impl State {
         }
     }
 
-    /// The result of accumulators whose result is their state.
+    /// The result of an accumulator whose result is the same as its state.
     pub fn value(self) -> Value {
         match self {
             Self::Sum(sum) => sum.value(),
@@ -261,7 +262,7 @@ impl State {
         if degrees <= 0.0 { Value::Null } else { Value::from((squares / degrees).sqrt()) }
     }
 
-    /// The state as a value, for files.
+    /// Encodes the state as a value, to be written to files.
     pub fn into_value(self) -> Value {
         let optional = |kept: Option<Value>| Value::Array(kept.into_iter().collect());
         match self {
@@ -286,7 +287,7 @@ impl State {
         }
     }
 
-    /// Adds the state of documents that come after those of this one.
+    /// Merges the state of later documents into this one.
     pub fn absorb(&mut self, name: &str, collation: Option<&Collation>, later: Self) -> Result<(), PipelineError> {
         match (&mut *self, later) {
             (Self::Sum(sum), Self::Sum(other)) => sum.absorb(&other),
@@ -303,8 +304,8 @@ impl State {
         Ok(())
     }
 
-    /// Adds the state of documents that come after those of this one, as [`State::to_value`] gave it;
-    /// `None` if it is not such a value.
+    /// Merges the state of later documents, encoded by [`State::into_value`], into this one. `None` if the value is not
+    /// an encoded state.
     pub fn merge(
         &mut self,
         name: &str,

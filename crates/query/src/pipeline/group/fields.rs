@@ -1,11 +1,12 @@
-//! Reads what a simple group needs of a stored document in one walk of its row.
+//! Reads the fields that a simple group needs from a stored document, in a single pass over its row.
 
 use super::Group;
 use crate::expression::Expression;
 use alluvium_document::Value;
 use alluvium_document::row::{FieldFinder, MapRef, RowError, ValueRef};
 
-/// The `_id` and the arguments of a group that are top-level fields or constants. They are read without copies.
+/// The `_id` and the arguments of a group, if all of them are top-level fields or constants. Their values are read
+/// without copies.
 #[derive(Debug)]
 pub(super) struct GroupFields {
     finder: FieldFinder,
@@ -13,7 +14,7 @@ pub(super) struct GroupFields {
     arguments: Box<[Origin]>,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug)]
 enum Origin {
     /// The field at this position of the finder.
@@ -22,7 +23,7 @@ enum Origin {
 }
 
 impl Origin {
-    /// `None` for anything but a top-level field or a constant.
+    /// `None` if the expression is neither a top-level field nor a constant.
     fn of<'g>(expression: &'g Expression, names: &mut Vec<&'g str>) -> Option<Self> {
         match (expression.as_path(), expression.as_constant()) {
             (Some(path), _) if path.depth() == 1 => {
@@ -36,7 +37,7 @@ impl Origin {
 }
 
 impl GroupFields {
-    /// `None` for a group that computes something of a document, or puts documents in an order.
+    /// `None` if the group evaluates other expressions, or sorts documents.
     pub fn of(group: &Group) -> Option<Self> {
         let mut names = Vec::new();
         let id = Origin::of(&group.id, &mut names)?;
@@ -47,7 +48,7 @@ impl GroupFields {
         is_complete.then(|| Self { finder: FieldFinder::new(names), id, arguments })
     }
 
-    /// Finds the fields of a document.
+    /// Locates the fields of a document.
     ///
     /// # Errors
     /// The row is damaged.

@@ -15,7 +15,7 @@ use alluvium_document::compare::type_rank;
 use alluvium_document::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
-/// The fields of a bucket: the number of documents unless others are given.
+/// The fields of a bucket. By default the number of documents.
 fn output<'v>(options: &Options<'v>, counted: &'v Map, code: ErrorCode) -> Result<&'v Map> {
     match options.get("output") {
         None => Ok(counted),
@@ -155,14 +155,14 @@ static E48: LazyLock<Vec<f64>> = LazyLock::new(|| series(48));
 static E96: LazyLock<Vec<f64>> = LazyLock::new(|| series(96));
 static E192: LazyLock<Vec<f64>> = LazyLock::new(|| series(192));
 
-/// A series of `numbers` numbers from 1 to below 10, evenly spaced by their logarithms and rounded to two decimal
-/// places. The standard for E192 has one number that differs from this rule.
+/// A series of `numbers` numbers from 1 up to but not including 10, evenly spaced by their logarithms and rounded to
+/// two decimal places. The standard for E192 has one number that differs from this rule.
 fn series(numbers: u32) -> Vec<f64> {
     let number = |at: u32| (10f64.powf(f64::from(at) / f64::from(numbers)) * 100.0).round() / 100.0;
     (0..numbers).map(number).map(|x| if x == 9.19 { 9.2 } else { x }).collect()
 }
 
-/// Renard series, after ISO 3, and E series, after IEC 60063; `1-2-5` as on coins.
+/// Renard series, after ISO 3, and E series, after IEC 60063. `1-2-5` is the series used for coins.
 fn granularity(name: &str) -> Result<Granularity> {
     const R5: [f64; 5] = [1.0, 1.6, 2.5, 4.0, 6.3];
     const R10: [f64; 10] = [1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0];

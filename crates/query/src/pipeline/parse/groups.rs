@@ -1,4 +1,4 @@
-//! Stages that make groups.
+//! Parsing of stages that make groups.
 
 use super::super::accumulator::{self, Accumulator};
 use super::super::each::Each;
@@ -49,7 +49,7 @@ pub(super) fn group(_: &'static str, operand: &Value, context: &Context<'_>, out
     Ok(())
 }
 
-/// The name of the only field of an `_id` that is a map.
+/// The name of the field, if `_id` is a map with exactly one field.
 fn only_field(id: &Value) -> Option<Text> {
     match &id.as_map()?.entries[..] {
         [(Value::String(name), _)] if !name.starts_with('$') => Some(name.clone()),
@@ -87,7 +87,7 @@ pub(super) fn accumulators(fields: &Map, variables: &Variables) -> Result<Vec<(T
     Ok(parsed)
 }
 
-/// A group with the number of its documents.
+/// A group that counts its documents.
 fn counted(id: Expression, field: &str, collation: Option<&Collation>) -> Stage {
     let one = Expression::constant(Value::Int32(1));
     let count = Accumulator { name: "$sum", kind: accumulator::Kind::Sum, argument: one, collation: None };

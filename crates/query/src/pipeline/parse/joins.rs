@@ -1,4 +1,4 @@
-//! Stages that read or write other collections, and pipelines inside of pipelines.
+//! Parsing of stages that read or write other collections, or contain pipelines.
 
 use super::super::changes::Changes;
 use super::super::error::{PipelineError, refuse};
@@ -25,7 +25,7 @@ fn inner(stages: &Value, variables: &Variables, place: Place, count: &Cell<usize
     Ok(Pipeline { stages: rewrite::merged(pipeline(stages, variables, place, count)?) })
 }
 
-/// The variables around a stage, and those of its `let` for one document.
+/// The variables defined outside of a stage, and the variables of its `let`, with their values for one document.
 fn bound(around: &Variables, given: &[(Text, Expression)], record: &Record) -> Result<Variables> {
     let mut variables = around.clone();
     let mut scope = record.scope();
@@ -36,8 +36,8 @@ fn bound(around: &Variables, given: &[(Text, Expression)], record: &Record) -> R
 }
 
 impl Lookup {
-    /// The stages for one document: with the values of the variables, so that indexes are used for
-    /// comparisons with them.
+    /// Parses the stages for one document, with the values of the variables. Because the values are
+    /// known, indexes can be used for comparisons with variables.
     ///
     /// # Errors
     /// [`PipelineError`]: an expression of `let` does not accept a value, or a stage does not accept
@@ -49,8 +49,8 @@ impl Lookup {
 }
 
 impl MergeInto {
-    /// The update by stages that changes a document of the collection when a document of the pipeline matches it; empty
-    /// if the action is not given by stages.
+    /// Parses the stages with which `$merge` changes a document of the collection that matches a document of the
+    /// pipeline. Empty if the action is not given as stages.
     ///
     /// # Errors
     /// As [`Lookup::stages_for`].
@@ -102,7 +102,7 @@ pub(super) fn facet(name: &'static str, operand: &Value, context: &Context<'_>, 
 pub(super) fn documents(_: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
     let documents = Expression::parse_in(operand, context.variables)?;
     if context.variables.has_unknown() && documents.as_constant().is_none() {
-        // It is parsed again when the variables are known.
+        // The operand is parsed again when the values of the variables are known.
         out.push(Stage::Documents(Vec::new()));
         return Ok(());
     }
@@ -141,7 +141,7 @@ fn collection<'v>(of: &str, value: &'v Value) -> Result<&'v str> {
     }
 }
 
-/// The variables of a `let`, and the variables that are known with them.
+/// The variables of a `let`, and all variables that are known together with them.
 fn variables(of: &str, given: Option<&Value>, around: &Variables) -> Result<(Vec<(Text, Expression)>, Variables)> {
     let (mut parsed, mut known) = (Vec::new(), around.clone());
     match given {
@@ -219,7 +219,7 @@ fn own_documents(stages: &Value) -> bool {
     first.is_some_and(|stage| stage.contains(StageName::Documents.name()))
 }
 
-/// The collection of a `$lookup`: a map of a database and a name is for MongoDB's own databases.
+/// The collection of a `$lookup`. A map with a database and a name is allowed only for MongoDB's own databases.
 fn lookup_from<'v>(name: &str, from: &'v Value) -> Result<&'v str> {
     if let Value::Map(_) = from {
         let options = Options::new("the from of $lookup", from, ErrorCode::FailedToParse)?;
@@ -312,10 +312,10 @@ pub(super) fn union_with(
     Ok(())
 }
 
-/// Databases of the server's own.
+/// Databases that the server itself uses.
 const SYSTEM_DATABASES: [&str; 3] = ["admin", "config", "local"];
 
-/// The name of a logical database in an option; `None` for that of the pipeline.
+/// The name of a logical database in an option; `None` for the database of the pipeline.
 fn database(of: &str, name: Option<&str>) -> Result<Option<Box<str>>> {
     let Some(name) = name else { return Ok(None) };
     if name.is_empty() || name.chars().any(|c| matches!(c, '/' | '\\' | '.' | ' ' | '"' | '$' | '\0')) {
@@ -356,10 +356,10 @@ pub(super) fn out(name: &'static str, operand: &Value, _: &Context<'_>, out: &mu
     Ok(())
 }
 
-/// The most bytes of the name of a collection: MongoDB's limit of a full name.
+/// The maximum length of the name of a collection in bytes: MongoDB's limit for a full name.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The collection that `$merge` writes.
+/// The collection into which `$merge` writes.
 fn into(name: &str, operand: &Value) -> Result<Output> {
     let output = match operand {
         Value::String(into) => Output { database: None, collection: into.as_str().into() },
@@ -430,7 +430,7 @@ pub(super) fn merge(name: &'static str, operand: &Value, context: &Context<'_>, 
     Ok(())
 }
 
-/// The action of `$merge` where a document is found.
+/// The action of `$merge` for a document that exists in the collection.
 fn when_matched(name: &'static str, options: &Options<'_>, context: &Context<'_>) -> Result<WhenMatched> {
     let given = options.without_nulls();
     if given.get("let").is_some_and(|given| !matches!(given, Value::Map(_))) {
@@ -461,7 +461,7 @@ fn when_matched(name: &'static str, options: &Options<'_>, context: &Context<'_>
     })
 }
 
-/// The variables of a `let`, and `new`, the document.
+/// The variables of a `let`, and the variable `new`, which is the document.
 fn with_new(given: Option<&Value>) -> Result<Map> {
     let mut given = given.and_then(Value::as_map).cloned().unwrap_or_default();
     match given.get("new").map(Value::as_str) {
@@ -472,7 +472,7 @@ fn with_new(given: Option<&Value>) -> Result<Map> {
     Ok(given)
 }
 
-/// The paths whose values find the document to change.
+/// The paths whose values identify the document to change.
 fn on(name: &str, value: Option<&Value>) -> Result<Vec<FieldPath>> {
     let names: Vec<&str> = match value {
         None => vec!["_id"],

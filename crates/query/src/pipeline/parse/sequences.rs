@@ -1,4 +1,4 @@
-//! `$setWindowFields`, `$densify` and `$fill`.
+//! Parsing of `$setWindowFields`, `$densify` and `$fill`.
 
 use super::super::densify;
 use super::super::each::Each;
@@ -26,7 +26,7 @@ pub(super) fn densify(_: &'static str, operand: &Value, context: &Context<'_>, o
     Ok(())
 }
 
-/// `$fill` is a `$setWindowFields` for its methods, and a `$set` for its values.
+/// `$fill` becomes a `$setWindowFields` for the fields with a method, and a `$set` for the fields with a value.
 pub(super) fn fill(name: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
     let options = Options::new(name, operand, ErrorCode::FailedToParse)?;
     options.only(&["partitionBy", "partitionByFields", "sortBy", "output"], ErrorCode::IDLUnknownField)?;

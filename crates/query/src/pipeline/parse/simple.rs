@@ -1,4 +1,4 @@
-//! Stages that process each document alone, or count and order documents.
+//! Parsing of stages that process each document separately, or count or sort documents.
 
 use super::super::each::{Each, REDACTIONS, Unwind};
 use super::super::error::refuse;
@@ -22,7 +22,7 @@ fn map<'v>(name: &str, operand: &'v Value, code: ErrorCode) -> Result<&'v Map> {
     }
 }
 
-/// A path of a field that a stage sets or reads.
+/// The path of a field that a stage sets or reads.
 pub(super) fn path(of: &str, text: &str) -> Result<FieldPath> {
     let Ok(path) = text.parse::<FieldPath>() else {
         return refuse(ErrorCode::of_path(text), format!("{text:?} is not a path of {of}"));
@@ -154,7 +154,7 @@ pub(super) fn add_fields(
     Ok(())
 }
 
-/// Collects the fields of a map; maps without operators are fields below their own.
+/// Collects the fields of a map. A map without operators contains the fields below its own field.
 fn collect(
     name: &'static str,
     parent: &str,
@@ -209,7 +209,7 @@ pub(super) fn replace_with(
 }
 
 pub(super) fn redact(_: &'static str, operand: &Value, context: &Context<'_>, out: &mut Vec<Stage>) -> Result<()> {
-    // The document as a whole is a variable, since the expression is evaluated for its parts.
+    // The whole document is a variable, because the expression is evaluated for parts of the document.
     let mut variables = context.variables.clone().unknown("ROOT");
     for (name, value) in REDACTIONS {
         variables = variables.with(name, Some(Value::from(value)));

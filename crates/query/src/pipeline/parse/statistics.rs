@@ -1,4 +1,4 @@
-//! Stages of figures.
+//! Parsing of stages that return statistics.
 
 use super::super::error::{PipelineError, refuse};
 use super::super::options::Options;
@@ -56,7 +56,7 @@ fn check_latencies(name: &'static str, value: &Value) -> Result<()> {
     }
 }
 
-/// The number of bytes that sizes are divided by: without a fraction, a decimal rounded to the even neighbour of a half.
+/// The number of bytes by which sizes are divided. Fractions are dropped; a decimal is rounded half to even.
 fn scale(name: &'static str, value: Option<&Value>) -> Result<f64> {
     let scale = match value {
         None | Some(Value::Null | Value::Undefined) => 1.0,

@@ -49,7 +49,7 @@ fn filters_move_before_what_leaves_their_fields() {
             true,
         ),
         (r#"{"$unwind":"$a"}"#, r#"{"$sampleRate":0.5}"#, false),
-        // Other names.
+        // Stages that change the names of fields.
         (r#"{"$set":{"a":"$b"}}"#, r#"{"a.c":{"$exists":false}}"#, true),
         (r#"{"$set":{"a":"$b.c"}}"#, r#"{"a":1}"#, false),
         (r#"{"$project":{"a":"$b","c":1}}"#, r#"{"a":1,"$or":[{"c":2},{"a":3}]}"#, true),
@@ -124,7 +124,7 @@ fn neighbours_are_merged() {
             "graphLookup match limit",
         ),
         (&graph(r#"{"$match":{"b":2}},{"$limit":2},{"$unwind":"$a"},{"$limit":3}"#), "match limit graphLookup limit"),
-        // One of another field, and a second one.
+        // An `$unwind` of a different field, and a second `$unwind`.
         (&graph(r#"{"$unwind":"$b"}"#), "graphLookup unwind"),
         (&graph(r#"{"$unwind":"$a"},{"$unwind":"$a"}"#), "graphLookup unwind"),
     ] {

@@ -72,7 +72,8 @@ fn parsed_stages_have_names_of_the_table() {
     assert_eq!(parsed, names);
 }
 
-/// An operand of a stage that names `other` where the row says, and has pipelines of `inner` there.
+/// An operand for a stage. It names `other` wherever the row says that the operand names a
+/// collection, and has `inner` wherever the operand has a pipeline.
 fn operand(row: &StageRow, other: &str, inner: Value) -> Map {
     let mut operand = Map::new();
     match row.collections {
@@ -134,7 +135,7 @@ fn what_cannot_be_parsed_is_walked_as_well() {
             ("$skip", 0, 0, 1, Some("e"), Some("e")),
         ]
     );
-    // Of options that are there several times, the parser chooses one.
+    // If an option occurs several times, the parser uses one of the values.
     let union = StageName::UnionWith.row();
     let twice = Map { entries: [doc! {"coll": "d"}, doc! {"coll": "e"}].map(|map| map.entries[0].clone()).to_vec() };
     let twice = Value::Map(twice);

@@ -1,4 +1,4 @@
-//! Walks pipelines before they are parsed.
+//! Walks through pipelines before they are parsed.
 
 use super::{Collections, Pipelines, StageRow, find};
 use alluvium_document::{Map, Value};
@@ -7,15 +7,16 @@ use std::slice;
 /// A field of an unparsed stage. A stage that can be parsed has one field.
 #[derive(Debug, Clone, Copy)]
 pub struct RawStage<'a> {
-    /// The name; empty if it is no text.
+    /// The name; empty if it is not text.
     pub name: &'a str,
-    /// The row of a stage of that name.
+    /// The row of the stage with that name.
     pub row: Option<&'static StageRow>,
     /// The operand.
     pub operand: &'a Value,
-    /// The collection that the pipeline is over; `None` if that is not given as text.
+    /// The source collection of the pipeline; `None` if it is not given as text.
     pub collection: Option<&'a str>,
-    /// The same collection; if it is `None`, that of the nearest enclosing pipeline with one.
+    /// The source collection of the pipeline. If it is `None`, the source collection of the nearest enclosing pipeline
+    /// that has one.
     pub nearest_collection: Option<&'a str>,
     /// The position of the stage in its pipeline.
     pub at: usize,
@@ -23,28 +24,28 @@ pub struct RawStage<'a> {
     pub field: usize,
     /// The number of fields of the stage.
     pub fields: usize,
-    /// The number of pipelines that this one is within.
+    /// The number of pipelines that enclose this one.
     pub depth: usize,
-    /// True in a `$facet`, or in a pipeline within one.
+    /// True in a `$facet`, or in a pipeline inside of one.
     pub in_facet: bool,
 }
 
-/// The stages of a pipeline and of those within it: each stage, then the pipelines in its operand.
+/// The stages of a pipeline and of the pipelines inside of it. Each stage is followed by the pipelines in its operand.
 ///
-/// Any value may be walked: values that cannot be a stage are skipped, and values that may be one are visited. Memory
-/// grows with the number of pipelines, and the stack does not, however deep they are.
+/// Any value may be walked: values that cannot be stages are skipped, and values that may be stages are visited. Memory
+/// use grows with the number of pipelines. The stack does not grow with the nesting.
 #[derive(Debug)]
 pub struct Walk<'a> {
-    /// The pipelines to be walked, the next one last.
+    /// The remaining pipelines in reverse order: the next one is last.
     rest: Vec<Level<'a>>,
 }
 
-/// The rest of a pipeline.
+/// The remaining stages of a pipeline.
 #[derive(Debug)]
 struct Level<'a> {
     stages: slice::Iter<'a, Value>,
     at: usize,
-    /// The fields of the stage before those.
+    /// The remaining fields of the current stage.
     fields: &'a [(Value, Value)],
     field: usize,
     collection: Option<&'a str>,
@@ -53,7 +54,7 @@ struct Level<'a> {
     in_facet: bool,
 }
 
-/// Walks the stages of a pipeline over a collection, or, without one, over a database.
+/// Walks through the stages of a pipeline over a collection, or over a database if there is no collection.
 pub fn walk<'a>(collection: Option<&'a str>, stages: &'a [Value]) -> Walk<'a> {
     let nearest_collection = collection;
     Walk { rest: vec![Level::new(stages, collection, nearest_collection, 0, false)] }
@@ -116,7 +117,7 @@ impl<'a> RawStage<'a> {
             let stages = stages.as_array()?;
             Some(Level::new(stages, collection, nearest, self.depth + 1, in_facet))
         };
-        // If an option is there several times, all of them are walked: the parser chooses one.
+        // If an option occurs several times, all of its values are walked, because the parser uses one of them.
         let options = operand.iter().filter(|(name, _)| row.has_pipeline_in(name.as_str().unwrap_or_default()));
         options.filter_map(|(_, stages)| level(stages)).collect()
     }
@@ -138,7 +139,7 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// The name and the operand of a stage, which are those of its first field.
+/// The name and the operand of a stage, taken from its first field.
 pub fn parts(stage: &Value) -> Option<(&str, &Value)> {
     let (name, operand) = stage.as_map()?.entries.first()?;
     Some((name.as_str()?, operand))
@@ -149,7 +150,7 @@ pub fn first(stages: &[Value]) -> Option<&'static StageRow> {
     find(parts(stages.first()?)?.0)
 }
 
-/// True if a stage writes a collection: in a pipeline that can be parsed, the last one alone does.
+/// True if a stage writes to a collection. In a valid pipeline, only the last stage can.
 pub fn writes(stage: &Map) -> bool {
     stage.iter().any(|(name, _)| name.as_str().and_then(find).is_some_and(|row| row.writes))
 }

@@ -1,4 +1,4 @@
-//! The documents in windows.
+//! Finds the documents in windows.
 
 use super::super::error::{PipelineError, refuse};
 use super::super::offset::offset;
@@ -11,14 +11,14 @@ use std::ops::Range;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// The documents of a partition, by their number and their order.
+/// The documents of a partition, by their positions and their values in the order.
 pub(super) struct Positions<'p> {
     pub stage: &'p WindowFields,
     pub len: usize,
 }
 
 impl Positions<'_> {
-    /// The value that the document at a position is in the order of.
+    /// The value by which the document at a position is ordered.
     pub fn order(&self, at: usize, meter: &mut Meter<'_>) -> Result<Value> {
         match self.stage.sort.parts().first() {
             Some(part) => Ok(meter.document(at)?.value_at(&part.path)?.unwrap_or_default()),
@@ -26,8 +26,8 @@ impl Positions<'_> {
         }
     }
 
-    /// The positions of the documents in the window of the document at a position. They are searched from those of the
-    /// last window on.
+    /// The positions of the documents in the window of the document at a position. The search starts at the positions
+    /// of the last window.
     pub fn range(
         &self,
         window: &Window,
@@ -65,7 +65,7 @@ impl Positions<'_> {
         let value = self.number_or_date(at, unit, meter)?;
         let start = match low {
             Bound::Unbounded => 0,
-            // The document itself, not those with an equal value.
+            // The bound is the document itself, not other documents with an equal value.
             Bound::Current => at,
             Bound::At(n) => {
                 let least = offset(&value, n, unit)?;
@@ -83,8 +83,9 @@ impl Positions<'_> {
         Ok(start.min(end)..end)
     }
 
-    /// The number of documents whose order `holds` for: it does for the first ones, and for no other. It is searched in
-    /// growing steps from `near`, since windows move little from one document to the next.
+    /// The number of documents for whose values `holds` is true. It must be true for the first documents and false for
+    /// all others. The search starts at `near` with growing steps, because windows move little from one document to the
+    /// next.
     fn boundary(
         &self,
         near: usize,
@@ -103,7 +104,7 @@ impl Positions<'_> {
             } else {
                 high = at;
             }
-            // Until the boundary is between two positions, in one direction.
+            // Continues in one direction until the boundary is between two positions.
             next = if *first.get_or_insert(is_before) == is_before && step > 0 {
                 let moved = if is_before { at.saturating_add(step) } else { at.saturating_sub(step) };
                 step = step.saturating_mul(2);
@@ -116,7 +117,8 @@ impl Positions<'_> {
         Ok(low)
     }
 
-    /// The value that the document at a position is in the order of, for a window of a range.
+    /// The value by which the document at a position is ordered, for a window by distance: it must be a number or a
+    /// date.
     fn number_or_date(&self, at: usize, unit: Option<&str>, meter: &mut Meter<'_>) -> Result<Value> {
         let value = self.order(at, meter)?;
         let fits = if unit.is_some() { matches!(value, Value::DateTime(_)) } else { value.is_number() };

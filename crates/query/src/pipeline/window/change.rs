@@ -12,7 +12,7 @@ use std::ops::Range;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// The curve of a `$derivative` or `$integral`.
+/// The curve whose derivative or integral is computed.
 #[derive(Clone, Copy)]
 pub(super) struct Curve<'c> {
     pub input: &'c Expression,
@@ -21,7 +21,7 @@ pub(super) struct Curve<'c> {
 }
 
 impl Curve<'_> {
-    /// The derivative over a window of the document at a position.
+    /// The derivative over a window, for the document at a position.
     pub fn derivative(
         self,
         range: &Range<usize>,
@@ -41,12 +41,12 @@ impl Curve<'_> {
         Ok(if distance == 0.0 { Value::Null } else { Value::from((end.1 - start.1) / distance * self.unit()) })
     }
 
-    /// Dates are subtracted before the unit divides, which keeps whole numbers exact.
+    /// Dates are subtracted before the result is divided by the unit. That keeps integers exact.
     fn unit(self) -> f64 {
         self.unit_ms.map_or(1.0, |unit| unit as f64)
     }
 
-    /// The order and the input of a document.
+    /// A point of the curve: the value in the order and the input of a document.
     fn point(self, at: usize, positions: &Positions<'_>, meter: &mut Meter<'_>) -> Result<(f64, f64)> {
         let codes = if self.integral {
             [ErrorCode::Location5423900, ErrorCode::Location5423901, ErrorCode::Location5423902]
@@ -79,7 +79,7 @@ impl Curve<'_> {
 #[derive(Default)]
 pub(super) struct Integral {
     sum: f64,
-    /// The last points of the window.
+    /// The last points of the window. Earlier points may have been removed.
     points: Points<(f64, f64)>,
 }
 
@@ -89,8 +89,8 @@ impl Integral {
         &self.points.known
     }
 
-    /// The integral over a window of the document at a position. `starts_at_first` if all windows start at the first
-    /// document.
+    /// The integral over a window, for the document at a position. `starts_at_first` is true if all windows start at
+    /// the first document.
     pub fn value(
         &mut self,
         curve: Curve<'_>,
@@ -130,7 +130,7 @@ impl Integral {
 /// The state of `$covariancePop` and `$covarianceSamp` over windows.
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// Null for what is not a number.
+    /// The pairs of the window, with null for values that are not numbers.
     pairs: Points<[Value; 2]>,
     last: Option<Value>,
 }
@@ -180,11 +180,11 @@ impl Pairs {
     }
 }
 
-/// One value for each document of a window that moves, all of the same size in memory.
+/// One value for each document of a moving window. All values have the same size in memory.
 struct Points<T> {
     /// The positions in the window.
     known: Range<usize>,
-    /// Those of the last positions of the window.
+    /// The values at the last positions of the window.
     values: VecDeque<T>,
 }
 
@@ -195,7 +195,8 @@ impl<T> Default for Points<T> {
 }
 
 impl<T> Points<T> {
-    /// Removes what is not in the next window. True if that begins where the last one did, and only grows.
+    /// Removes values that are not in the next window. Returns true if the next window has the same start and is not
+    /// shorter than the last one.
     fn begin(&mut self, range: &Range<usize>, meter: &mut Meter<'_>) -> bool {
         let grows = range.start == self.known.start && range.end >= self.known.end;
         if grows {
@@ -210,14 +211,14 @@ impl<T> Points<T> {
         false
     }
 
-    /// The next one of the window.
+    /// Adds the value of the next document in the window.
     fn push(&mut self, value: T, meter: &mut Meter<'_>) -> Result<()> {
         self.known.end += 1;
         self.values.push_back(value);
         meter.grow(size_of::<T>())
     }
 
-    /// Removes all but the last one.
+    /// Removes all values except the last one.
     fn keep_last(&mut self, meter: &mut Meter<'_>) {
         while self.values.len() > 1 {
             self.values.pop_front();

@@ -3,8 +3,9 @@
 use crate::number::decimal;
 use alluvium_document::{Decimal, Value};
 
-/// The covariance of pairs of numbers: a decimal if one of them is. As in MongoDB, pairs with an infinity or NaN are
-/// not counted; but with at least two finite pairs, they determine the result.
+/// The covariance of pairs of numbers. The result is a decimal if one of the numbers is a decimal. As in MongoDB, pairs
+/// with an infinity or NaN are not counted; but if there are at least two finite pairs, such pairs determine the
+/// result.
 pub(super) fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
     let double = |value: &Value| value.as_f64().unwrap_or_default();
     let (mut special, mut is_decimal) = (0.0, false);
@@ -40,8 +41,9 @@ pub(super) fn covariance_of(pairs: &[(&Value, &Value)], sample: bool) -> Value {
     Value::from(if made.is_finite() { made } else { overflowing(&finite, double) / degrees as f64 })
 }
 
-/// The sum of the products of doubles whose sums overflow, in the steps of MongoDB, which decide whether it is infinite
-/// or NaN: D. E. Knuth's updating of means, with the mean of x before a pair and that of y after it.
+/// The sum of the products of doubles, for sums that overflow. The steps are those of MongoDB, because they decide
+/// whether the result is infinite or NaN: D. E. Knuth's updating of means, with the mean of x before a pair and the
+/// mean of y after it.
 fn overflowing(pairs: &[(&Value, &Value)], double: impl Fn(&Value) -> f64) -> f64 {
     let (mut sum_x, mut sum_y, mut together) = (0.0, 0.0, 0.0);
     for (at, (x, y)) in pairs.iter().enumerate() {
@@ -55,7 +57,7 @@ fn overflowing(pairs: &[(&Value, &Value)], double: impl Fn(&Value) -> f64) -> f6
     together
 }
 
-/// The covariance of finite numbers in decimals; `None` if a step has no result.
+/// The covariance of finite numbers, computed with decimals; `None` if a step has no result.
 fn decimal_covariance(pairs: &[(&Value, &Value)], degrees: usize) -> Option<Decimal> {
     let whole = |n: usize| Decimal::from(i64::try_from(n).unwrap_or(i64::MAX));
     let rounded = |made: Decimal| made.rounded_to_decimal128();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// The documents of one partition in order, whose fields are computed one document after the other. The caller has the
+/// Computes the fields of the documents of one partition, one document after the other, in order. The caller holds the
 /// documents.
 pub struct Partition {
     stage: Arc<WindowFields>,
@@ -32,12 +32,12 @@ pub struct Partition {
 
 /// The state of a function over the partition.
 enum Column {
-    /// A window, with the positions of the documents in it, and the memory of the state.
+    /// The state over a window, the positions of the documents in the window, and the memory of the state.
     Accumulated {
         state: State,
         known: Range<usize>,
         bytes: usize,
-        /// The result for these, if it serves the next documents, too.
+        /// The result for the current window, kept if the next documents can have the same window.
         last: Option<Value>,
     },
     Rank {
@@ -45,7 +45,7 @@ enum Column {
         distinct: usize,
         key: Vec<u8>,
     },
-    /// It needs nothing but the documents.
+    /// The function has no state; it only reads documents.
     Direct,
     Average(Option<Value>),
     LastValue(Value),
@@ -65,7 +65,7 @@ struct Growing<'c> {
 }
 
 impl Partition {
-    /// Begins to compute the fields of this number of documents, which are those of one partition in order.
+    /// Begins with the first document of a partition of `len` documents.
     ///
     /// # Errors
     /// An accumulator does not accept its argument.
@@ -77,7 +77,7 @@ impl Partition {
     /// The next document with its fields; `None` at the end.
     ///
     /// # Errors
-    /// A function does not accept a value; a document is damaged; those of the caller.
+    /// A function does not accept a value, a document is damaged, or the caller fails.
     pub fn next(&mut self, caller: &mut dyn Caller) -> Result<Option<Record>> {
         if self.at == self.len {
             return Ok(None);
@@ -203,7 +203,8 @@ fn accumulated(
     if let Some(last) = last.as_ref().filter(|_| *known == range) {
         return Ok(last.clone());
     }
-    // A window that begins where the last one did only grows.
+    // If the next window has the same start, only the documents at its end are added. Otherwise the state is computed
+    // again.
     if range.start != known.start || range.end < known.end {
         meter.shrink(std::mem::take(bytes));
         (*state, *known) = (accumulator.start(&Value::Null)?, range.start..range.start);
@@ -223,13 +224,13 @@ fn accumulated(
     );
     let result = match removable_deviation(accumulator, window, known, meter)? {
         Some(deviation) => deviation,
-        // No other document comes to the window.
+        // All windows are the same, so the state is not needed for further documents.
         None if is_fixed => {
             meter.shrink(std::mem::take(bytes));
             accumulator.finish(std::mem::replace(state, accumulator.start(&Value::Null)?))
         }
         None => {
-            // A copy of the state.
+            // Counts the copy of the state.
             meter.grow(*bytes)?;
             meter.shrink(*bytes);
             accumulator.finish(state.clone())
@@ -265,8 +266,8 @@ fn changed(
     }
 }
 
-/// The standard deviation in a window whose beginning moves, where it is not that of a group: as in MongoDB, it is
-/// null if a number is not finite, and a whole zero for one number.
+/// The standard deviation over a window with a moving start, where it differs from the deviation of a group. As in
+/// MongoDB, it is null if a number is not finite, and an integer zero for a single number.
 fn removable_deviation(
     accumulator: &Accumulator,
     window: &Window,
@@ -290,7 +291,8 @@ fn removable_deviation(
     Ok((numbers == 1 && !sample).then_some(Value::Int32(0)))
 }
 
-/// A value with a weight, and another one with the rest: a decimal if one of them is.
+/// A weighted mean: `value` has the weight, `other` the rest. The result is a decimal if one of the values is a
+/// decimal.
 fn weighted(value: &Value, weight: f64, other: &Value) -> Value {
     let times = |value: &Value, weight: f64| compute(Operation::Multiply, value, &Value::from(weight));
     let sum = times(value, weight).and_then(|a| compute(Operation::Add, &a, &times(other, 1.0 - weight)?));

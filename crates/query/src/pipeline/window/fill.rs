@@ -13,11 +13,11 @@ type Result<T> = std::result::Result<T, PipelineError>;
 /// The state of `$linearFill` between two documents.
 #[derive(Default)]
 pub(super) struct Filling {
-    /// The position of the last document that has a value.
+    /// The position of the last document with a value.
     before: Option<usize>,
-    /// The line to the next one that has a value, with its position.
+    /// The position of the next document with a value, and the line to it.
     gap: Option<(usize, Line)>,
-    /// No document after this one has a value.
+    /// True if no later document has a value.
     is_last: bool,
 }
 
@@ -28,7 +28,7 @@ struct Line {
 }
 
 impl Filling {
-    /// The value of the document at a position, which is after those that were passed before.
+    /// The value for the document at a position. Positions must be passed in ascending order.
     pub fn value(
         &mut self,
         input: &Expression,
@@ -69,7 +69,7 @@ impl Filling {
     }
 }
 
-/// The next value after a position, with its position.
+/// The next value after a position, with the position of its document.
 fn next_value(input: &Expression, at: usize, len: usize, meter: &mut Meter<'_>) -> Result<Option<(usize, Value)>> {
     for after in at + 1..len {
         meter.step()?;
@@ -93,7 +93,7 @@ fn number_or_null(input: &Expression, at: usize, meter: &mut Meter<'_>) -> Resul
     Ok(value)
 }
 
-/// A value of the order as a number.
+/// A value in the order, as a number.
 fn position(value: &Value) -> Result<f64> {
     match value {
         Value::DateTime(ms) => Ok(*ms as f64),

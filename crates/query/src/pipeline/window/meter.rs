@@ -1,4 +1,4 @@
-//! The documents and the memory of a computation.
+//! Counts the documents that a computation reads, and its memory.
 
 use super::super::error::PipelineError;
 use super::super::record::Record;
@@ -8,7 +8,7 @@ use alluvium_document::Value;
 
 type Result<T> = std::result::Result<T, PipelineError>;
 
-/// The number of documents that are looked at between two checks of the caller.
+/// The number of documents that are read between two checks of the caller.
 const STEPS: u32 = 1024;
 
 /// The memory is reported after it has grown by this many bytes.
@@ -32,12 +32,12 @@ impl<'c> Meter<'c> {
         self.caller.document(at)
     }
 
-    /// The value of an expression in a document; null if missing.
+    /// The value of an expression for a document; null if it is missing.
     pub fn value(&mut self, expression: &Expression, at: usize) -> Result<Value> {
         Ok(expression.evaluate(&mut self.document(at)?.scope())?.unwrap_or_default())
     }
 
-    /// Call this for each document that is looked at beside the one whose fields are computed.
+    /// Must be called for each document that is read, except the document whose fields are computed.
     pub fn step(&mut self) -> Result<()> {
         self.steps += 1;
         if self.steps < STEPS {
@@ -62,7 +62,7 @@ impl<'c> Meter<'c> {
     }
 }
 
-/// True for a value that functions leave out.
+/// True for a value that functions ignore.
 pub(super) fn is_null(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Undefined)
 }

@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, PipelineError>;
 
 const CODE: ErrorCode = ErrorCode::FailedToParse;
 
-/// Functions of windows that are not accumulators.
+/// Window functions that are not accumulators.
 const FUNCTIONS: [&str; 12] = [
     "$covariancePop",
     "$covarianceSamp",
@@ -31,11 +31,11 @@ const FUNCTIONS: [&str; 12] = [
     "$count",
 ];
 
-/// Accumulators of one argument, which is an array of expressions as well.
+/// Accumulators of one argument, for which an array of expressions is also allowed.
 const PLAIN: [&str; 10] =
     ["$addToSet", "$avg", "$first", "$last", "$max", "$min", "$push", "$stdDevPop", "$stdDevSamp", "$sum"];
 
-/// The names of the functions of windows that are not accumulators of groups as well.
+/// The names of window functions that are not also accumulators of groups.
 pub fn window_function_names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.into_iter()
 }
@@ -74,7 +74,7 @@ pub(in crate::pipeline) fn set_window_fields(operand: &Value, variables: &Variab
 struct Parser<'p> {
     field: &'p str,
     sort: &'p Sort,
-    /// True if there is a `sortBy`, perhaps an empty one.
+    /// True if there is a `sortBy`, even an empty one.
     has_sort: bool,
     variables: &'p Variables,
 }
@@ -214,7 +214,7 @@ impl Parser<'_> {
         let none = || Expression::constant(Value::Null);
         let both = match argument {
             Value::Array(both) if both.len() == 2 => [self.expression(&both[0])?, self.expression(&both[1])?],
-            // As in MongoDB, what is not an array of two numbers does not count.
+            // As in MongoDB, an argument that is not an array of two numbers is ignored.
             other => {
                 self.expression(other)?;
                 [none(), none()]
@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
         let mut alone = map.clone();
         alone.remove("window");
-        // Here an array is one argument.
+        // In a window, an array is one argument.
         if let Some(argument @ Value::Array(_)) = alone.get(name).cloned()
             && PLAIN.contains(&name)
         {
@@ -247,7 +247,7 @@ impl Parser<'_> {
         Ok(Function::Accumulated(accumulator, self.window(window)?))
     }
 
-    /// The field without dots, which only groups refuse.
+    /// The first name of the field, because groups refuse fields with dots.
     fn name_for_errors(&self) -> &str {
         self.field.split('.').next().unwrap_or_default()
     }
@@ -310,7 +310,7 @@ impl Parser<'_> {
     }
 }
 
-/// The milliseconds of a unit of fixed length.
+/// The length in milliseconds of a unit of fixed length; `None` for other units.
 pub(super) fn milliseconds(unit: &str) -> Option<i64> {
     Some(match unit {
         "week" => 7 * 86_400_000,

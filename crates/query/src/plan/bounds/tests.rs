@@ -1,4 +1,4 @@
-//! The least text above all that begin alike.
+//! The least text that is greater than all texts with a prefix.
 
 use super::*;
 

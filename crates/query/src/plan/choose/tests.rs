@@ -6,7 +6,7 @@ use super::super::budget::{BRANCHES_IN_ALL, SCANS_IN_ALL};
 use super::super::{Definition, Estimator, KeyRange};
 use super::*;
 
-/// Counts the calls, which is at least once for each branch that is planned.
+/// Counts how often an index is sampled, which is at least once for each branch that is planned.
 #[derive(Debug, Default)]
 struct Counter(AtomicUsize);
 
@@ -21,7 +21,7 @@ impl Estimator for Counter {
     }
 }
 
-/// The plan with an index on `f`, and how often an index was looked into for it.
+/// The plan with an index on `f`, and how often the index was sampled for it.
 fn planned(filter: &Map) -> (Plan, usize) {
     let definition = Definition::parse(&Map::from([("f", 1)]), &Map::new()).unwrap();
     let index = Index {
@@ -67,10 +67,10 @@ fn choices_do_not_multiply() {
         names.into_iter().zip([f, g]).collect::<Map>()
     };
     let question = |ors: i32| Map::from([("$and", list(ors, |at| Map::from([("$or", list(40, |n| branch(at, n)))])))]);
-    // A choice or two are planned with all that lies in them.
+    // One or two `$or`s are planned with all of their branches.
     let (plan, looked) = planned(&question(2));
     assert!(has_union(&plan) && looked > 2 * 40 * 40, "{looked}");
-    // Each branch takes an index scan and what it may be met with.
+    // Each branch samples the index only a few times.
     for ors in [4, 8, 30] {
         let (_, looked) = planned(&question(ors));
         assert!(looked <= 4 * BRANCHES_IN_ALL, "{ors}: {looked}");
@@ -91,7 +91,7 @@ fn branches_do_not_copy_long_lists() {
     }
 }
 
-/// The maximum number of indexes, all of which serve all branches.
+/// The collection has the maximum number of indexes, all of which can be used for all branches.
 #[test]
 fn indexes_do_not_multiply_with_branches() {
     let names = |n: i32| [("f".to_owned(), 1), (format!("g{n}"), 1)].into_iter().collect::<Map>();
@@ -118,7 +118,7 @@ fn indexes_do_not_multiply_with_branches() {
     }
 }
 
-/// Some of the conditions on one path give bounds, and all are still tested.
+/// Bounds are derived only from some of the conditions on one path. All conditions are tested.
 #[test]
 fn conditions_that_give_no_bounds_are_asked_of_documents() {
     let ranges = list(1000, |n| Map::from([("f", Map::from([("$ne", n)]))]));
@@ -127,6 +127,6 @@ fn conditions_that_give_no_bounds_are_asked_of_documents() {
         Node::Scan { filter, .. } | Node::Fetch { filter, .. } => filter.clauses.len(),
         other => panic!("{other:?}"),
     };
-    // The others are proved by the bounds if they serve.
+    // If the bounds are used, they prove 128 of the conditions.
     assert!(all == 1001 || all == 1001 - 128, "{all}");
 }

@@ -1,4 +1,4 @@
-//! Sets of values agree with the membership of each value.
+//! The operations on sets of values agree with membership tests of single values.
 
 use alluvium_document::arbitrary::value;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ proptest! {
         }
     }
 
-    /// All values of a type are between its ends, and no other values except NaN.
+    /// Between the edges of a type are all of its values except NaN, and no values of other types.
     #[test]
     fn brackets_hold_the_types_that_compare(a in value(), b in value()) {
         let (low, high) = bracket(&a);

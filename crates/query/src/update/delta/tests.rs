@@ -7,7 +7,7 @@ fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// The lines of `docs/format/delta.md`.
+/// The examples of `docs/format/delta.md`.
 #[test]
 fn bytes() {
     let cases = [
@@ -110,13 +110,13 @@ fn array_filters_come_before_the_changes_that_use_them() {
     let delta = update.to_delta(&CONTEXT).unwrap();
     assert_eq!(delta, hex("01  12 17 78 19 17 78 19 37 24 67 74 14  03 67 61 2E 24 5B 78 5D 14"));
     assert_eq!(Update::from_delta(&delta), Ok(update));
-    // However the filters are written.
+    // The notation of the filters does not matter.
     let text = r#"{"$inc":{"a.$[y]":1,"b.$[x].c":1}}"#;
     let one = parse(text, &[r#"{"x":1}"#, r#"{"$and":[{"y":2}]}"#]);
     let other = parse(text, &[r#"{"y":{"$eq":2}}"#, r#"{"x":{"$eq":1}}"#]);
     assert_eq!(one, other);
     assert_eq!(one.to_delta(&CONTEXT), other.to_delta(&CONTEXT));
-    // What is only inserted is not kept, and neither is its filter.
+    // Changes that apply only to inserts are not kept, and neither are their filters.
     let insert = parse(r#"{"$setOnInsert":{"a.$[x]":1},"$set":{"b.$[y]":1}}"#, &[r#"{"x":1}"#, r#"{"y":1}"#]);
     let kept = Update::from_delta(&insert.to_delta(&CONTEXT).unwrap()).unwrap();
     assert_eq!(kept, parse(r#"{"$set":{"b.$[y]":1}}"#, &[r#"{"y":1}"#]));
@@ -141,7 +141,7 @@ fn what_another_build_may_answer_otherwise_is_no_delta() {
     assert!(error.to_string().contains("regular expression"), "{error}");
 }
 
-/// A condition with any number of branches of any content is read back as it was written.
+/// A condition with any number of branches and any content is decoded as it was written.
 #[test]
 fn conditions_of_many_branches_are_read_as_they_were_written() {
     let or = |name: &str, branches: usize| {

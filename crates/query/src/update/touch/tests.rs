@@ -26,7 +26,7 @@ fn a_change_touches_its_path_and_what_is_above_and_below_it() {
     ];
     for (changed, path, expected) in cases {
         for operator in ["$set", "$unset", "$currentDate", "$pull", "$rename"] {
-            // What is renamed goes there, too.
+            // For `$rename`, the new path is checked too.
             assert_eq!(touches(operator, changed, path), expected, "{operator} {changed} {path}");
         }
     }
@@ -42,7 +42,7 @@ fn a_change_touches_its_path_and_what_is_above_and_below_it() {
 fn numbers_have_nothing_in_them() {
     for operator in ["$inc", "$mul"] {
         assert!(touches(operator, "a.b", "a.b") && touches(operator, "a.b", "a") && !touches(operator, "a.b", "a.b.c"));
-        // But it may come to be in an array.
+        // However, the field may be in an array.
         assert!(
             touches(operator, "a.0", "a.b") && !touches(operator, "a.$[]", "a.b") && touches(operator, "a.$[]", "a")
         );
@@ -51,12 +51,13 @@ fn numbers_have_nothing_in_them() {
 
 #[test]
 fn positions_are_elements_that_paths_enter_by_themselves() {
-    // Changed, path, whether a change that may append touches it, and one that may not.
+    // The changed path, the examined path, whether a change that may append touches it, and whether
+    // a change that cannot append touches it.
     let cases = [
         ("a.0", "a", true, true),
         ("a.0.b", "a.b", true, true),
         ("a.0", "a.b", true, true),
-        // A new element has nothing at the other path: filters that ask for null see it.
+        // A new element has no value at the other path, so filters for null examine it.
         ("a.0.b", "a.c", true, false),
         ("a.$[].b", "a.b", true, true),
         ("a.$[].b", "a.c", false, false),
@@ -81,7 +82,7 @@ fn positions_are_elements_that_paths_enter_by_themselves() {
         assert_eq!(touches("$set", changed, path), appends, "$set {changed} {path}");
         assert_eq!(touches("$unset", changed, path), other, "$unset {changed} {path}");
     }
-    // The position that the filter gives may be any position.
+    // The filter may select any position.
     assert!(
         touches("$set", "a.$.b", "a.c") && !touches("$unset", "a.$.b", "a.c") && touches("$unset", "a.$.b", "a.3.b")
     );

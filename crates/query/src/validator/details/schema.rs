@@ -1,4 +1,4 @@
-//! Why a value does not obey a `$jsonSchema`.
+//! Explains why a value does not obey a `$jsonSchema`.
 
 use super::type_of;
 use crate::filter::Schema;
@@ -18,13 +18,13 @@ pub(super) fn notes(schema: &Map, details: &mut Map) {
     }
 }
 
-/// The rules that a document breaks.
+/// The rules that a document violates.
 pub(super) fn rules(schema: &Map, document: &Map, interrupt: Option<&Interrupt>) -> Value {
     let checks = &Checks { interrupt, work: RefCell::new(Work::asking(interrupt)), is_over: Cell::new(false) };
     Value::Array(broken(checks, schema, &Value::Map(document.clone())))
 }
 
-/// The state that the checks of one document share. Once they are interrupted, they find no more broken rules.
+/// The state that the checks of one document share. After an interruption, no further violations are found.
 struct Checks<'i> {
     interrupt: Option<&'i Interrupt>,
     work: RefCell<Work<'i>>,
@@ -32,7 +32,7 @@ struct Checks<'i> {
 }
 
 impl Checks<'_> {
-    /// Counts work. False if the checks are over.
+    /// Counts work. Returns false if the checks have ended.
     fn may_do(&self, units: usize) -> bool {
         if !self.is_over.get() && self.work.borrow_mut().add(units).is_err() {
             self.is_over.set(true);
@@ -41,10 +41,10 @@ impl Checks<'_> {
     }
 }
 
-/// The work of the check of a value by a rule, which is parsed again.
+/// The work counted for checking a value by a rule. The rule is parsed again for each check.
 const RULE_UNITS: usize = 1024;
 
-/// The work of compiling a pattern for a name.
+/// The work counted for compiling a pattern for a name.
 const PATTERN_UNITS: usize = 16 << 10;
 
 /// True if a value obeys a schema.
@@ -79,7 +79,7 @@ fn broken(checks: &Checks<'_>, schema: &Map, value: &Value) -> Vec<Value> {
     rules
 }
 
-/// Keywords in the order in which their rules are named.
+/// Keywords in the order in which violated rules are listed.
 const KEYWORDS: [&str; 25] = [
     "type",
     "bsonType",
@@ -108,7 +108,7 @@ const KEYWORDS: [&str; 25] = [
     "not",
 ];
 
-/// The keywords without which one means something else.
+/// Other keywords that determine the meaning of a keyword.
 fn beside(keyword: &str) -> &'static [&'static str] {
     match keyword {
         "minimum" => &["exclusiveMinimum"],
@@ -119,7 +119,7 @@ fn beside(keyword: &str) -> &'static [&'static str] {
     }
 }
 
-/// The description of a broken rule.
+/// The description of a violated rule.
 fn explained(checks: &Checks<'_>, keyword: &str, operand: &Value, specified: Map, schema: &Map, value: &Value) -> Map {
     let mut details = Map::from([("operatorName", keyword)]);
     match keyword {
@@ -160,7 +160,7 @@ fn explained(checks: &Checks<'_>, keyword: &str, operand: &Value, specified: Map
     details
 }
 
-/// The first element that equals an earlier one.
+/// The first element that is equal to an earlier one.
 fn first_duplicate<'v>(checks: &Checks<'_>, elements: &'v [Value]) -> Option<&'v Value> {
     let mut seen = HashSet::new();
     elements.iter().find(|element| {
@@ -170,7 +170,7 @@ fn first_duplicate<'v>(checks: &Checks<'_>, elements: &'v [Value]) -> Option<&'v
     })
 }
 
-/// The reason why a value fails a keyword that concerns values alone.
+/// The reason that is given if a value violates a keyword that concerns only the value itself.
 fn of_values(keyword: &str) -> &'static str {
     match keyword {
         "type" | "bsonType" => "type did not match",
@@ -263,7 +263,7 @@ fn is_match(checks: &Checks<'_>, pattern: &str, name: &str) -> bool {
         && Patterns::default().compile(pattern, "").is_ok_and(|pattern| pattern.is_match(name).unwrap_or(false))
 }
 
-/// The fault of a field; `None` if it has none.
+/// Describes how a field violates its schema; `None` if it does not.
 fn property(checks: &Checks<'_>, name: &str, schema: &Map, value: &Value, pattern: Option<&str>) -> Option<Value> {
     let rules = broken(checks, schema, value);
     if rules.is_empty() {
@@ -293,7 +293,7 @@ fn items(checks: &Checks<'_>, operand: &Value, value: &Value, details: &mut Map)
     }
 }
 
-/// The fault of the first of `elements` that does not obey a schema.
+/// Describes the violation of the first of `elements` that does not obey a schema.
 fn first_item(checks: &Checks<'_>, schema: &Map, elements: &[Value], from: usize, details: &mut Map) {
     let wrong = elements.iter().map(|element| broken(checks, schema, element)).enumerate();
     for (at, rules) in wrong.filter(|(_, rules)| !rules.is_empty()).take(1) {
@@ -349,7 +349,7 @@ fn dependency(checks: &Checks<'_>, name: &str, needed: &Value, value: &Value) ->
     Some(Value::Map(failing))
 }
 
-/// The schemas that a value does not obey, of several.
+/// The schemas, among several, that a value does not obey.
 fn not_satisfied(checks: &Checks<'_>, schemas: &Value, value: &Value) -> Value {
     let each = elements(schemas).iter().enumerate().filter_map(|(at, schema)| {
         let rules = broken(checks, schema.as_map()?, value);

@@ -1,4 +1,5 @@
-//! Documents and updates that often meet: few names, few values, of all types that the operators care for.
+//! Documents and updates that often affect each other: they have few names and few values, but all types that operators
+//! distinguish.
 
 use alluvium_document::decimal::Decimal;
 use alluvium_document::value::Timestamp;
@@ -46,7 +47,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![3 => number(), 2 => select(others)]
 }
 
-/// Any value: a scalar, or an array or map of a few.
+/// Any value: a scalar, or a small array or map.
 pub fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(3, 20, 4, |inner| {
         prop_oneof![vec(inner.clone(), 0..4).prop_map(Value::Array), map_of(inner).prop_map(Value::Map)]
@@ -134,7 +135,7 @@ fn change() -> impl Strategy<Value = (&'static str, (String, Value))> {
     ]
 }
 
-/// An update as it is written, of up to `most` changes; it may have conflicts.
+/// An update document with up to `most` changes, which may conflict.
 pub fn update(most: usize) -> impl Strategy<Value = Map> {
     vec(change(), 1..most + 1).prop_map(|changes| {
         let mut update = Map::new();
@@ -150,7 +151,7 @@ pub fn update(most: usize) -> impl Strategy<Value = Map> {
     })
 }
 
-/// The update, with filters for the names in brackets that it has.
+/// Parses the update with array filters for all of its names in brackets.
 pub fn parse(written: &Map) -> Result<Update, UpdateError> {
     let paths: Vec<&Value> = written.entries.iter().filter_map(|(_, fields)| fields.as_map()).flat_map(paths).collect();
     let filters = [("$[x]", r#"{"x":{"$gte":0}}"#), ("$[y]", r#"{"y.a":{"$exists":true}}"#)];

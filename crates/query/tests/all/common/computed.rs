@@ -1,4 +1,4 @@
-//! Filters with `$expr`: comparisons of fields with constants, alone and together.
+//! Filters with `$expr`: comparisons of fields with constants, single or combined.
 
 use alluvium_document::{Map, Value};
 use proptest::collection::vec;
@@ -20,7 +20,7 @@ fn comparison(constant: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A filter with an `$expr`, whose constants are of a strategy.
+/// A filter with an `$expr`. The strategy generates its constants.
 pub fn filter(constant: BoxedStrategy<Value>) -> impl Strategy<Value = Map> {
     let ends = select(vec![
         Value::MinKey,

@@ -1,4 +1,4 @@
-//! Filters that often meet the documents of [`super::arbitrary`].
+//! Filters that often match the documents of [`super::arbitrary`].
 
 use alluvium_document::value::Regex;
 use alluvium_document::{Map, Value};
@@ -8,7 +8,7 @@ use proptest::sample::select;
 
 use super::arbitrary::value;
 
-/// A path into documents; some have positions.
+/// A path into documents, which may have positions.
 pub fn path() -> impl Strategy<Value = String> {
     let plain = vec!["a", "b", "c", "a.b", "a.c", "b.a", "a.b.c"];
     let positions = vec!["0", "a.0", "a.1", "a.0.b", "a.b.0", "a.0.0"];
@@ -34,7 +34,7 @@ fn regex() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An operator for values that looks at no elements of arrays.
+/// An operator on values that does not examine elements of arrays.
 fn plain() -> BoxedStrategy<(&'static str, Value)> {
     let types = ["null", "int", "double", "number", "string", "object", "array", "bool", "minKey"];
     let list = || vec(prop_oneof![5 => operand(), 1 => regex()], 0..4).prop_map(Value::Array);
@@ -80,7 +80,7 @@ fn fields(fields: Vec<(String, Value)>) -> Map {
     map
 }
 
-/// A filter that is read without an error.
+/// A filter that can be parsed.
 pub fn filter() -> impl Strategy<Value = Map> {
     let leaf = vec((path(), condition()), 0..3).prop_map(fields);
     leaf.prop_recursive(2, 8, 3, |inner| {

@@ -1,4 +1,5 @@
-//! Documents and filters that meet nearly always: few names and values, arrays of maps that two paths lead through.
+//! Documents and filters that nearly always concern the same values: few names and values, and arrays of maps through
+//! which two paths lead.
 
 use alluvium_document::{Map, Value};
 use proptest::collection::vec;
@@ -92,7 +93,7 @@ fn conjunction() -> BoxedStrategy<Map> {
         .boxed()
 }
 
-/// Two plain conditions, which documents often meet.
+/// Two simple conditions, which many documents meet.
 fn pair() -> impl Strategy<Value = Map> {
     let path = select(vec!["a.b", "a.c", "a", "b"]);
     let one = (path, select(vec!["$eq", "$eq", "$gte", "$lt"]), (0i32..4).prop_map(Value::from));
@@ -104,7 +105,7 @@ fn pair() -> impl Strategy<Value = Map> {
     })
 }
 
-/// A filter that is read without an error.
+/// A filter that can be parsed.
 pub fn filter() -> impl Strategy<Value = Map> {
     prop_oneof![1 => pair(), 1 => conditions()]
 }

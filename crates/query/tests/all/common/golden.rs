@@ -1,10 +1,10 @@
-//! Cases as text: `input | input => output`, one a line; lines that begin with `#` and empty ones stay as they are.
+//! Cases as text: `input | input => output`, one in each line. Lines that begin with `#` and empty lines are kept.
 //!
-//! With `UPDATE=1` in the environment the outputs are written again: look at the difference before you keep it.
+//! With `UPDATE=1` in the environment the outputs are rewritten. Review the differences before you keep them.
 
 use std::path::Path;
 
-/// Checks, or writes again, the outputs of a file in `cases/`.
+/// Checks or rewrites the outputs of a file in `cases/`.
 pub fn check(file: &str, output_of: impl Fn(&[&str]) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));

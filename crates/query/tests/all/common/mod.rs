@@ -28,7 +28,7 @@ pub fn draft_of(map: &Map) -> Draft {
     stored(map).0
 }
 
-/// As [`draft_of`], and the shapes.
+/// As [`draft_of`], with the shapes.
 pub fn stored(map: &Map) -> (Draft, Arc<ShapeTable>) {
     let options = ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() };
     let table = Arc::new(ShapeTable::new(options));
@@ -38,7 +38,7 @@ pub fn stored(map: &Map) -> (Draft, Arc<ShapeTable>) {
     (Draft::new(Document::from_row(&table, &id, row).unwrap()).unwrap(), table)
 }
 
-/// A draft of a document that describes itself.
+/// A draft of a document that is self-describing.
 pub fn plain(map: &Map) -> Draft {
     Draft::new(Document::from_map(map).unwrap()).unwrap()
 }

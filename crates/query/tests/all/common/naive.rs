@@ -1,18 +1,18 @@
-//! The meaning of filters, implemented a second time and as simply as possible: the filter is interpreted as it is
+//! A second, independent implementation of filters that is as simple as possible. The filter is interpreted as it is
 //! written, over copies of decoded values, and values are compared by the bytes of their keys.
 
 use alluvium_document::value::Double;
 use alluvium_document::{Map, Value, key};
 
-/// What a path finds.
+/// The values that a path finds.
 #[derive(Clone)]
 enum Found {
     Nothing,
-    /// A value, and whether its elements count, too, if it is an array.
+    /// A value. If it is an array and the flag is true, its elements are also tested.
     Value(Value, bool),
 }
 
-/// True if the document matches. The filter is one that is read without an error.
+/// True if the document matches. The filter must be one that can be parsed.
 pub fn matches(filter: &Map, document: &Value) -> bool {
     filter.entries.iter().all(|(name, operand)| match name.as_str().unwrap() {
         "$comment" => true,
@@ -32,7 +32,7 @@ fn filters(operand: &Value) -> impl Iterator<Item = &Map> {
     operand.as_array().unwrap().iter().map(|inner| inner.as_map().unwrap())
 }
 
-/// The field of a map, or the element of an array whose position is given as a name.
+/// The field of a map, or the element of an array at the position that the name states.
 fn field(value: &Value, name: &str) -> Option<Value> {
     match value {
         Value::Map(map) => map.get(name).cloned(),
@@ -100,7 +100,7 @@ fn operator(name: &str, operand: &Value, all: &Map, found: &[Found]) -> bool {
     }
 }
 
-/// Whether a value that was found, or an element of one, passes.
+/// True if one of the found values passes, or an element of one of them.
 fn some(name: &str, operand: &Value, all: &Map, found: &[Found]) -> bool {
     found.iter().any(|found| match found {
         Found::Nothing => {
@@ -128,7 +128,7 @@ fn is_nan(value: &Value) -> bool {
     bytes(value) == bytes(&Value::Double(Double(f64::NAN)))
 }
 
-/// One value, alone.
+/// True if a single value passes; its elements are not tested.
 fn one(name: &str, operand: &Value, all: &Map, value: &Value) -> bool {
     let (left, right) = (bytes(value), bytes(operand));
     let beside = left[0] == right[0] && (left == right || !(is_nan(value) || is_nan(operand)))
@@ -207,7 +207,7 @@ fn options_of(all: &Map) -> String {
     all.get("$options").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The part before the point, from the number's text.
+/// The digits before the decimal point, from the text of the number.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Double(Double(x)) if x.is_finite() => format!("{:.0}", x.trunc()).parse().ok(),
@@ -226,16 +226,16 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// A condition that may select an element: a path, an operator, its operand; or branches of an `$or`.
+/// A condition that may select an element: a path, an operator and its operand, or the branches of an `$or`.
 #[derive(PartialEq)]
 enum Leaf {
     Field(String, String, Value),
     Or(Vec<Map>),
-    /// It selects nothing.
+    /// A negation, which selects nothing.
     Negation,
 }
 
-/// The conditions in the order in which they are written, groups of several different ones after all others.
+/// The conditions in the order in which they are written. Groups of several different conditions come last.
 fn leaves(filter: &Map) -> Vec<Leaf> {
     let groups = filter.entries.iter().flat_map(|(name, operand)| match (name.as_str().unwrap(), operand) {
         ("$and", operand) => vec![ungrouped(filters(operand).map(leaves).collect())],
@@ -265,7 +265,7 @@ fn ungrouped(groups: Vec<Vec<Leaf>>) -> Vec<Leaf> {
 }
 
 impl Leaf {
-    /// A field and values of it: the branches of an `$or` of values too.
+    /// A field and the values for it. The branches of an `$or` may also be values of one field.
     fn values(&self) -> Option<(&str, Value)> {
         let Self::Or(branches) = self else { return None };
         let mut path = None;
@@ -294,7 +294,7 @@ impl Leaf {
                 (place("$eq") + 10, path.clone())
             }
             Self::Field(path, name, operand) if name == "$elemMatch" => {
-                // Of fields before those of the element itself.
+                // Filters on fields come before operators on the element itself.
                 (usize::from(is_operators(operand.as_map().unwrap())), path.clone())
             }
             Self::Field(path, name, _) => (place(name) + 10, path.clone()),
@@ -344,13 +344,13 @@ impl Leaf {
 #[derive(Clone, Copy)]
 enum Place {
     Outside,
-    /// An element of the array at the end of the path.
+    /// The value is an element of the array at the end of the path.
     Element(usize),
-    /// Within an element of the outermost array on the way.
+    /// The value is inside of an element of the first array on the path.
     Within(usize),
 }
 
-/// All values that a path finds, in their order, arrays after their elements.
+/// All values that a path finds, in order. An array comes after its elements.
 fn contexts(value: &Value, names: &[&str], seen: &mut Vec<(Option<Value>, Place)>) {
     match (field(value, names[0]), &names[1..]) {
         (None, _) => seen.push((None, Place::Outside)),
@@ -370,7 +370,7 @@ fn contexts_within(elements: &[Value], names: &[&str], seen: &mut Vec<(Option<Va
         if element.as_map().is_some() {
             let mut inner = Vec::new();
             contexts(element, names, &mut inner);
-            // An array itself is kept apart from its elements, for operators on arrays.
+            // The element and the array itself are distinguished, because operators on arrays test only the array.
             let place = |place| if matches!(place, Place::Element(_)) { Place::Element(at) } else { Place::Within(at) };
             seen.extend(inner.into_iter().map(|(value, found)| (value, place(found))));
         }
@@ -385,7 +385,7 @@ fn contexts_within(elements: &[Value], names: &[&str], seen: &mut Vec<(Option<Va
     }
 }
 
-/// The position that a filter selects in a document that matches: the last condition decides.
+/// The position that a filter selects in a document that matches. The last condition that selects a position decides.
 pub fn selected(filter: &Map, document: &Map, is_update: bool) -> Option<usize> {
     let mut leaves = leaves(filter);
     if is_update {
@@ -395,7 +395,7 @@ pub fn selected(filter: &Map, document: &Map, is_update: bool) -> Option<usize> 
     leaves.iter().filter_map(|leaf| leaf.selects(&document)).next_back()
 }
 
-/// True for a list of one value, or of the same value several times.
+/// True for a list that consists of one value, perhaps repeated.
 fn is_single(list: &Value) -> bool {
     list.as_array().unwrap().windows(2).all(|two| two[0] == two[1])
 }

@@ -1,4 +1,4 @@
-//! Documents with nested arrays and values of many types, and filters with every operator for them: null and missing
+//! Documents with nested arrays and values of many types, and filters for them with every operator: null and missing
 //! values, negations over arrays, `$elemMatch` in `$elemMatch`, `$all`, `$type`, `$mod` and bits.
 
 use alluvium_document::value::{Binary, Regex};
@@ -43,7 +43,7 @@ fn fields(of: impl Strategy<Value = Value> + Clone + 'static) -> impl Strategy<V
     })
 }
 
-/// A value with arrays in arrays, of a few shapes that paths lead into.
+/// A value with arrays in arrays. It has one of a few shapes into which paths lead.
 pub fn value() -> BoxedStrategy<Value> {
     scalar()
         .prop_recursive(
@@ -65,7 +65,8 @@ pub fn document() -> impl Strategy<Value = Map> {
     })
 }
 
-/// All values that documents have, arrays and maps as wholes, too: what conditions compare with meets them.
+/// All values in the documents, including whole arrays and maps. Filters use these values so that their conditions are
+/// often met.
 pub fn pool<'a>(documents: impl IntoIterator<Item = &'a Map>) -> Vec<Value> {
     fn collect(value: &Value, pool: &mut Vec<Value>) {
         if !matches!(value, Value::Regex(_)) {
@@ -82,7 +83,7 @@ pub fn pool<'a>(documents: impl IntoIterator<Item = &'a Map>) -> Vec<Value> {
     pool
 }
 
-/// The operand of a condition; sometimes a whole array or map.
+/// The operand of a condition, which may be a whole array or map.
 fn operand(pool: &[Value]) -> BoxedStrategy<Value> {
     let met = [&[Value::Null], pool].concat();
     let plain = |value: &Value| !matches!(value, Value::Regex(_));
@@ -151,7 +152,7 @@ fn conjunction(pool: &[Value]) -> impl Strategy<Value = Map> + use<> {
     })
 }
 
-/// A filter that is read without an error, with values of the pool among others.
+/// A filter that can be parsed. Some of its values are from the pool.
 pub fn filter(pool: &[Value]) -> impl Strategy<Value = Map> + use<> {
     let branches = vec(conjunction(pool), 1..3).prop_map(|all| Value::Array(all.into_iter().map(Value::Map).collect()));
     let more = prop_oneof![3 => Just(None), 1 => (select(vec!["$or", "$and", "$nor"]), branches).prop_map(Some)];
@@ -163,7 +164,8 @@ pub fn filter(pool: &[Value]) -> impl Strategy<Value = Map> + use<> {
     })
 }
 
-/// A document and a filter of one or two operators on one field, which its values, often of a rare kind, meet.
+/// A document, and a filter of one or two operators on one field. The values of the document, many of rare types, often
+/// meet the filter.
 pub fn meeting() -> impl Strategy<Value = (Map, Map)> {
     let rare = vec![
         Value::from(-3),
@@ -190,7 +192,7 @@ pub fn meeting() -> impl Strategy<Value = (Map, Map)> {
     })
 }
 
-/// A document with one field, mostly an array of little.
+/// A document with one field, which in most cases is an array of few values.
 pub fn small() -> impl Strategy<Value = Map> {
     let one = || prop_oneof![5 => (0i32..3).prop_map(Value::from), 2 => Just(Value::Null), 1 => scalar()].boxed();
     let some = || vec(one(), 0..3).prop_map(Value::Array).boxed();
@@ -210,7 +212,7 @@ pub fn of_small(pool: &[Value]) -> impl Strategy<Value = Map> + use<> {
     let path = select(vec!["a", "a", "a.b", "a.0"]);
     let met = select([&[Value::Null, Value::Null], pool].concat()).boxed();
     let literal = met.clone().prop_map(|value| Value::Map(Map::from([("$eq", value)])));
-    // Each may be met by another element.
+    // Each of the two operators may be met by a different element.
     let both = (met.clone(), met)
         .prop_map(|(one, other)| Value::Map(Map::from([("$eq", one), ("$in", Value::Array(vec![other]))])));
     let condition = prop_oneof![1 => literal, 1 => both, 2 => condition(pool)];

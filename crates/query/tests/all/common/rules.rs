@@ -5,7 +5,7 @@ use alluvium_document::{Map, Value};
 use alluvium_query::collation::Collation;
 use alluvium_query::index::Definition;
 
-/// Collations, and that without rules.
+/// Collations, including the simple one, which has no rules.
 pub const RULES: [&str; 4] = [
     r#"{"locale":"simple"}"#,
     r#"{"locale":"en","strength":2}"#,
@@ -18,7 +18,7 @@ pub fn rules(at: usize) -> Option<Collation> {
     Collation::parse(&map_of(RULES[at])).unwrap()
 }
 
-/// The same index with another collation.
+/// The same index, but with another collation.
 pub fn with_rules(index: &Definition, at: usize) -> Definition {
     let mut map = index.to_map();
     map.insert("collation", map_of(RULES[at]));
@@ -42,7 +42,8 @@ fn respelled_value(value: &Value, bits: &mut u64) -> Value {
     }
 }
 
-/// The map with strings in other cases and with accents, as the bits say; operands that are words stay.
+/// The map with the case and accents of its strings changed as given by the bits. Operands that are words are not
+/// changed.
 pub fn respelled(map: &Map, bits: &mut u64) -> Map {
     let mut made = Map::new();
     for (name, value) in map.iter() {

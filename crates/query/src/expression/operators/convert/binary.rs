@@ -15,19 +15,19 @@ use std::borrow::Cow;
 /// The subtype of UUIDs.
 pub(super) const UUID: u8 = 4;
 
-/// The subtype whose bytes begin with their number, in BSON.
+/// The subtype whose data begin with a length field in BSON.
 const OLD: u8 = 2;
 
-/// Base64 for addresses of the web: written without padding, and read with or without it.
+/// Base64 for URLs: written without padding, and read with or without padding.
 const BASE64_URL: GeneralPurpose =
     GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent));
 
-/// How binary data are written as text.
+/// The text format of binary data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Not named, although conversions between text and binary data need it.
+    /// No format is given, although conversions between text and binary data need one.
     Missing,
-    /// As a UUID or in base64, whichever fits the subtype.
+    /// A UUID or base64, depending on the subtype.
     Auto,
     Base64,
     Base64Url,
@@ -37,7 +37,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of this name.
+    /// Parses the name of a format.
     pub fn of(value: &Value) -> Result<Self, ExpressionError> {
         let Value::String(name) = value else {
             let problem = format!("the format of $convert must be text, this is of type {}", value.type_name());
@@ -66,7 +66,7 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of this name.
+    /// Parses the name of a byte order.
     pub fn of(value: &Value) -> Result<Self, ExpressionError> {
         match value {
             Value::String(name) if name == "little" => Ok(Self::Little),
@@ -86,7 +86,7 @@ impl ByteOrder {
     }
 }
 
-/// The bytes as BSON has them.
+/// The bytes as they are stored in BSON.
 fn raw(binary: &Binary) -> Cow<'_, [u8]> {
     let Binary { subtype, bytes } = binary;
     match u32::try_from(bytes.len()) {
@@ -95,12 +95,12 @@ fn raw(binary: &Binary) -> Cow<'_, [u8]> {
     }
 }
 
-/// True if an integer of 32 bits, or of 64, may have this number of bytes.
+/// True if an integer of 32 bits (or of 64 bits if `is_long`) may have this number of bytes.
 pub(super) fn fits(binary: &Binary, is_long: bool) -> bool {
     matches!((raw(binary).len(), is_long), (1 | 2 | 4, _) | (8, true))
 }
 
-/// The bytes as an integer with a sign; `None` if they are not 1, 2, 4 or 8.
+/// The bytes as a signed integer; `None` if there are not 1, 2, 4 or 8 bytes.
 pub(super) fn to_integer(binary: &Binary, order: ByteOrder) -> Option<i64> {
     match *in_order(binary, order) {
         [a] => Some(i64::from(i8::from_le_bytes([a]))),
@@ -111,7 +111,7 @@ pub(super) fn to_integer(binary: &Binary, order: ByteOrder) -> Option<i64> {
     }
 }
 
-/// The bytes as a number of IEEE 754; `None` if they are not 4 or 8.
+/// The bytes as a number of IEEE 754; `None` if there are not 4 or 8 bytes.
 pub(super) fn to_double(binary: &Binary, order: ByteOrder) -> Option<f64> {
     match *in_order(binary, order) {
         [a, b, c, d] => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
@@ -120,7 +120,7 @@ pub(super) fn to_double(binary: &Binary, order: ByteOrder) -> Option<f64> {
     }
 }
 
-/// The bytes of a number, the least significant first.
+/// The bytes of a number in the order from the least significant.
 fn in_order(binary: &Binary, order: ByteOrder) -> Cow<'_, [u8]> {
     let mut bytes = raw(binary);
     if order == ByteOrder::Big {
@@ -177,7 +177,8 @@ fn uuid_text(binary: &Binary) -> Result<String, ExpressionError> {
     Ok(format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]))
 }
 
-/// Binary data of a subtype from text. The format of UUIDs and their subtype belong together.
+/// Converts text to binary data of a subtype. The UUID format is valid only with the UUID subtype,
+/// and the other way round.
 pub(super) fn from_text(text: &str, subtype: u8, format: Format) -> Result<Binary, ExpressionError> {
     let bytes = match format {
         Format::Missing => return no_format(),

@@ -6,7 +6,7 @@ use crate::expression::ExpressionError;
 use alluvium_document::Value;
 use alluvium_document::value::Double;
 
-/// The format of a timestamp's seconds.
+/// The format for the seconds of a timestamp.
 const TIMESTAMP: &str = "%b %d %H:%M:%S";
 
 /// A date as text, with milliseconds.
@@ -14,7 +14,7 @@ fn date_text(millis: i64) -> Result<String, DateError> {
     to_text(millis, ISO_UTC, &Zone::Utc)
 }
 
-/// The value as text, a double with as many digits as it needs.
+/// The value as text. A double has as many digits as needed to read it back.
 pub(super) fn text(value: &Value) -> Result<String, ExpressionError> {
     match value {
         Value::String(text) | Value::Symbol(text) => Ok(text.to_string()),
@@ -29,7 +29,7 @@ pub(super) fn text(value: &Value) -> Result<String, ExpressionError> {
     }
 }
 
-/// The value as operators on text take it: a double with 6 digits, a timestamp without its year, the text of code.
+/// The value as operators on text convert it: a double with 6 digits, a timestamp without its year, the text of code.
 /// `None` for any other type.
 pub(in crate::expression::operators) fn short_text(value: &Value) -> Result<Option<String>, ExpressionError> {
     Ok(Some(match value {
@@ -40,7 +40,7 @@ pub(in crate::expression::operators) fn short_text(value: &Value) -> Result<Opti
         Value::Code(code) if code.scope.is_none() => code.code.clone(),
         Value::Timestamp(timestamp) => {
             let text = to_text(i64::from(timestamp.time) * 1000, TIMESTAMP, &Zone::Utc)?;
-            // The day has a blank instead of a zero.
+            // A leading zero of the day becomes a blank.
             let text = match text.split_once(" 0") {
                 Some((month, rest)) if month.len() == 3 => format!("{month}  {rest}"),
                 _ => text,
@@ -60,7 +60,7 @@ fn special(x: f64) -> &'static str {
     }
 }
 
-/// A double with the fewest digits from which it can be read again.
+/// A double with the fewest digits from which the same double can be parsed.
 fn double_text(x: f64) -> String {
     if !x.is_finite() {
         return special(x).to_owned();
@@ -73,7 +73,7 @@ fn double_text(x: f64) -> String {
     if (-4..16).contains(&exponent) { format!("{x}") } else { with_exponent(digits, exponent) }
 }
 
-/// A finite double with at most this number of digits, as C's `%g` writes it.
+/// A finite double with at most this number of significant digits, in the format of C's `%g`.
 fn general(x: f64, digits: usize) -> String {
     if x == 0.0 {
         return double_text(x);
@@ -98,13 +98,13 @@ fn with_exponent(digits: &str, exponent: i32) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The number without zeros at the end of its fraction.
+/// The number without trailing zeros in its fraction.
 fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// The double of a text, in decimal or hexadecimal notation; `None` if it is not a number, too large, or so small that
-/// it would be zero.
+/// Parses a double in decimal or hexadecimal notation. `None` if the text is not a number, or if the number is too
+/// large, or so small that it would round to zero.
 pub(super) fn parse_double(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
@@ -118,7 +118,7 @@ pub(super) fn parse_double(text: &str) -> Option<f64> {
     ((is_word || x.is_finite()) && (x != 0.0 || is_zero)).then_some(x)
 }
 
-/// The number of hexadecimal digits with a point perhaps, and a power of two perhaps: `1.8p-1`.
+/// Parses hexadecimal digits with an optional point and an optional power of two: `1.8p-1`.
 fn parse_hex(text: &str) -> Option<f64> {
     let (mantissa, power) = match text.split_once(['p', 'P']) {
         Some((mantissa, power)) => (mantissa, power.parse::<i64>().ok()?),
@@ -132,12 +132,12 @@ fn parse_hex(text: &str) -> Option<f64> {
     for (at, digit) in whole.chars().chain(fraction.chars()).enumerate() {
         let digit = u64::from(digit.to_digit(16)?);
         let is_full = bits >> 60 != 0;
-        // A last bit stands for all digits that do not fit.
+        // If digits that do not fit are not zero, the last bit is set, so that rounding takes them into account.
         bits = if is_full { bits | u64::from(digit != 0) } else { bits << 4 | digit };
         exponent += 4 * (i64::from(is_full) - i64::from(at >= whole.len()));
     }
     let exponent = i32::try_from(exponent.clamp(-3000, 3000)).ok()?;
-    // In two steps, so that the power itself is a double.
+    // Multiplies in two steps, because the whole power may be out of the range of doubles.
     let half = exponent / 2;
     let x = bits as f64 * 2f64.powi(half) * 2f64.powi(exponent - half);
     (x.is_finite() && (x != 0.0 || bits == 0)).then_some(x)

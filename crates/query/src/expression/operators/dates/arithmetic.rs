@@ -67,7 +67,7 @@ fn check_shift(
     prepared_zone(arguments, 3)
 }
 
-/// Checks the unit, and the first day of the week where that matters; it is the fifth argument.
+/// Checks the unit, and also the first day of the week if the unit uses it. The first day is the fifth argument.
 fn check_unit(operator: &PreparedOperator, arguments: &[Argument<'_>], at: usize) -> Result<(), ExpressionError> {
     let known = constant(arguments, at).map(|value| unit(operator, value)).transpose()?;
     if known == Some(Unit::Week)

@@ -131,7 +131,7 @@ fn to_parts(
     Ok(Some(Value::Map(parts)))
 }
 
-/// Checks which arguments `$dateFromParts` has.
+/// Checks the combination of arguments of `$dateFromParts`.
 fn check_parts(
     _: &PreparedOperator,
     arguments: &[Argument<'_>],
@@ -168,12 +168,12 @@ fn from_parts(_: &PreparedOperator, values: &[Operand<'_>], prepared: Option<&Pr
         let Some(month) = small(values, 2, "month", 1)? else { return NULL };
         let Some(day) = small(values, 3, "day", 1)? else { return NULL };
         check_year(year, "year", ErrorCode::Location40523)?;
-        // Months beyond a year count on.
+        // Months beyond December run over into the following years.
         let months = year * 12 + month - 1;
         Date { year: months.div_euclid(12), month: months.rem_euclid(12) + 1, day }.day_number()
     };
     let overflow = || fail(ErrorCode::DurationOverflow, "the date of $dateFromParts overflows");
-    // As in MongoDB, which counts microseconds here.
+    // As in MongoDB, which computes with microseconds here.
     if millis.checked_mul(1000).is_none() {
         return overflow();
     }

@@ -53,7 +53,7 @@ fn format_of<'v>(operator: &PreparedOperator, value: &'v Value) -> Result<&'v st
     Ok(format)
 }
 
-/// The format, which is checked before anything else.
+/// The format of the text. It is checked before all other arguments.
 enum Format<'v> {
     Default,
     Null,

@@ -9,7 +9,7 @@ fn addition() {
         let expression =
             format!(r#"{{"$dateAdd":{{"startDate":{{"$date":"{start}"}},"unit":"{unit}","amount":{amount}{zone}}}}}"#);
         let found = iso(&expression);
-        // Subtracting the opposite is the same.
+        // Subtracting the negated amount gives the same date.
         let opposite = match amount.strip_prefix('-') {
             Some(amount) => amount.to_owned(),
             None => format!("-{amount}"),
@@ -29,7 +29,7 @@ fn addition() {
         ("2020-12-31T12:10:05Z", "millisecond", "1050", "", "2020-12-31T12:10:06.050Z"),
         ("1969-12-31T23:59:59.999Z", "millisecond", "1", "", "1970-01-01T00:00:00Z"),
         ("1969-12-31T23:59:59.999Z", "day", "1", "", "1970-01-01T23:59:59.999Z"),
-        // The day is at most the last of the month.
+        // If the month is too short for the day, the result is its last day.
         ("2020-10-31T10:10:05Z", "month", "1", "", "2020-11-30T10:10:05Z"),
         ("2021-01-31T03:00:00Z", "month", "-2", "", "2020-11-30T03:00:00Z"),
         ("2024-02-29T00:00:00Z", "year", "1", "", "2025-02-28T00:00:00Z"),
@@ -37,17 +37,18 @@ fn addition() {
         ("2020-12-31T12:10:05Z", "quarter", "-2", "", "2020-06-30T12:10:05Z"),
         ("2020-11-30T00:00:00Z", "quarter", "1", "", "2021-02-28T00:00:00Z"),
         ("2024-01-31T00:00:00Z", "month", "13", "", "2025-02-28T00:00:00Z"),
-        // It is that of the zone.
+        // The month is determined in the local time of the zone.
         ("2021-01-30T23:30:00Z", "month", "1", "Europe/Paris", "2021-02-27T23:30:00Z"),
         ("2021-01-31T03:00:00Z", "month", "-2", "America/New_York", "2020-12-01T03:00:00Z"),
-        // Days keep the local time, hours do not.
+        // Adding days keeps the local time of day; adding hours does not.
         ("2020-10-24T18:10:00Z", "hour", "24", "Europe/Paris", "2020-10-25T18:10:00Z"),
         ("2020-10-24T18:10:00Z", "day", "1", "Europe/Paris", "2020-10-25T19:10:00Z"),
         ("2024-03-09T17:00:00Z", "day", "1", "America/New_York", "2024-03-10T16:00:00Z"),
         ("2024-03-09T17:00:00Z", "year", "1", "+05:30", "2025-03-09T17:00:00Z"),
         ("2011-12-29T12:00:00Z", "day", "1", "Pacific/Apia", "2011-12-30T12:00:00Z"),
         ("2011-12-30T09:00:00Z", "day", "2", "Pacific/Apia", "2011-12-31T09:00:00Z"),
-        // Into a gap, and into a time that occurs twice: it stays in daylight saving time if it was.
+        // The result is in a gap, or at a time that occurs twice. In the second case daylight saving time is kept if
+        // the original date had it.
         ("2024-03-09T07:30:00Z", "day", "1", "America/New_York", "2024-03-10T07:30:00Z"),
         ("2024-11-02T05:30:00Z", "day", "1", "America/New_York", "2024-11-03T05:30:00Z"),
         ("2024-11-04T06:30:00Z", "day", "-1", "America/New_York", "2024-11-03T06:30:00Z"),
@@ -91,7 +92,7 @@ fn operands_of_addition() {
         refused(&zone, &[r#""Nowhere""#, r#""$s""#], "error 40485");
         null(&[&add, &start, &unit, &zone]);
     }
-    // Amounts beyond all dates.
+    // Amounts that exceed all dates.
     let long = |unit: &str, amount: &str| {
         let amount = format!(r#"{{"$numberLong":"{amount}"}}"#);
         let operand = format!(r#"{{"startDate":"$t","unit":"{unit}","amount":{amount}}}"#);
@@ -120,7 +121,7 @@ fn difference() {
     };
     let ny = r#","timezone":"America/New_York""#;
     for (start, end, unit, more, expected) in [
-        // Borders count, not time.
+        // The difference is the number of boundaries crossed, not the time between the dates.
         ("2023-12-31T23:59:59.999Z", "2024-01-01T00:00:00Z", "year", "", 1),
         ("2023-01-01T00:00:00Z", "2023-12-31T23:59:59Z", "year", "", 0),
         ("2023-12-31T23:59:59Z", "2024-01-01T00:00:00Z", "quarter", "", 1),
@@ -133,22 +134,22 @@ fn difference() {
         ("2020-11-01T18:23:36.999Z", "2020-11-01T18:23:38Z", "second", "", 2),
         ("1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "second", "", 1),
         ("1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "millisecond", "", 1),
-        // Weeks begin with Sunday, or with the day that is named.
+        // Weeks begin with Sunday, or with the day that is given.
         ("2021-01-23T12:00:00Z", "2021-01-24T00:00:00Z", "week", "", 1),
         ("2021-01-24T18:23:36Z", "2021-01-25T02:23:36Z", "week", "", 0),
         ("2021-01-24T18:23:36Z", "2021-01-25T02:23:36Z", "week", r#","startOfWeek":"MONDAY""#, 1),
         ("2021-01-17T04:59:00Z", "2021-01-17T05:00:00Z", "week", ny, 1),
         ("1969-12-01T00:00:00Z", "1970-01-31T00:00:00Z", "week", r#","startOfWeek":"fri""#, 9),
-        // In the zone.
+        // The boundaries are in the local time of the zone.
         ("2024-01-01T04:59:00Z", "2024-01-01T05:00:00Z", "year", ny, 1),
         ("2024-01-01T18:14:00Z", "2024-01-01T18:15:00Z", "hour", r#","timezone":"Asia/Kathmandu""#, 1),
         ("2024-01-01T18:14:00Z", "2024-01-01T18:15:00Z", "day", r#","timezone":"Asia/Kathmandu""#, 1),
-        // Hours that passed, over a change of the offset.
+        // Hours and minutes are elapsed time, also across a change of the offset.
         ("2024-03-10T06:00:00Z", "2024-03-10T08:00:00Z", "hour", ny, 2),
         ("2024-11-03T04:30:00Z", "2024-11-03T07:30:00Z", "minute", ny, 180),
         ("2011-12-30T09:00:00Z", "2011-12-30T11:00:00Z", "second", r#","timezone":"Pacific/Apia""#, 7200),
         ("2011-12-30T09:00:00Z", "2011-12-30T11:00:00Z", "day", r#","timezone":"Pacific/Apia""#, 2),
-        // The first day of the week matters for weeks alone.
+        // The first day of the week is used only for weeks.
         ("2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "day", r#","startOfWeek":5"#, 1),
     ] {
         assert_eq!(difference(start, end, unit, more), expected, "{unit} from {start} to {end}{more}");
@@ -173,7 +174,7 @@ fn operands_of_differences() {
     refused(first, &[r#""FRIDIE""#, r#""$s""#, r#""tues""#], "error 5439016");
     null(&[start, end, unit, zone, first]);
     dates(&[
-        // Null comes first.
+        // Null is checked before the other arguments.
         (r#"{"$dateDiff":{"startDate":"$none","endDate":1,"unit":"$s","timezone":"$s"}}"#, "null"),
         (r#"{"$dateDiff":{"startDate":"$s","endDate":"$none","unit":"$s"}}"#, "null"),
         (r#"{"$dateDiff":{"startDate":"$id","endDate":"$stamp","unit":"second"}}"#, "0"),
@@ -206,7 +207,7 @@ fn truncation() {
         ("2020-11-18T18:23:36.789Z", "minute", "", "2020-11-18T18:23:00Z"),
         ("2020-11-18T18:23:36.789Z", "second", "", "2020-11-18T18:23:36Z"),
         ("2020-11-18T18:23:36.789Z", "millisecond", r#","binSize":10"#, "2020-11-18T18:23:36.780Z"),
-        // Bins count from 2000.
+        // Bins are counted from the year 2000.
         ("2020-11-18T18:23:36Z", "year", r#","binSize":7"#, "2014-01-01T00:00:00Z"),
         ("1999-12-31T00:00:00Z", "year", r#","binSize":100"#, "1900-01-01T00:00:00Z"),
         ("2021-05-18T00:00:00Z", "month", r#","binSize":5"#, "2021-04-01T00:00:00Z"),
@@ -223,7 +224,7 @@ fn truncation() {
         ("1969-06-15T12:34:56.789Z", "hour", r#","binSize":5"#, "1969-06-15T08:00:00Z"),
         ("1969-12-31T23:59:59.999Z", "minute", r#","binSize":15"#, "1969-12-31T23:45:00Z"),
         ("2021-12-01T18:23:36Z", "hour", r#","binSize":4,"timezone":"America/New_York""#, "2021-12-01T17:00:00Z"),
-        // Days and longer units begin at local midnight, hours are as long everywhere.
+        // Days and longer units begin at local midnight; hours have the same length everywhere.
         ("2024-07-04T03:59:00Z", "day", ny, "2024-07-03T04:00:00Z"),
         ("2024-07-04T12:00:00Z", "month", ny, "2024-07-01T04:00:00Z"),
         ("2024-12-04T12:00:00Z", "month", ny, "2024-12-01T05:00:00Z"),
@@ -231,7 +232,7 @@ fn truncation() {
         ("2024-05-01T10:20:00Z", "hour", r#","timezone":"Asia/Kathmandu""#, "2024-05-01T10:15:00Z"),
         ("2024-05-01T10:20:00Z", "day", r#","timezone":"Asia/Kathmandu""#, "2024-04-30T18:15:00Z"),
         ("2024-05-01T10:20:00Z", "day", r#","timezone":"+05:30""#, "2024-04-30T18:30:00Z"),
-        // Midnight was skipped: the day begins an hour later.
+        // Midnight was skipped, so the day begins an hour later.
         ("2018-11-04T12:00:00Z", "day", r#","timezone":"America/Sao_Paulo""#, "2018-11-04T03:00:00Z"),
         ("2012-01-01T00:00:00Z", "day", r#","timezone":"Pacific/Apia""#, "2011-12-31T10:00:00Z"),
         ("2024-03-31T12:00:00Z", "day", r#","timezone":"Europe/London""#, "2024-03-31T00:00:00Z"),
