@@ -88,7 +88,7 @@ fn a_document_is_matched_again_under_its_lock() {
         assert_eq!(done.matched, expected, "after {other}");
         assert_eq!(field(&c, 3, "done"), Some(if expected { 11 } else { 0 }), "nothing is lost after {other}");
     }
-    // One that is gone does not return.
+    // A document that was deleted after the search is not written again.
     let mut write = c.write_where(r#"{"n": 4}"#, update(r#"{"$inc": {"done": 1}}"#));
     let key = write.first().unwrap().unwrap();
     c.write_where(r#"{"n": 4}"#, Action::Delete).one().unwrap();
@@ -254,20 +254,22 @@ fn documents_of_any_id_are_written() {
     assert!(!pets.write_where("{}", Action::Delete).one().unwrap().matched);
 }
 
-/// A key that cannot be decoded is damage with the key's name; it is not passed over, and not taken for another `_id`.
+/// A key that cannot be decoded is reported as damage, with the key in the message. The key is not skipped, and not
+/// decoded as another `_id`.
 #[test]
 fn a_key_that_is_none_is_reported() {
     let db = Database::with(Options::default());
     let pets = db.collection("pets");
     pets.put(Value::Null, r#"{"n": 1}"#);
-    // Text without its end.
+    // A string key without its terminator.
     let (key, row) = (alluvium_document::key::id_key(&Value::from("ab")).unwrap(), row_of(&db));
     let mut batch = db.store().batch();
     batch.put(pets.state().documents, &key[..2], &row);
     db.store().write(batch, Durability::Periodic).unwrap();
     for action in [Action::Delete, update(r#"{"$set": {"n": 2}}"#)] {
         let mut write = pets.write_where("{}", action);
-        // By the search, and by the write of a key that another search may have found without reading its document.
+        // The error is returned by the search, and by the write of a key that a search has found without reading the
+        // document.
         for error in [write.all().unwrap_err(), write.write(&key[..2]).unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
             let shown = error.to_string();
