@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The maximum number of kept encoders. Beyond it, the least recently used encoders are dropped. An encoder takes some
 /// 10 KB for each kind of document, of at most 128 kinds.
 const KEPT: usize = 32;
+/// The memory of an encoder is measured again when the number of learnt templates has grown by one part in this many.
+/// Each measurement visits everything that the encoder has learnt.
+const GROWN_PARTS: u64 = 8;
 /// All encoders except the most recently used one together take at most one part in this many of the memory budget.
 const BUDGET_SHARE: usize = 64;
 
@@ -26,7 +29,7 @@ pub(crate) struct Encoders {
 struct Kept {
     shapes: Arc<ShapeTable>,
     encoder: Encoder,
-    /// The number of kinds that the encoder had learnt when its memory was charged.
+    /// The number of learnt templates when the memory of the encoder was measured and charged.
     learnt: u64,
     charge: Charge,
 }
@@ -46,7 +49,7 @@ impl Encoders {
         });
         let done = work(&mut kept.encoder);
         let learnt = kept.encoder.counts().learnt;
-        let has_grown = learnt != kept.learnt;
+        let has_grown = learnt > kept.learnt + kept.learnt / GROWN_PARTS;
         if has_grown {
             kept.learnt = learnt;
             kept.charge.resize(kept.encoder.memory_bytes());
