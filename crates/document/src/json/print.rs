@@ -298,8 +298,8 @@ fn plain_number(decimal: &Decimal) -> Option<String> {
         Ok((Value::Decimal(read), taken)) => taken == text.len() && read == *decimal,
         _ => false,
     };
-    // An integer in the range of int64 is written with an exponent: it is then parsed as a decimal, if a double cannot
-    // represent it.
+    // An integer in the range of int64 is parsed as a decimal only if it has an exponent and a double cannot represent
+    // it.
     let text = decimal.to_string();
     if reads_back(&text) { Some(text) } else { Some(text + "E+0").filter(reads_back) }
 }

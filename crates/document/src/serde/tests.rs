@@ -206,7 +206,7 @@ fn tame(value: Value) -> Value {
     })
 }
 
-/// Dates up to the year 9999, because the deserializer of the other crate clamps later dates.
+/// Dates up to the year 9999, because the deserializer of the other crate changes all other dates.
 fn recent(value: Value) -> Value {
     each(value, |value| match value {
         Value::DateTime(millis) => Value::DateTime(millis.rem_euclid(1 << 47)),

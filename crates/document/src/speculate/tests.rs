@@ -94,7 +94,7 @@ fn lines_of_one_shape_are_read_without_the_parser() {
         assert_eq!(pair.check(line.as_bytes()), n >= 2, "{n}");
         pair.commit_all();
         if n == 20 {
-            // The steps end with the holes for the author, the id and the number, and with the end of the line.
+            // Three steps end with the holes for the author, the id and the number; the fourth ends with the line.
             assert_eq!(pair.encoder.templates[0].steps.len(), 4);
         }
     }
