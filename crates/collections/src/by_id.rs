@@ -15,7 +15,7 @@ use alluvium_query::update::{Context, Update};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How a changed document is written.
+/// The form in which a changed document is written.
 pub(crate) enum Change {
     Nothing,
     /// The draft is written as a row.
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
     /// Deletes and returns the document with this key if `predicate` returns true for it.
     ///
     /// # Errors
-    /// As for any read and write; those of `predicate`; [`Error::DamagedDocument`] if the key cannot be decoded.
+    /// As for any read and write; errors of `predicate`; [`Error::DamagedDocument`] if the key cannot be decoded.
     pub fn remove(
         &self,
         key: &[u8],
@@ -248,7 +248,7 @@ impl<'a> Writer<'a> {
     /// if the document does not exist.
     ///
     /// # Errors
-    /// As for any read and write; those of `change`.
+    /// As for any read and write; errors of `change`.
     pub fn modify(&self, id: &Value, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
         let change = |draft: &mut Draft| {
             let change = if change(draft)? { Change::Row } else { Change::Nothing };
@@ -338,7 +338,7 @@ fn no_record<T>(_: &T) -> Result<Option<Written>> {
 /// # Errors
 /// As for any read.
 pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Result<Option<(Document, Version)>> {
-    // Both are read at one snapshot, so that the version is that of the document.
+    // Both are read at one snapshot, so that the version belongs to the document.
     let snapshot: Snapshot = engine.snapshot();
     let Some(document) = Reader::new(engine, name, Some(&snapshot))?.get(id)? else { return Ok(None) };
     let state = engine.collection_at(name, Some(&snapshot))?;
@@ -346,7 +346,7 @@ pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Resu
     Ok(seq.map(|seq| (document, Version(seq))))
 }
 
-/// How the effect of an applied update is written.
+/// The form in which the effect of an applied update is written.
 pub(crate) fn change_by(update: &Update, context: &Context, changed: bool) -> Change {
     if !changed {
         return Change::Nothing;

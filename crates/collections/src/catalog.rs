@@ -259,7 +259,7 @@ impl Catalog {
         }
     }
 
-    /// The shared state that stands for a collection that does not exist. It is read as an empty collection.
+    /// The shared state that represents a collection that does not exist. It is read as an empty collection.
     pub(crate) fn absent(&self) -> Arc<CollectionState> {
         self.absent.clone()
     }
@@ -280,7 +280,7 @@ impl Catalog {
     /// Creates a collection with these options. An error if it exists.
     pub fn create(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
         let _change = self.begin_name_change();
-        // In a poisoned store the last writes may be lost, so a writer must not be told that the name exists.
+        // In a poisoned store the last writes may be lost, so a writer must not get the error that the name exists.
         self.store.check_writable()?;
         self.check_free(name)?;
         self.create_locked(name, options)

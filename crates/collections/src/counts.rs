@@ -21,7 +21,7 @@ pub fn documents(engine: &Engine, name: &FullName, mut limits: Limits) -> Result
         return Ok(documents);
     }
     match state.count.get(engine.store(), state.documents, &engine.env, &limits) {
-        // It was dropped concurrently.
+        // The collection was dropped concurrently.
         Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => Ok(0),
         counted => counted,
     }

@@ -25,7 +25,7 @@ pub struct ScanRange {
     pub from: Option<Value>,
     /// The upper bound of `_id`, excluded.
     pub to: Option<Value>,
-    /// From the highest `_id` to the lowest.
+    /// True for a scan from the highest `_id` to the lowest.
     pub reverse: bool,
     /// The maximum number of documents; `None` for all.
     pub limit: Option<u64>,
@@ -79,7 +79,7 @@ impl Cursor {
         Ok(Self { rows, name: name.clone(), remaining: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
-    /// Scans all documents at a snapshot: those of a capped collection in the order of insertion, others by `_id`.
+    /// Scans all documents at a snapshot: a capped collection in the order of insertion, any other collection by `_id`.
     ///
     /// # Errors
     /// Errors of reading the store.
@@ -188,7 +188,7 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The next document as it is stored, whatever `T` is.
+    /// The next document in its stored form, for any `T`.
     pub fn next_document(&mut self) -> Option<Result<Document>> {
         if self.remaining == 0 {
             return None;

@@ -30,7 +30,7 @@ pub struct Engine {
     pub(crate) gathering: Gathering,
     /// The encoders of documents that are given as JSON text.
     pub(crate) encoders: Encoders,
-    /// When the database was opened, in milliseconds since 1970.
+    /// The time at which the database was opened, in milliseconds since 1970.
     pub(crate) opened_ms: i64,
     /// The value of `$$CLUSTER_TIME`, its seconds in the upper half; 0 without a cluster.
     cluster_time: AtomicU64,
@@ -66,7 +66,7 @@ impl Engine {
         (joined != 0).then_some(Timestamp { time, increment })
     }
 
-    /// A snapshot of what is visible now.
+    /// A snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.store().snapshot())
     }

@@ -117,7 +117,7 @@ impl Expiry<'_> {
         let snapshot = engine.snapshot();
         let state = engine.catalog.require(name)?;
         let (low, mut high) = dates(self.index, self.cutoff_ms);
-        // Above the key of any `_id`.
+        // This byte is above the key of any `_id`.
         high.push(0xff);
         let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
         let view = CollectionView::new(engine, state, name, snapshot);

@@ -228,7 +228,7 @@ pub fn drop_all(engine: &EngineHandle, name: &FullName) -> Result<()> {
 /// A change of an index that needs no new entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexChange {
-    /// Whether it is hidden from queries.
+    /// True to hide the index from queries, false to show it.
     pub hidden: Option<bool>,
     /// The seconds after which documents are deleted.
     pub expire_after_s: Option<u32>,

@@ -121,7 +121,7 @@ impl CollectionOptions {
     }
 }
 
-/// The collation among options; `None` if there is none, or if it is `simple`.
+/// The collation among options; `None` if it is missing or `simple`.
 fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationError> {
     match map.get("collation") {
         None => Ok(None),

@@ -30,7 +30,7 @@ impl Spill {
     }
 }
 
-/// A folder that does not exist yet. If a crash leaves it behind, the next open removes it.
+/// A folder that does not exist yet. If a crash prevents its removal, the next open removes it.
 fn new_folder(engine: &EngineHandle) -> PathBuf {
     engine.store().path().join(format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64()))
 }

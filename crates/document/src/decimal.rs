@@ -310,7 +310,7 @@ impl FromStr for Decimal {
     }
 }
 
-/// The number after the E. Any value out of range, however long, is [`DecimalError::Exponent`].
+/// The number after the E. A value out of range, of any length, is [`DecimalError::Exponent`].
 fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),

@@ -193,7 +193,7 @@ impl Document {
         bytes.saturating_mul(FOR_A_BYTE + names)
     }
 
-    /// The `_id`; null if there is none. It is decoded on the first access.
+    /// The `_id`; null if the document has no `_id`. It is decoded on the first access.
     pub fn id(&self) -> &Value {
         self.inner.id.get_or_init(|| {
             let id = self.get(ID).ok().flatten().and_then(|id| id.to_value().ok());

@@ -193,7 +193,7 @@ fn encode_rare(value: &Value, out: &mut Vec<u8>) {
             varint::put_bytes(out, pointer.namespace.as_bytes());
             out.extend_from_slice(&pointer.id);
         }
-        // Only undefined remains; the caller handled every other type.
+        // The type is undefined, because the caller has handled all other types.
         _ => escape(out, UNDEFINED),
     }
 }
@@ -301,8 +301,8 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
         CODE => Value::Code(Box::new(Code { code: counted_text(input)?, scope: None })),
         CODE_WITH_SCOPE => {
             let code = counted_text(input)?;
-            // The counted level is that of the map. Only a map may follow, because other values would not count as a
-            // level and could nest without limit.
+            // The level counts for the map. Only a map may follow, because other values would not count as a level and
+            // could nest without limit.
             if !input.first().is_some_and(|first| matches!(first & 15, MAP | SHAPED)) {
                 return Err(DecodeError::Invalid("a scope that is not a map"));
             }

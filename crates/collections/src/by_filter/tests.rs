@@ -158,11 +158,11 @@ fn an_upsert_inserts_what_filter_and_update_say_and_once() {
     let inserted = c.get(id.clone()).unwrap().to_map().unwrap();
     assert_eq!(inserted.get("kind"), Some(&Value::from("new")));
     assert_eq!(inserted.get("done").and_then(Value::as_i64), Some(1));
-    // The second one finds it.
+    // The second upsert finds the document of the first.
     let second = upsert(r#"{"n": 100, "kind": "new"}"#);
     assert_eq!((second.matched_count, second.upserted_id), (1, None));
     assert_eq!(c.get(id).unwrap().to_map().unwrap().get("done").and_then(Value::as_i64), Some(2));
-    // By `_id`, also of a collection that does not exist.
+    // The same for a filter on `_id`, in a collection that does not exist.
     let other = db.collection("other");
     let mut by_id = other.write_where(r#"{"_id": 7}"#, update(r#"{"$inc": {"done": 1}}"#));
     by_id.upsert = true;
@@ -230,7 +230,7 @@ fn a_write_that_is_stopped_ends_between_two_documents() {
     assert_eq!(c.write_where("{}", Action::Delete).all().unwrap().matched_count, 5);
 }
 
-/// Writes use the keys that the search returned, whatever their `_id`s are.
+/// Writes use the keys that the search returned, for all types of `_id`s.
 #[test]
 fn documents_of_any_id_are_written() {
     let db = Database::with(Options::default());

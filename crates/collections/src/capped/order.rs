@@ -15,9 +15,9 @@ use std::ops::Bound;
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Builds the order of a capped collection that has none. Documents keep the positions that they already have; each
-/// other document gets the sequence number of its last full write. No other thread writes to the collection meanwhile,
-/// because all writers call this function first. The caller holds no lock. After a crash, the next write builds the
-/// order.
+/// other document gets the sequence number of its last full write. No other thread writes to the collection at the same
+/// time, because all writers call this function first. The caller holds no lock. After a crash, the next write builds
+/// the order.
 pub(crate) fn ensure_ordered(store: &Store, state: &CollectionState, name: &FullName) -> Result<()> {
     ensure_ordered_unless(store, state, name, &|| Ok(()))
 }
@@ -44,8 +44,8 @@ pub(super) fn ensure_ordered_unless(
     Ok(())
 }
 
-/// Removes the order of a collection whose conversion was undone. Another writer may have completed the order
-/// meanwhile.
+/// Removes the order of a collection whose conversion was undone. Another writer may have completed the order in the
+/// meantime.
 pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
     let _one_at_a_time = state.ordering.lock();
     if state.order().is_some() {
@@ -104,7 +104,8 @@ impl Making<'_> {
     /// Gives a document a number, or the next free number if it is taken.
     fn put(&mut self, key: &[u8], mut number: u64, document: &Document) -> Result<()> {
         let bytes = document.bson_size().map_err(|error| damaged_key(self.name, key, &error))?;
-        // A number is taken only after damage. Otherwise all numbers in use are lower than those of writes.
+        // A number is taken only after damage. Otherwise all used numbers are lower than the sequence numbers of
+        // writes.
         let is_taken = self.is_taken(number, key)?;
         if is_taken {
             // The next number may have an entry in the batch, which is written first so that `is_taken` sees it.

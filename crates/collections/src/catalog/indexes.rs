@@ -214,8 +214,8 @@ impl Catalog {
         self.change_options_if(name, |_| true, change)
     }
 
-    /// Changes the options if the collection still has exactly these options, which were not set again meanwhile even
-    /// to equal values, and `is_meant` returns true. Returns true if the options were changed.
+    /// Changes the options if the collection still has the options `set` and `is_meant` returns true. Equal options
+    /// that were set later do not count. Returns true if the options were changed.
     pub(crate) fn undo_options(
         &self,
         name: &FullName,

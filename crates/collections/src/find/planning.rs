@@ -86,7 +86,7 @@ impl<'a> Shares<'a> {
             self.estimate(tree, &Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false })
         };
         let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
-        // The added terms correct for rare values, about which one partition tells little.
+        // The added terms correct the estimate for rare values, which one partition represents badly.
         Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
     }
 }

@@ -51,7 +51,7 @@ pub(crate) enum IndexHint {
     Usable(String),
 }
 
-/// The indexes that a query is told to use.
+/// The indexes that a query has to use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexChoice {
     /// The index that the query must use.
@@ -84,7 +84,7 @@ impl IndexHint {
         })
     }
 
-    /// The hint that a sort by `$natural` stands for; `None` for any other sort.
+    /// The hint that a sort by `$natural` represents; `None` for any other sort.
     fn of_sort(sort: &Map) -> Result<Option<Self>> {
         match Self::natural(sort) {
             None if sort.contains(NATURAL) => Err(bad_hint("a sort by $natural is 1 or -1, without other fields")),

@@ -30,7 +30,7 @@ pub(super) struct LocalHost {
     pub logical: Arc<str>,
     pub snapshot: Snapshot,
     pub settings: Settings,
-    /// For stages that write.
+    /// The durability of stages that write.
     pub durability: Durability,
     /// True if stages that write check documents by the validator of their collection.
     pub validates: bool,

@@ -181,7 +181,7 @@ fn execute_reading<'a, T>(
     reads: &Reads<'_>,
     encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
 ) -> Result<T> {
-    // The estimate is capped, so that it is never refused, however large earlier documents were.
+    // The estimate is limited, so that it is never refused even if earlier documents were very large.
     let mut reserved = reads.reserve_bytes.min(store.max_batch_bytes());
     let mut claimed: Vec<Claimed> = Vec::new();
     loop {

@@ -19,7 +19,7 @@ pub struct Writer<'a> {
     pub engine: &'a EngineHandle,
     /// The collection.
     pub name: &'a FullName,
-    /// When writes are acknowledged.
+    /// The durability at which writes are acknowledged.
     pub durability: Durability,
     /// False if the validator of the collection is skipped.
     pub validates: bool,

@@ -90,7 +90,7 @@ impl Decimal {
     /// whole; 1 if the exponent is zero.
     pub fn pow(&self, exponent: &Decimal) -> Decimal {
         let (Some(base), Some(power)) = (self.as_finite(), exponent.as_finite()) else {
-            // If an operand is an infinity or NaN, the result is that of doubles.
+            // If an operand is an infinity or NaN, the result is the same as for doubles.
             return Decimal::from_f64(self.to_f64().powf(exponent.to_f64()));
         };
         if power.is_zero() {

@@ -92,7 +92,7 @@ impl FieldFinder {
         Ok(())
     }
 
-    /// Looks up the fields in a shape that differs from that of the previous row.
+    /// Looks up the fields in a shape. Called when the shape differs from the shape of the previous row.
     fn begin_shape(&mut self, shape: &Shape) {
         self.shape = Some(shape.identity());
         self.stored.clear();

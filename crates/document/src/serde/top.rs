@@ -20,7 +20,7 @@ pub enum InputError {
 /// A document in the form in which the caller passed it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
-    /// Its fields.
+    /// The fields of the document.
     Fields(Map),
     /// JSON text, which may be malformed.
     Json(String),

@@ -42,8 +42,8 @@ type Chunk = OnceLock<Box<[OnceLock<Arc<Shape>>]>>;
 /// The shapes of one collection. Look-ups take no locks.
 ///
 /// Shapes are only added. A shape is published by number before it is published in the hash index, so a shape that is
-/// found by hash is also found by number. One thread at a time adds shapes. If another thread encounters a new map
-/// meanwhile, it leaves the map self-describing and does not count the occurrence.
+/// found by hash is also found by number. One thread at a time adds shapes. If another thread encounters a new map at
+/// the same time, it leaves the map self-describing and does not count the occurrence.
 #[derive(Debug)]
 pub struct ShapeTable {
     options: ShapeOptions,

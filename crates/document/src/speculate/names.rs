@@ -38,7 +38,7 @@ pub(super) struct Node {
     pub(super) shape: Option<Arc<Shape>>,
     /// The template that continues from this node.
     pub(super) place: Option<Place>,
-    /// In documents: true if the name is `_id`, or that of its copy.
+    /// In documents: true if the name is `_id` or the name of its copy.
     pub(super) is_id: bool,
 }
 

@@ -169,7 +169,7 @@ fn a_hint_that_leaves_no_choice_is_not_looked_into() {
     assert_eq!(looked_up(hinted(filter, r#"{"a": 1}"#), false), 0);
     assert_eq!(looked_up(FindRequest::new(filter), false), 0, "its plan is remembered");
     assert!(looked_up(hinted(filter, "a_1"), true) > 0, "an explanation has estimates");
-    // Of two indexes with these keys, the one for fewer documents may be cheaper.
+    // If two indexes have these keys, the index with fewer documents may be cheaper.
     c.create_index(r#"{"a": 1}"#, r#"{"name": "some", "partialFilterExpression": {"a": {"$gt": 50}}}"#);
     db.compact();
     let (view, query) = (c.view(), Query::new(hinted(filter, r#"{"a": 1}"#), Variables::NONE).unwrap());
