@@ -301,7 +301,7 @@ impl<'a> Writer<'a> {
         let update = collated.as_ref().unwrap_or(update);
         match self.update(id, update) {
             Ok(_) => Ok(()),
-            // No error, because a delta that cannot be applied is no error either.
+            // The error is not returned, because a delta that cannot be applied does not return one either.
             Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
             Err(error) => Err(error),
         }

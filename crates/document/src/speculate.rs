@@ -139,8 +139,8 @@ pub fn place_id(
 }
 
 impl Encoder {
-    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes the `_id`; with
-    /// `_id`, no other field does.
+    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes the `_id`; pass `_id`
+    /// to keep the `_id` of the document.
     pub fn new(table: Arc<ShapeTable>, id_field: &str) -> Self {
         Self {
             id_copy: (id_field != ID).then(|| id_field.into()),

@@ -221,7 +221,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
     }
 }
 
-/// Adds the `_id` of the document that cannot be indexed to the error.
+/// Adds the `_id` to the error for a document that cannot be indexed.
 fn of_document(error: Error, key: &[u8]) -> Error {
     use alluvium_query::index::IndexError as E;
     let named = |what: String| format!("document {}: {what}", key_text(key));
