@@ -1,4 +1,4 @@
-//! Wakes those who wait for documents of a capped collection.
+//! Wakes the waiters for new documents of a capped collection.
 
 use alluvium_env::sync::Mutex;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ type Waker = Box<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct Appends {
     count: AtomicU64,
-    /// True while `waiting` may have wakers: most collections never have one.
+    /// True while `waiting` may contain wakers. Most collections never have a waker.
     is_watched: AtomicBool,
     waiting: Mutex<Waiting>,
 }
@@ -29,7 +29,7 @@ impl Appends {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Counts a change that is visible, and wakes all.
+    /// Counts a change that is visible now, and calls all wakers.
     pub fn note(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.is_watched.load(Ordering::SeqCst) {
@@ -46,7 +46,8 @@ pub struct AppendWatch {
 }
 
 impl AppendWatch {
-    /// Calls `wake` at each change after the one with the count `seen`, at once if that was not the last.
+    /// Calls `wake` at each change after the first `seen` changes. Calls it immediately if there were more changes
+    /// already.
     pub(crate) fn new(appends: &Arc<Appends>, seen: u64, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let wake: Arc<Waker> = Arc::new(Box::new(wake));
         let mut waiting = appends.waiting.lock();

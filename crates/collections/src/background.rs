@@ -1,5 +1,5 @@
-//! Background work of an open database beside its store: it resumes index builds that were
-//! interrupted, deletes what has expired, and sweeps stale entries from indexes.
+//! The background work of an open database, in addition to that of its store: resumes interrupted index builds, deletes
+//! expired documents, and removes stale entries from indexes.
 //!
 //! The threads hold the engine, but do not keep the database open: when the last handle of a user
 //! is dropped, the threads are stopped and joined.
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The least time between two sweeps of stale index entries.
 const SWEEPS: Duration = INTERVAL;
 
-/// Starts the threads, if the options of the store say so.
+/// Starts the threads, if the options of the store enable them.
 pub(crate) fn start(engine: &EngineHandle) {
     if !engine.store().options().background {
         return;
@@ -30,7 +30,7 @@ pub(crate) fn start(engine: &EngineHandle) {
     start_thread(engine, "alluvium-tasks", run_periodic);
 }
 
-/// Continues a build that has ended early, if the options of the store say so.
+/// Continues an interrupted index build in a thread, if the options of the store enable background work.
 pub(crate) fn resume_build(engine: &EngineHandle, name: &FullName, index: Arc<Index>) {
     if engine.store().options().background {
         let unfinished = vec![(name.clone(), index)];
@@ -38,7 +38,8 @@ pub(crate) fn resume_build(engine: &EngineHandle, name: &FullName, index: Arc<In
     }
 }
 
-/// Without the thread, interrupted index builds wait for a request, and expired documents remain.
+/// Starts a thread. If that fails, a warning is logged: interrupted index builds then wait for a request, and expired
+/// documents remain.
 fn start_thread(engine: &EngineHandle, name: &'static str, run: impl FnOnce(&EngineHandle) + Send + 'static) {
     let own = engine.for_background();
     match alluvium_env::thread::try_spawn(name, move || run(&own)) {

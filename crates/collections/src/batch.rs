@@ -46,7 +46,7 @@ struct Plan<'a> {
     groups: Vec<Named<'a>>,
     /// The lock of each operation's document.
     locks: Vec<DocumentLock>,
-    /// Documents that are read, because an update of them touches an index.
+    /// The documents that are read because an update of them touches an index.
     read: HashSet<Place>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Plan<'a> {
 
     /// Encodes the operations. Reads the documents in `read`, which are locked.
     fn encode(&self, engine: &EngineHandle, operations: &'a [BatchOperation], txn: &mut WriteTxn<'a>) -> Result<()> {
-        // The documents after the operations so far; empty maps for those that need not be read.
+        // The documents after the operations so far. A document that is not in `read` has an empty map here.
         let mut current: HashMap<Place, Option<Map>> = HashMap::new();
         for (operation, DocumentLock { group, key, .. }) in operations.iter().zip(&self.locks) {
             let group = *group;
@@ -166,8 +166,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Applies an update that touches an index to a document that was read. An update that cannot be
-/// applied leaves it unchanged.
+/// Applies an update that touches an index to a document that was read. If the update cannot be applied, the document
+/// is unchanged.
 fn update_read(
     engine: &EngineHandle,
     txn: &mut WriteTxn<'_>,

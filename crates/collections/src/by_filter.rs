@@ -1,11 +1,10 @@
 //! Writes of the documents that match a filter.
 //!
-//! The matching documents are found at one snapshot, each once. Each document is then read again
-//! under its lock, matched again, and written in a batch of its own, so counts are exact and no
-//! concurrent write is lost. A write of one document searches again if the document that it found
-//! no longer matches. An upsert that finds nothing holds a lock on the filter while it searches
-//! again and inserts. So of several concurrent upserts with one filter, one inserts, even without a
-//! unique index.
+//! The matching documents are found at one snapshot, each once. Each document is then read again under its lock,
+//! matched again, and written in a batch of its own, so counts are exact and no concurrent write is lost. A write of
+//! one document searches again if the document that it found no longer matches. An upsert that finds nothing holds a
+//! lock on the filter while it searches again and inserts. Therefore only one of several concurrent upserts with the
+//! same filter inserts a document, even without a unique index.
 
 mod found;
 
@@ -22,9 +21,9 @@ use alluvium_query::filter::Filter;
 use alluvium_query::update::{Modification, Update};
 use found::FoundKeys;
 
-/// The maximum number of attempts of an upsert whose insert meets a duplicate of a key that the
-/// filter demands, while its search finds nothing. Other writers may insert and delete the document
-/// between the two.
+/// The maximum number of attempts of an upsert whose search finds nothing, but whose insert is refused as a duplicate
+/// of a key that the filter demands. That happens if other writers insert and delete the document between search and
+/// insert.
 const UPSERT_ATTEMPTS_MAX: usize = 16;
 
 /// The change of the matching documents.
@@ -72,7 +71,7 @@ impl FilterWrite<'_> {
                     }
                 }
                 None if !self.upsert => {
-                    // That nothing matches is certain only if the last writes have a known outcome.
+                    // "No match" is a valid result only if all earlier writes have a known outcome.
                     self.writer.engine.store().check_writable()?;
                     return Ok(Written::default());
                 }
@@ -107,8 +106,9 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// The key of the `_id` that the filter names, if it has no other condition and nothing is hinted: the document is
-    /// written like those of [`crate::by_id`], without a plan. Also `None` for a value that no `_id` can have.
+    /// The key of the `_id` that the filter names, if the filter has no other condition and the query has no hint. In
+    /// that case no plan is needed: the document is written as in [`crate::by_id`]. `None` for any other query, and for
+    /// a value that cannot be an `_id`.
     fn named_key(&self) -> Option<Vec<u8>> {
         let id = self.query.filter.named_id().filter(|_| self.query.hint.is_none())?;
         ids::id_key(id).ok()
@@ -121,8 +121,8 @@ impl FilterWrite<'_> {
             match self.write(key) {
                 Ok(done) if done.matched => return Ok(done),
                 Ok(done) if !self.upsert => {
-                    // "No match" is an answer only if the documents read are or will be durable:
-                    // not from a poisoned store.
+                    // "No match" is a valid result only if the documents that were read are or will be durable. In a
+                    // poisoned store they may not be.
                     self.writer.engine.store().check_writable()?;
                     return Ok(done);
                 }
@@ -130,7 +130,7 @@ impl FilterWrite<'_> {
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }
-            // No lock on the filter: of several upserts of one `_id`, one inserts in any case.
+            // No lock on the filter is needed: only one of several upserts of the same `_id` can insert it.
             match self.insert() {
                 Err(error) if refused + 1 < UPSERT_ATTEMPTS_MAX && self.is_duplicate_demanded(&error) => refused += 1,
                 result => return result,
@@ -212,7 +212,7 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// The result of a delete, which is the document if it was deleted.
+    /// The result of a delete: the document, if one was deleted.
     fn deleted(&self, document: Option<Document>) -> Result<Written> {
         let matched = document.is_some();
         let document = document.map(|document| project(&self.query, document)).transpose()?;
@@ -243,7 +243,7 @@ impl FilterWrite<'_> {
         Ok(written.unwrap_or_default())
     }
 
-    /// The document that a write returns, before it is made.
+    /// The document that the write returns. Called before the write.
     fn to_return(&self, document: Document) -> Result<Document> {
         let document = project(&self.query, document)?;
         if self.as_bson
@@ -278,8 +278,8 @@ impl FilterWrite<'_> {
         Ok(change_by(update, &context, changed))
     }
 
-    /// As [`FilterWrite::insert_unless_found`], but also `None`, so that the caller searches again,
-    /// if another document has the key that the filter demands. `refused` counts these cases.
+    /// As [`FilterWrite::insert_unless_found`], but returns `None` also if another document has the key that the filter
+    /// demands, so that the caller searches again. `refused` counts these cases.
     fn insert_or_retry(&mut self, refused: &mut usize) -> Result<Option<Written>> {
         match self.insert_unless_found() {
             Err(error) if *refused + 1 < UPSERT_ATTEMPTS_MAX && self.is_duplicate_demanded(&error) => {
@@ -290,9 +290,9 @@ impl FilterWrite<'_> {
         }
     }
 
-    /// True if the error is a duplicate key whose owner matches the filter, so that a search finds
-    /// it. That is the case, as in MongoDB, if the filter demands that key and nothing else. Any
-    /// other duplicate would refuse the insert again.
+    /// True if the error is a duplicate key and the document with that key matches the filter, so that a new search
+    /// finds the document. As in MongoDB, that holds if the filter demands this key and nothing else. After any other
+    /// duplicate key, the insert would be refused again.
     fn is_duplicate_demanded(&self, error: &Error) -> bool {
         let filter = &self.query.filter;
         match error {
@@ -302,7 +302,7 @@ impl FilterWrite<'_> {
             }
             Error::DuplicateIndexKey { index, key, .. } => {
                 let state = self.writer.engine.collection_at(self.writer.name, None);
-                // An index that was dropped since refuses nothing.
+                // If the index was dropped since, it no longer refuses the insert.
                 let indexes = state.map(|state| state.indexes());
                 indexes.is_ok_and(|set| set.find(index).is_none_or(|index| demands_key(filter, index, key)))
             }
@@ -314,7 +314,7 @@ impl FilterWrite<'_> {
     /// `None` if a document matches after all.
     fn insert_unless_found(&mut self) -> Result<Option<Written>> {
         let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
-        // Filters that a collation makes equal may be written differently.
+        // Two filters that are equal under a collation may have different texts.
         let is_collated = self.query.filter.collation().is_some();
         let text = if is_collated { String::new() } else { self.query.filter.to_string() };
         let hash = alluvium_codec::hash64(text.as_bytes());
@@ -349,7 +349,7 @@ impl FilterWrite<'_> {
     }
 }
 
-/// The document that is stored for a draft.
+/// The stored form of a draft.
 fn after(draft: &Draft) -> Result<Document> {
     let mut map = draft.clone().into_map()?;
     ids::keep_id(&mut map, draft.id().clone())?;

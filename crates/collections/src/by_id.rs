@@ -15,7 +15,7 @@ use alluvium_query::update::{Context, Update};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How a changed document is written.
+/// The form in which a changed document is written.
 pub(crate) enum Change {
     Nothing,
     /// The draft is written as a row.
@@ -27,8 +27,8 @@ pub(crate) enum Change {
 
 /// A delta is written if the row would be at least this many times as large.
 const WORTH_A_DELTA: usize = 4;
-/// A checked update of a document with this many deltas writes a row. Each delta makes reads slower
-/// until it is folded.
+/// A checked update writes a row if the document has this many deltas already, because each delta slows reads until it
+/// is folded.
 const DELTAS_MAX: usize = 7;
 
 impl<'a> Writer<'a> {
@@ -40,7 +40,7 @@ impl<'a> Writer<'a> {
         self.insert_with_result(documents, &Written::default())
     }
 
-    /// As [`Writer::insert`]; `written` is what the record of the write is made of.
+    /// As [`Writer::insert`]; the record of the write is made from `written`.
     pub(crate) fn insert_with_result(&self, documents: &'a [Map], written: &Written) -> Result<()> {
         self.blind(|txn| {
             documents.iter().try_for_each(|document| txn.insert(0, document))?;
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
     pub fn insert_given(&self, documents: Vec<Given>) -> Result<Vec<Value>> {
         let is_text = |given: &Given| matches!(given, Given::Json(_));
         let is_bson = |given: &Given| matches!(given, Given::Bson(_));
-        // What is wrong must not create a collection.
+        // An invalid document must not create a collection.
         let exists = self.engine.catalog.find(self.name)?.is_some();
         if exists && documents.iter().all(is_bson) {
             return self.insert_bson(&documents);
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
     pub fn put_given(&self, id: Value, document: Given) -> Result<()> {
         let text = match document {
             Given::Json(text) if self.engine.catalog.find(self.name)?.is_some() => text,
-            // What is wrong must not create a collection.
+            // An invalid document must not create a collection.
             other => {
                 let mut map = other.into_fields()?;
                 ids::set_id(&mut map, id)?;
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
     /// Deletes and returns the document with this key if `predicate` returns true for it.
     ///
     /// # Errors
-    /// As for any read and write; those of `predicate`; [`Error::DamagedDocument`] if the key cannot be decoded.
+    /// As for any read and write; errors of `predicate`; [`Error::DamagedDocument`] if the key cannot be decoded.
     pub fn remove(
         &self,
         key: &[u8],
@@ -193,11 +193,11 @@ impl<'a> Writer<'a> {
         self.rewrite_key(&ids::id_key(id)?, update, change, written)
     }
 
-    /// Reads a document, calls `change` on it, and writes it back, with no other write of it in
-    /// between. `change` is called again when the write starts over; returns the value of its last
-    /// call, or `None` if the document does not exist. If `change` applies an update, that is
-    /// passed as `update`: then a write that touches no index writes no entries. The record of a write that changes
-    /// something is made of what `written` returns.
+    /// Reads a document, calls `change` on it, and writes it back; no other write of the document comes in between.
+    /// `change` is called again when the write starts over. Returns the value of the last call of `change`, or `None`
+    /// if the document does not exist. If `change` applies an update, the caller passes it as `update`, so that an
+    /// update that touches no index writes no index entries. If the document changes, the record of the write is made
+    /// from the result of `written`.
     pub(crate) fn rewrite_key<T>(
         &self,
         key: &[u8],
@@ -212,8 +212,7 @@ impl<'a> Writer<'a> {
             {
                 self.put_record(txn, &written)?;
             }
-            // The error names the document that is damaged, or to which the update cannot be
-            // applied.
+            // The error names the document, whether it is damaged or the update cannot be applied to it.
             changed.map_err(|error| error.of_document(self.name, || ids::key_text(key)))
         })
     }
@@ -249,7 +248,7 @@ impl<'a> Writer<'a> {
     /// if the document does not exist.
     ///
     /// # Errors
-    /// As for any read and write; those of `change`.
+    /// As for any read and write; errors of `change`.
     pub fn modify(&self, id: &Value, mut change: impl FnMut(&mut Draft) -> Result<bool>) -> Result<bool> {
         let change = |draft: &mut Draft| {
             let change = if change(draft)? { Change::Row } else { Change::Nothing };
@@ -277,8 +276,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Applies an update without reading the document, as a delta. If it touches an index, it reads
-    /// after all. An update that cannot be applied leaves the document unchanged.
+    /// Writes an update as a delta, without reading the document. If the update touches an index, the document is read
+    /// nevertheless. If the update cannot be applied, the document is unchanged.
     ///
     /// # Errors
     /// As for any write.
@@ -287,7 +286,7 @@ impl<'a> Writer<'a> {
         let key = ids::id_key(id)?;
         let is_blind = self.blind_existing(|txn| {
             let indexes = txn.indexes(0);
-            // What is compared by a collation is read.
+            // An update that compares values by a collation has to read the document.
             let compares = || indexes.options.collation.is_some() && update.compares();
             if indexes.is_touched_by(update) || compares() {
                 return Ok(false);
@@ -302,13 +301,13 @@ impl<'a> Writer<'a> {
         let update = collated.as_ref().unwrap_or(update);
         match self.update(id, update) {
             Ok(_) => Ok(()),
-            // A delta that cannot be applied is not an error either.
+            // The error is not returned, because a delta that cannot be applied does not return one either.
             Err(Error::Update(_) | Error::UpdateOf { .. }) => Ok(self.engine.store().check_writable()?),
             Err(error) => Err(error),
         }
     }
 
-    /// Replaces a document if it has this version still; false otherwise.
+    /// Replaces a document if it still has this version. Returns false otherwise.
     ///
     /// # Errors
     /// As for any read and write.
@@ -329,7 +328,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// For writes that are never recorded.
+/// The `written` function of writes that are never recorded.
 fn no_record<T>(_: &T) -> Result<Option<Written>> {
     Ok(None)
 }
@@ -339,7 +338,7 @@ fn no_record<T>(_: &T) -> Result<Option<Written>> {
 /// # Errors
 /// As for any read.
 pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Result<Option<(Document, Version)>> {
-    // At a snapshot, so that document and version belong together.
+    // Both are read at one snapshot, so that the version belongs to the document.
     let snapshot: Snapshot = engine.snapshot();
     let Some(document) = Reader::new(engine, name, Some(&snapshot))?.get(id)? else { return Ok(None) };
     let state = engine.collection_at(name, Some(&snapshot))?;
@@ -347,17 +346,17 @@ pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Resu
     Ok(seq.map(|seq| (document, Version(seq))))
 }
 
-/// How the effect of an applied update is written.
+/// The form in which the effect of an applied update is written.
 pub(crate) fn change_by(update: &Update, context: &Context, changed: bool) -> Change {
     if !changed {
         return Change::Nothing;
     }
-    // An update that names `_id` has no delta; it does not change the `_id`.
+    // An update that names `_id` cannot be a delta. It was applied, so it has not changed the `_id`.
     update.to_delta(context).map_or(Change::Row, Change::Delta)
 }
 
-/// True if a delta saves enough bytes. A document that gains or loses fields is written as a row,
-/// so that it gets a shape with its new fields.
+/// True if a delta saves enough bytes. False if the document gains or loses fields: it is written as a row, so that its
+/// shape has the new fields.
 fn is_worth_it(delta: &[u8], draft: &Draft) -> bool {
     draft.patched_bytes().is_some_and(|row| delta.len() * WORTH_A_DELTA <= row)
 }

@@ -1,10 +1,11 @@
-//! Capped collections: the order of their documents, and what keeps them within their limits.
+//! Capped collections: keeps the order of their documents, and deletes the oldest documents of a collection that
+//! exceeds its limits.
 //!
-//! Three kinds of entries of the system tree hold the order (`docs/format/store.md`): the *position*
-//! of each document, the *order* from numbers to documents, and the *totals*. They are written in the
-//! batch of the document, by a writer that holds the lock of the totals' key; so all writes to one
-//! collection are one after the other, and a document with a higher number never becomes visible
-//! before one with a lower number. `docs/decisions/0074-capped-collections.md` has the reasons.
+//! Three kinds of entries of the system tree hold the order (`docs/format/store.md`): the *position* of each document,
+//! the *order* from numbers to documents, and the *totals*. A write puts these entries into the batch of the document,
+//! and holds the lock of the totals' key. Therefore the writes to one collection are serialized, and a document with a
+//! higher number never becomes visible before a document with a lower number.
+//! `docs/decisions/0074-capped-collections.md` has the reasons.
 
 mod accounting;
 mod check;

@@ -1,8 +1,7 @@
-//! The collections of a database, and for each the state that all its handles share.
+//! The collections of a database, and the state of each collection, which all its handles share.
 //!
-//! A collection is two trees of the store: its documents, and its system tree (shapes, progress of
-//! loads). The description of a tree names its kind and its collection, and is written in the same
-//! batch as the tree.
+//! A collection has two trees in the store: the tree of its documents, and its system tree (shapes, progress of loads).
+//! The description of a tree names its kind and its collection, and is written in the same batch as the tree.
 
 use crate::error::{Error, Result};
 use crate::error::{unreadable_index, unreadable_options, unreadable_view};
@@ -38,22 +37,21 @@ pub struct Catalog {
     change: Mutex<()>,
     /// Held exclusively while indexes are added or dropped: see [`Catalog::hold_indexes`].
     index_set_lock: RwLock<()>,
-    /// The names hold for every snapshot from this sequence number on; [`CHANGING`] while they
-    /// change.
+    /// The names are valid for every snapshot from this sequence number on; [`CHANGING`] while they change.
     names_since: AtomicU64,
     /// True if collections that are created without options keep the order of insertion.
     natural_order: AtomicBool,
     folds: Arc<Folds>,
-    /// The empty collection that is read under a name without a collection.
+    /// The empty collection that is read under a name that no collection has.
     absent: Arc<CollectionState>,
-    /// The account of the values that expressions make.
+    /// Accounts for the memory of values that expressions create.
     memory: Memory,
 }
 
-/// A change of names is in progress: the names hold for no snapshot.
+/// A change of names is in progress, so the names are valid for no snapshot.
 const CHANGING: u64 = u64::MAX;
 
-/// A change of names that is in progress until this is dropped.
+/// A change of names, which ends when this guard is dropped.
 struct NameChange<'a> {
     catalog: &'a Catalog,
     _one_at_a_time: MutexGuard<'a, ()>,
@@ -66,17 +64,18 @@ impl Drop for NameChange<'_> {
     }
 }
 
-/// The collections that a change of names expects, by the numbers that
-/// identify them as long as they exist; `None` for any.
+/// The collections that a change of names expects to find, by the numbers that identify them during their lifetime;
+/// `None` accepts any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExpectedCollections {
-    /// The one that is renamed.
+    /// The collection that is renamed.
     pub from: Option<u64>,
-    /// The one that has the new name.
+    /// The collection that has the new name.
     pub to: Option<u64>,
 }
 
-/// A collection with the indexes and options that it has at a time: any change of them makes another one.
+/// Identifies a collection together with its indexes and options. Any change of the indexes or options gives another
+/// incarnation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Incarnation {
     documents: TreeId,
@@ -105,7 +104,7 @@ impl Entry {
         [self.documents, self.system].into_iter().chain(indexes).collect()
     }
 
-    /// Wakes tailable cursors, which find that the name leads elsewhere.
+    /// Wakes the tailable cursors of the collection, so that they notice the drop or rename.
     fn wake(&self) {
         if let Some(open) = &self.open {
             open.appends.note();
@@ -174,7 +173,7 @@ impl Catalog {
         NameChange { catalog: self, _one_at_a_time: change }
     }
 
-    /// The account of the values that expressions make.
+    /// Accounts for the memory of values that expressions create.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -184,27 +183,27 @@ impl Catalog {
         &self.store
     }
 
-    /// The result of `look`, which looks at the current names, if these hold for the snapshot, too.
+    /// Returns the result of `look`, which reads the current names, if these names are also valid for the snapshot.
     pub(crate) fn unchanged_since<T>(&self, snapshot: u64, look: impl FnOnce() -> T) -> Option<T> {
         let unchanged = || self.names_since.load(Ordering::SeqCst) <= snapshot;
-        // A change that ended before the first check is seen by `look`. One in progress, and one that
-        // began since, which is newer than the snapshot, fail a check.
+        // `look` sees each change that ended before the first check. A change that was in progress then makes the first
+        // check fail. A change that began later, and so is newer than the snapshot, makes the second check fail.
         unchanged().then(look).filter(|_| unchanged())
     }
 
-    /// The shared state of the collection with this tree of documents, if the collection was used
-    /// since open.
+    /// The shared state of the collection with this tree of documents, if the collection was used since the database
+    /// was opened.
     pub(crate) fn state_of(&self, documents: TreeId) -> Option<Arc<CollectionState>> {
         let names = self.names.read();
         names.values().find(|entry| entry.documents == documents)?.open.clone()
     }
 
-    /// The names of the collections, sorted; without those that `$out` is filling.
+    /// The names of the collections, sorted, without the collections that `$out` is filling.
     pub fn list(&self) -> Vec<FullName> {
         self.names.read().keys().filter(|name| !name.is_temporary()).cloned().collect()
     }
 
-    /// The names of all collections, sorted, including those that `$out` is filling.
+    /// The names of all collections, sorted, including the collections that `$out` is filling.
     pub(crate) fn list_all(&self) -> Vec<FullName> {
         self.names.read().keys().cloned().collect()
     }
@@ -221,7 +220,7 @@ impl Catalog {
         self.list_all().iter().filter(|name| name.is_temporary()).try_for_each(|name| self.drop(name))
     }
 
-    /// The collation of a collection or a view, by which strings are compared if a query names no other one.
+    /// The collation of a collection or a view, which compares strings unless a query specifies another collation.
     pub fn collation(&self, name: &FullName) -> Option<Collation> {
         if let Some(entry) = self.names.read().get(name) {
             return entry.indexes.options.collation.clone();
@@ -237,7 +236,7 @@ impl Catalog {
             None if self.views.read().contains_key(name) => return Err(Error::IsView(name.to_string())),
             None => return Ok(None),
         }
-        // First use since open: one thread reads the shapes.
+        // The first use of the collection since the database was opened: one thread reads the shapes.
         let _change = self.change.lock();
         let Some(entry) = self.names.read().get(name).cloned() else { return Ok(None) };
         if let Some(open) = entry.open {
@@ -260,7 +259,7 @@ impl Catalog {
         }
     }
 
-    /// The shared state of a collection that does not exist: it reads as an empty one.
+    /// The shared state that represents a collection that does not exist. It is read as an empty collection.
     pub(crate) fn absent(&self) -> Arc<CollectionState> {
         self.absent.clone()
     }
@@ -281,8 +280,7 @@ impl Catalog {
     /// Creates a collection with these options. An error if it exists.
     pub fn create(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
         let _change = self.begin_name_change();
-        // In a poisoned store the last writes may be lost: a writer must not learn that the name
-        // exists.
+        // In a poisoned store the last writes may be lost, so a writer must not get the error that the name exists.
         self.store.check_writable()?;
         self.check_free(name)?;
         self.create_locked(name, options)
@@ -293,7 +291,8 @@ impl Catalog {
         self.natural_order.store(natural_order, Ordering::Relaxed);
     }
 
-    /// The options of a collection that is created without any. Those of a server have no order.
+    /// The options of a collection that is created without options. A server's own collections do not keep the order of
+    /// insertion.
     pub fn default_options(&self, name: &FullName) -> CollectionOptions {
         let natural_order = self.natural_order.load(Ordering::Relaxed) && !name.is_of_server();
         CollectionOptions { natural_order, ..CollectionOptions::default() }
@@ -362,8 +361,8 @@ impl Catalog {
 
     fn drop_entry(&self, name: &FullName, entry: &Entry) -> Result<()> {
         let dropped = self.store.drop_trees(&entry.trees());
-        // Also if the outcome is unknown: reads continue, and the dropped trees cannot be read any
-        // more.
+        // The name is removed also if the outcome is unknown, because reads continue, and the dropped trees cannot be
+        // read any more.
         if dropped.is_ok() || self.store.description(entry.documents).is_none() {
             self.names.write().remove(name);
             entry.wake();
@@ -371,14 +370,14 @@ impl Catalog {
         Ok(dropped?)
     }
 
-    /// Renames a collection, in place of the one that has the new name, if there is one: in one batch, and without
-    /// another change of names in between.
+    /// Renames a collection and drops the collection that has the new name, if one exists. Both are done in one batch,
+    /// and no other change of names comes in between.
     pub fn replace(&self, from: &FullName, to: &FullName) -> Result<()> {
         self.replace_if(from, to, |_, _| Ok(true)).map(drop)
     }
 
     /// As [`Catalog::replace`], or as [`Catalog::rename`] without `replaces`, if the two names belong to the expected
-    /// collections when the names change. False if they are not.
+    /// collections when the names change. Returns false if they do not.
     pub fn rename_expected(
         &self,
         from: &FullName,
@@ -396,8 +395,8 @@ impl Catalog {
         self.rename_if(from, to, |entry| is(Some(entry), expected.from))
     }
 
-    /// As [`Catalog::replace`], if the collection that has the new name is still this one, with the same indexes and
-    /// options: a change of them that was acknowledged since must not be lost.
+    /// As [`Catalog::replace`], but only if the collection with the new name is still `former`, with the same indexes
+    /// and options, because an acknowledged change of these must not be lost.
     pub(crate) fn replace_unchanged(&self, from: &FullName, to: &FullName, former: Option<Incarnation>) -> Result<()> {
         let check = |_: &Entry, entry: Option<&Entry>| {
             let found = entry.map(|entry| Incarnation { documents: entry.documents, schema: entry.indexes.schema });
@@ -412,7 +411,7 @@ impl Catalog {
         self.replace_if(from, to, check).map(drop)
     }
 
-    /// As [`Catalog::replace`], if `check` accepts the collection and the one that has the new name.
+    /// As [`Catalog::replace`], if `check` accepts the collection and the collection that has the new name.
     fn replace_if(
         &self,
         from: &FullName,
@@ -461,14 +460,14 @@ impl Catalog {
         Ok(true)
     }
 
-    /// Renames a collection, and drops the trees of the one that had the name, in one batch.
+    /// Renames a collection, and drops the trees of the collection that had the new name, in one batch.
     fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry, former: Vec<TreeId>) -> Result<()> {
         let options = entry.indexes.options.clone();
         let description = describe_documents(to, entry.system, &options);
         let describe = vec![(entry.documents, description.clone())];
         let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, ..TreeChanges::default() };
         let described = self.store.change_trees(0, changes);
-        // As for a drop: the new name is taken over also if the outcome is unknown.
+        // As for a drop, the new name is used also if the outcome is unknown.
         if described.is_err() && self.store.description(entry.documents) != Some(description) {
             return Ok(described.map(drop)?);
         }
@@ -485,8 +484,8 @@ impl Catalog {
 
 /// The error for a collection that is not in `names`.
 pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item = &'a FullName>) -> Error {
-    // The limit depends on the collection's own name: a common logical database makes two names no
-    // more alike.
+    // The limit depends on the name within the logical database: two names are not more similar because their logical
+    // database is the same.
     let distance = |n: &FullName| levenshtein(&n.logical, &name.logical) + levenshtein(&n.collection, &name.collection);
     let names = names.map(|n| (distance(n), n.to_string()));
     let max_distance = name.collection.chars().count() / 2;
@@ -494,22 +493,22 @@ pub(crate) fn no_such_collection<'a>(name: &FullName, names: impl Iterator<Item 
     Error::NoSuchCollection { name: name.to_string(), nearest }
 }
 
-/// The lowest number that a new shape may have, whatever definitions exist: see [`raise_shapes`].
+/// The lowest number that a new shape may have, even if fewer definitions exist: see [`raise_shapes`].
 fn lowest_next(store: &Store, system: TreeId) -> Result<u32> {
     let mut value = Vec::new();
     let found = store.get(system, LOWEST_NEXT, &mut value)?;
     Ok(value.try_into().ok().filter(|_| found).map_or(1, u32::from_le_bytes))
 }
 
-/// Called when opening skipped damage in the log, where definitions of shapes may be lost. Rows
-/// that use a lost shape must stay unreadable, with an error that names it, so the numbers of the
-/// shapes that may be lost are never used again.
+/// Called when opening skipped damage in the log, which may have lost definitions of shapes. Rows with a lost shape
+/// must stay unreadable, with an error that names the shape. Therefore the numbers of shapes that may be lost are never
+/// used again.
 fn raise_shapes(store: &Store, name: &FullName, system: TreeId) -> Result<()> {
     let next = load_shapes(store, name, system, None)?.next_number();
     let next = next.saturating_add(ShapeOptions::default().max_shapes);
     let mut batch = store.batch();
     batch.put(system, LOWEST_NEXT, &next.to_le_bytes());
-    // Documents may be lost that the totals count: the order is made again.
+    // The totals may count documents that are lost, so the order is built again.
     batch.delete(system, CAPPED_TOTALS);
     store.write(batch, Durability::Sync)?;
     Ok(())

@@ -13,7 +13,7 @@ use alluvium_exec::Limits;
 use alluvium_store::Durability;
 
 /// Copies the documents of a collection at one snapshot into a new capped collection, in their natural order. The new
-/// one gets its name when it is complete; no other write comes in between.
+/// collection gets its name when it is complete, so no other write reaches it before.
 ///
 /// # Errors
 /// [`Error::NoSuchCollection`], [`Error::CollectionExists`], [`Error::Stopped`], [`Error::MaxTimeExpired`]; as for any

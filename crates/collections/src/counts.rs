@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::names::FullName;
 
-/// The number of documents, from what the collection knows about its writes: exact, unless a large collection has just
-/// been opened or written blindly, and then within a percent. The first call counts the documents by a scan. 0 for a
+/// The number of documents, kept up to date by the writes. The first call counts the documents by a scan. The number is
+/// exact, unless a large collection has just been opened or written blindly; then it is within a percent. 0 for a
 /// collection that does not exist.
 ///
 /// # Errors
-/// [`Error::Stopped`] and [`Error::MaxTimeExpired`] while they are counted; errors of reading the store.
+/// [`Error::Stopped`] and [`Error::MaxTimeExpired`] while the documents are counted; errors of reading the store.
 pub fn documents(engine: &Engine, name: &FullName, mut limits: Limits) -> Result<u64> {
     limits.begin(&engine.env);
     let Some(state) = engine.catalog.find(name)? else { return Ok(0) };
@@ -21,7 +21,7 @@ pub fn documents(engine: &Engine, name: &FullName, mut limits: Limits) -> Result
         return Ok(documents);
     }
     match state.count.get(engine.store(), state.documents, &engine.env, &limits) {
-        // It was dropped concurrently.
+        // The collection was dropped concurrently.
         Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => Ok(0),
         counted => counted,
     }

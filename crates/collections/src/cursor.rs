@@ -25,7 +25,7 @@ pub struct ScanRange {
     pub from: Option<Value>,
     /// The upper bound of `_id`, excluded.
     pub to: Option<Value>,
-    /// From the highest `_id` to the lowest.
+    /// True for a scan from the highest `_id` to the lowest.
     pub reverse: bool,
     /// The maximum number of documents; `None` for all.
     pub limit: Option<u64>,
@@ -39,7 +39,7 @@ pub struct Cursor<T = Document> {
     values: PhantomData<fn() -> T>,
 }
 
-/// The origin of the rows.
+/// The source of the rows.
 enum Rows {
     Collection {
         scan: alluvium_store::Scan,
@@ -50,7 +50,7 @@ enum Rows {
     /// A capped collection, in the order of insertion.
     Natural(Box<NaturalScan>, Arc<CollectionView>),
     ReadOnly(alluvium_readonly::Scan, ReadOnlyDocuments),
-    /// A document that was read at once.
+    /// A document that was read when the cursor was made.
     Document(Option<Document>),
     /// The documents of a query, and the batch size.
     Found(Box<Execution>, usize),
@@ -64,7 +64,8 @@ impl Cursor {
     /// # Errors
     /// [`crate::error::Error::InvalidId`]; errors of reading the store.
     pub fn scan(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>, range: ScanRange) -> Result<Self> {
-        // The snapshot is taken before the name is looked up at it, so that no drop comes between.
+        // The snapshot is taken first, and the name is looked up at the snapshot, so that a concurrent drop has no
+        // effect.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());
         let state = engine.collection_at(name, Some(&snapshot))?;
         let key = |id: Option<Value>| id.map(|id| id_key(&id)).transpose();
@@ -78,7 +79,7 @@ impl Cursor {
         Ok(Self { rows, name: name.clone(), remaining: range.limit.unwrap_or(u64::MAX), values: PhantomData })
     }
 
-    /// Scans all documents at a snapshot: those of a capped collection in the order of insertion, others by `_id`.
+    /// Scans all documents at a snapshot: a capped collection in the order of insertion, any other collection by `_id`.
     ///
     /// # Errors
     /// Errors of reading the store.
@@ -154,7 +155,7 @@ impl<T> Cursor<T> {
     /// ```
     ///
     /// # Errors
-    /// As the iterator's items; what came before the error in the batch is lost.
+    /// As for the iterator's items. The documents of the batch before the error are lost.
     pub fn next_batch(&mut self) -> Result<Vec<T>>
     where
         T: FromDocument,
@@ -187,7 +188,7 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The next document as it is stored, whatever `T` is.
+    /// The next document in its stored form, for any `T`.
     pub fn next_document(&mut self) -> Option<Result<Document>> {
         if self.remaining == 0 {
             return None;
@@ -200,8 +201,8 @@ impl<T> Cursor<T> {
         item
     }
 
-    /// The plan of a query, or of the query at the head of a pipeline, and its cost so far; `None` of a scan, of a
-    /// pipeline that has documents of its own, and of a query that was answered without a plan.
+    /// The plan of a query, or of the query at the head of a pipeline, and its cost so far. `None` for a scan, for a
+    /// pipeline that has documents of its own, and for a query that needs no plan.
     pub fn explanation(&self) -> Option<Explanation> {
         match &self.rows {
             Rows::Found(execution, _) => Some(execution.explained()),
@@ -224,7 +225,7 @@ impl<T> Cursor<T> {
         matches!(&self.rows, Rows::Found(execution, _) if execution.scans_documents())
     }
 
-    /// The bytes of documents that a query has read ahead, which the cursor holds while it is not read.
+    /// The bytes of documents that a query has read ahead. The cursor holds them until they are read.
     pub fn bytes_ahead(&self) -> usize {
         match &self.rows {
             Rows::Found(execution, _) => execution.bytes_ahead(),
@@ -234,8 +235,8 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// Releases the entries and blocks that the cursor holds, for a time in which it is not read. The next document is
-    /// looked up again; what was read ahead stays ([`Cursor::bytes_ahead`]).
+    /// Releases the entries and blocks that the cursor holds. Useful before a pause between reads. The next read looks
+    /// up its document again; documents that were read ahead are kept ([`Cursor::bytes_ahead`]).
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;

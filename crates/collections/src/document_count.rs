@@ -1,9 +1,9 @@
-//! The number of documents of a collection, counted once and then kept up by the writes.
+//! The number of documents of a collection: counted once, and then updated by each write.
 //!
-//! Nothing is kept until the number is requested for the first time: then a scan counts, and each later write adds its
-//! change. A write that has read its documents, or has checked that they do not exist, knows. A blind put or delete
-//! does not: its documents are counted as uncertain, and when they are too many, a scan counts again.
-//! `docs/decisions/0095-counts-of-documents.md` has the reasons.
+//! The number is not kept until it is requested for the first time. Then a scan counts the documents, and each later
+//! write adds its change. A write that has read its documents, or has checked that they do not exist, knows its change.
+//! A blind put or delete does not: its documents are counted as uncertain, and when too many are uncertain, a scan
+//! counts again. `docs/decisions/0095-counts-of-documents.md` has the reasons.
 
 use crate::error::Result;
 use crate::limits::Limits;
@@ -14,65 +14,65 @@ use alluvium_exec::Watch;
 use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use std::time::Duration;
 
-/// A collection with more documents than this, by the estimate from its files, is not counted whole: enough of its
-/// partitions are.
+/// If a collection has more documents than this, by the estimate from its files, only some of its partitions are
+/// counted.
 const COUNTED_MAX: u64 = 4_000_000;
-/// The least number of documents that are counted before the total is extrapolated from the counted partitions. A
-/// document's partition is random, so the total is within a percent.
+/// The minimum number of documents that are counted before the total is extrapolated from the counted partitions. The
+/// partition of a document is random, so the total is within a percent.
 const SAMPLE: u64 = 1_000_000;
-/// A collection with uncertain documents is counted again if it has at most this number.
+/// A collection with at most this number of documents is counted again as soon as one is uncertain.
 const RECOUNTED_MAX: u64 = 100_000;
-/// A larger one is counted again once one in this many of its documents is uncertain.
+/// A larger collection is counted again when one in this many of its documents is uncertain.
 const UNCERTAIN_SHARE: u64 = 200;
-/// How often a thread that waits for the count of another one looks at its limits.
+/// The interval at which a thread that waits for the count of another thread checks its limits.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The number of documents of one collection.
 #[derive(Default)]
 pub(crate) struct DocumentCount {
-    /// True once the number was requested: writes note what they change.
+    /// True after the first request of the number. Then each write notes its change.
     is_kept: AtomicBool,
     state: Mutex<State>,
-    /// A count has ended.
+    /// Notified when a count has ended.
     ended: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// A thread counts.
+    /// True while a thread counts.
     is_counting: bool,
     known: Option<Known>,
     /// The changes by writes since the snapshot that is being counted.
     counted: Option<Known>,
 }
 
-/// The number of documents after all writes that were noted.
+/// A number of documents, and the writes that it includes.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The number includes all writes up to this sequence number, and those that were noted.
+    /// The number includes all writes up to this sequence number, and all later writes that were noted.
     since: u64,
     documents: i64,
-    /// Documents that blind writes may have added or removed.
+    /// The number of documents that blind writes may have added or removed.
     uncertain: u64,
 }
 
 /// How a batch changes the number of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Documents that it adds, without those that it removes.
+    /// The number of documents that it adds, minus those that it removes.
     pub added: i64,
-    /// Documents that it may add or remove.
+    /// The number of documents that it may add or remove.
     pub uncertain: u64,
 }
 
 impl DocumentCount {
-    /// True if writes have to note what they change.
+    /// True if writes have to note their changes.
     #[inline]
     pub fn is_kept(&self) -> bool {
         self.is_kept.load(Ordering::SeqCst)
     }
 
-    /// Notes a batch that is visible, with the number of its last operation.
+    /// Notes a batch that is visible. `number` is the sequence number of its last operation.
     pub fn note(&self, number: u64, change: Change) {
         let State { known, counted, .. } = &mut *self.state.lock();
         for known in [known, counted].into_iter().flatten().filter(|known| known.since < number) {
@@ -81,11 +81,11 @@ impl DocumentCount {
         }
     }
 
-    /// The number of documents: exact unless documents are uncertain, and then within a percent.
+    /// The number of documents: exact, or within a percent if documents are uncertain.
     ///
     /// # Errors
-    /// [`crate::error::Error::Stopped`] and [`crate::error::Error::MaxTimeExpired`] by the limits, whose time has been
-    /// started; errors of reading the store.
+    /// [`crate::error::Error::Stopped`] and [`crate::error::Error::MaxTimeExpired`] by the limits, whose time is
+    /// already running; errors of reading the store.
     pub fn get(&self, store: &Store, documents: TreeId, env: &Env, limits: &Limits) -> Result<u64> {
         let mut state = self.state.lock();
         loop {
@@ -98,7 +98,7 @@ impl DocumentCount {
             limits.check(env)?;
             self.ended.wait_for(&mut state, LOOK);
         }
-        // From here on, a write that is not in the snapshot finds this set when it is visible.
+        // From here on, each write that is not in the snapshot sees this flag when the write becomes visible.
         self.is_kept.store(true, Ordering::SeqCst);
         let snapshot = store.snapshot();
         state.is_counting = true;
@@ -110,11 +110,11 @@ impl DocumentCount {
     }
 }
 
-/// The turn of the thread that counts.
+/// A count in progress. Dropping it lets another thread count.
 struct Counting<'a>(&'a DocumentCount);
 
 impl Counting<'_> {
-    /// The number of documents, from that at the snapshot.
+    /// Ends the count. Returns the current number of documents, from the number `counted` at the snapshot.
     fn end(self, counted: u64) -> u64 {
         let mut state = self.0.state.lock();
         let since = state.counted.take();
@@ -143,7 +143,7 @@ impl State {
     }
 }
 
-/// Counts the documents at a snapshot; of very many, those of some partitions.
+/// Counts the documents at a snapshot. If they are very many, counts some partitions and extrapolates.
 fn count(store: &Store, documents: TreeId, snapshot: &Snapshot, env: &Env, limits: &Limits) -> Result<u64> {
     let mut watch = Watch::new(limits.clone());
     let partitions = store.partitions();

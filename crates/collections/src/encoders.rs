@@ -1,8 +1,8 @@
 //! Encoders of JSON text that are kept between writes.
 //!
-//! An encoder knows the texts of recent documents of one collection, and reads the next along them,
-//! without a tree of values ([`alluvium_document::speculate`]). A write takes one, or makes one, and
-//! returns it. The memory of those that are kept is charged to the budget.
+//! An encoder remembers the texts of recent documents of one collection, and uses them to encode the next documents
+//! without a tree of values ([`alluvium_document::speculate`]). A write takes a kept encoder, or makes a new one, and
+//! gives it back afterwards. The memory of kept encoders is charged to the budget.
 
 use alluvium_document::shape::ShapeTable;
 use alluvium_document::speculate::Encoder;
@@ -10,16 +10,16 @@ use alluvium_env::sync::Mutex;
 use alluvium_store::{Charge, Store};
 use std::sync::Arc;
 
-/// The most encoders that are kept; of more, those that were used the longest ago are dropped. Each
-/// takes some 10 KB for each kind of document, of at most 128 kinds.
+/// The maximum number of kept encoders. Beyond it, the least recently used encoders are dropped. An encoder takes some
+/// 10 KB for each kind of document, of at most 128 kinds.
 const KEPT: usize = 32;
-/// Measuring the memory of an encoder walks all that it has learnt, so it is measured again only when that has grown by
-/// one part of this number.
+/// The memory of an encoder is measured again when the number of learnt templates has grown by one part in this many.
+/// Each measurement visits everything that the encoder has learnt.
 const GROWN_PARTS: u64 = 8;
-/// All but the last used together take at most this part of the memory budget.
+/// All encoders except the most recently used one together take at most one part in this many of the memory budget.
 const BUDGET_SHARE: usize = 64;
 
-/// The encoders that no write uses, the last used at the end.
+/// The encoders that no write is using, the most recently used at the end.
 #[derive(Default)]
 pub(crate) struct Encoders {
     idle: Mutex<Vec<Kept>>,
@@ -29,7 +29,7 @@ pub(crate) struct Encoders {
 struct Kept {
     shapes: Arc<ShapeTable>,
     encoder: Encoder,
-    /// How much the encoder had learnt when its memory was measured and charged.
+    /// The number of learnt templates when the memory of the encoder was measured and charged.
     learnt: u64,
     charge: Charge,
 }

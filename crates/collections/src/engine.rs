@@ -23,14 +23,14 @@ use std::time::Duration;
 pub struct Engine {
     /// The collections, and the store that contains them.
     pub catalog: Catalog,
-    /// The door to files, clock and random numbers.
+    /// The access to files, clock and random numbers.
     pub env: Env,
     pub(crate) tasks: Tasks,
     /// Limits the work that gathers index entries in memory.
     pub(crate) gathering: Gathering,
-    /// For documents that are given as JSON text.
+    /// The encoders of documents that are given as JSON text.
     pub(crate) encoders: Encoders,
-    /// When the database was opened, in milliseconds since 1970.
+    /// The time at which the database was opened, in milliseconds since 1970.
     pub(crate) opened_ms: i64,
     /// The value of `$$CLUSTER_TIME`, its seconds in the upper half; 0 without a cluster.
     cluster_time: AtomicU64,
@@ -53,7 +53,7 @@ impl Engine {
         self.catalog.memory()
     }
 
-    /// Sets the value of `$$CLUSTER_TIME`, which later queries and updates have.
+    /// Sets the value of `$$CLUSTER_TIME` for later queries and updates.
     pub fn note_cluster_time(&self, time: Timestamp) {
         let joined = u64::from(time.time) << 32 | u64::from(time.increment);
         self.cluster_time.store(joined, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Engine {
         (joined != 0).then_some(Timestamp { time, increment })
     }
 
-    /// A snapshot of what is visible now.
+    /// A snapshot of the current state.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.store().snapshot())
     }
@@ -87,7 +87,7 @@ impl Engine {
     /// The state of a collection at a snapshot; `None` if the collection did not exist then.
     fn readable_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
         let Some(state) = self.catalog.find_at(name, snapshot)? else { return Ok(None) };
-        // A drop removes the trees before the name: a snapshot between the two has the name only.
+        // A drop removes the trees before the name, so a snapshot between the two steps has the name without the trees.
         Ok(self.store().is_readable_at(&snapshot.store, state.documents)?.then_some(state))
     }
 
@@ -96,8 +96,8 @@ impl Engine {
         Context { time_ms: self.env.clock.unix_millis(), inserting: false }
     }
 
-    /// Sets the time between two looks at expired documents, by default a minute; without one, they stay. The next look
-    /// is now.
+    /// Sets the time between two checks for expired documents, by default a minute. With `None`, expired documents are
+    /// not deleted. The next check is due immediately.
     pub fn set_expiry_interval(&self, interval: Option<Duration>) {
         self.tasks.set_interval(interval);
     }
@@ -126,7 +126,7 @@ impl Default for Tasks {
 pub(crate) struct Tasks {
     stopping: Mutex<bool>,
     changed: Condvar,
-    /// Between two looks at expired documents.
+    /// The time between two checks for expired documents.
     interval: Mutex<Option<Duration>>,
     threads: Mutex<Vec<alluvium_env::thread::JoinHandle<()>>>,
 }
@@ -142,7 +142,7 @@ impl Tasks {
         if self.stopping() { Err(Error::Store(alluvium_store::Error::Closed)) } else { Ok(()) }
     }
 
-    /// Waits for `time`, or until background work must stop; false in that case.
+    /// Waits for `time`, or until background work must stop. Returns false in the latter case.
     pub fn wait(&self, time: Duration) -> bool {
         let mut stopping = self.stopping.lock();
         if !*stopping {
@@ -151,12 +151,12 @@ impl Tasks {
         !*stopping
     }
 
-    /// The time between two looks at expired documents; `None` if they stay.
+    /// The time between two checks for expired documents; `None` if they are not deleted.
     pub fn interval(&self) -> Option<Duration> {
         *self.interval.lock()
     }
 
-    /// Sets the interval of the checks, and makes the next check due now.
+    /// Sets the interval of the checks. The next check is due immediately.
     pub fn set_interval(&self, interval: Option<Duration>) {
         *self.interval.lock() = interval;
         self.changed.notify_all();

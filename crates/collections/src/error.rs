@@ -1,4 +1,4 @@
-//! The library's error type. Its messages say what failed and what to do next.
+//! The library's error type. The messages state the failure and the remedy.
 
 use crate::names::{FullName, InvalidName};
 use crate::results::BulkWriteResult;
@@ -65,7 +65,7 @@ pub enum Error {
     /// An error of a read-only store.
     #[error(transparent)]
     ReadOnly(#[from] alluvium_readonly::Error),
-    /// A read-only store was to be written, or opened for writing.
+    /// An attempt to write a read-only store, or to open one for writing.
     #[error(
         "{} is a read-only store, which never changes: build another one, or export it and load that into a database",
         .0.display()
@@ -232,7 +232,7 @@ pub enum Error {
     /// A document cannot be stored.
     #[error("the document cannot be stored: {0}")]
     InvalidDocument(String),
-    /// A stored document does not fit the Rust type that it is read as.
+    /// A stored document cannot be deserialized as the requested Rust type.
     #[error("document {id} of {collection} is no value of the type {type_name}: {reason}")]
     UnfittingDocument {
         /// The collection.
@@ -241,10 +241,10 @@ pub enum Error {
         id: String,
         /// The name of the type.
         type_name: &'static str,
-        /// The path and type that do not fit.
+        /// The path of the value, and the type that it cannot be read as.
         reason: String,
     },
-    /// A stored document has a value that BSON cannot hold, and was to be returned as BSON.
+    /// A stored document was requested as BSON, but has a value that BSON cannot represent.
     #[error(
         "the document with _id {id} of {collection} cannot be sent, since BSON cannot hold its value{}: {reason}. A \
          filter that leaves it out reads the others; $unset or a new value makes it readable",
@@ -330,11 +330,11 @@ pub enum Error {
     /// A write of many documents failed after it had written some. The written documents remain.
     #[error("{error}; before that, {}", written(*.deleted, *.matched_count, *.modified_count))]
     WriteMany {
-        /// Documents that it had found, changed or not.
+        /// The number of documents that the write had found, changed or not.
         matched_count: u64,
-        /// Documents that it had changed or deleted.
+        /// The number of documents that the write had changed or deleted.
         modified_count: u64,
-        /// True if it deletes documents.
+        /// True for a write that deletes documents.
         deleted: bool,
         /// The reason.
         error: Box<Error>,
@@ -414,7 +414,7 @@ impl From<alluvium_exec::Interrupted> for Error {
     }
 }
 
-/// An error of a stored document, or of a draft. A caller that knows the `_id` adds it with
+/// Converts an error of a stored document or of a draft. A caller that knows the `_id` adds it with
 /// [`Error::of_document`].
 impl From<RowError> for Error {
     fn from(error: RowError) -> Self {
@@ -469,7 +469,7 @@ impl Error {
         if stop.load(Ordering::Relaxed) { Err(Self::Stopped) } else { Ok(()) }
     }
 
-    /// The error for a document of a collection that BSON cannot hold for this reason.
+    /// The error for a document that cannot be converted to BSON, with the reason.
     ///
     /// ```
     /// use alluvium_collections::error::Error;
@@ -489,7 +489,7 @@ impl Error {
         Self::NotBson { collection: collection.to_owned(), id, path, reason }
     }
 
-    /// Adds the document to an error about a damaged document, or about an update that cannot be
+    /// Adds the collection and the `_id` to an error about a damaged document, or about an update that cannot be
     /// applied.
     pub(crate) fn of_document(self, collection: &FullName, id: impl FnOnce() -> String) -> Self {
         let collection = collection.to_string();
@@ -628,10 +628,10 @@ impl Error {
     }
 }
 
-/// The most characters of details in a message.
+/// The maximum number of characters of details in a message.
 const DETAILS_CHARS: usize = 300;
 
-/// The details of a refusal as JSON, cut.
+/// The details of a refusal as JSON, truncated.
 fn shortened(details: &Map) -> String {
     let details = details.get("details").cloned().unwrap_or_default().to_string();
     match details.char_indices().nth(DETAILS_CHARS) {
@@ -697,8 +697,8 @@ fn numbered(code: alluvium_query::ErrorCode) -> (i32, &'static str) {
     (code.number(), code.name())
 }
 
-/// The error for a collection whose options cannot be read. The database is not opened then, because writes could not
-/// obey them.
+/// The error for a collection whose options cannot be read. In that case the database is not opened, because writes
+/// could not obey the options.
 pub(crate) fn unreadable_options(name: &FullName) -> Error {
     Error::DamagedDocument {
         collection: name.to_string(),
@@ -708,8 +708,8 @@ pub(crate) fn unreadable_options(name: &FullName) -> Error {
     }
 }
 
-/// The error for a view whose description cannot be read. The database is not opened then, because its name could be
-/// given to a collection.
+/// The error for a view whose description cannot be read. In that case the database is not opened, because a collection
+/// could be created under the name of the view.
 pub(crate) fn unreadable_view(tree: TreeId) -> Error {
     Error::DamagedDocument {
         collection: "(views)".to_owned(),
@@ -718,8 +718,8 @@ pub(crate) fn unreadable_view(tree: TreeId) -> Error {
     }
 }
 
-/// The error for an index whose description cannot be read. The database is not opened then,
-/// because writes could not maintain the index.
+/// The error for an index whose description cannot be read. In that case the database is not opened, because writes
+/// could not maintain the index.
 pub(crate) fn unreadable_index(tree: TreeId, definition: Option<IndexError>) -> Error {
     let found = "the description of an index cannot be read: ";
     let reason = match definition {

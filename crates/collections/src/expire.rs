@@ -1,4 +1,4 @@
-//! Expiry: documents whose date in an index with `expireAfterSeconds` has passed are deleted.
+//! Expiry: deletes documents whose date in an index with `expireAfterSeconds` has passed.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -59,8 +59,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
     failed.map_or(Ok(deleted), Err)
 }
 
-/// Deletes the documents that have expired by one index. A document that cannot be deleted is
-/// skipped.
+/// Deletes the documents that have expired according to one index. A document that cannot be deleted is skipped.
 struct Expiry<'a> {
     writer: Writer<'a>,
     index: &'a Arc<Index>,
@@ -73,7 +72,7 @@ impl Expiry<'_> {
     fn run(&mut self) -> Result<()> {
         let Writer { engine, name, .. } = self.writer;
         loop {
-            // A test that sets `gather_bytes` gets small batches.
+            // Small batches, if a test sets `gather_bytes`.
             let options = engine.store().options();
             let batch_documents =
                 options.tuning.gather_bytes.map_or(BATCH_DOCUMENTS, |bytes| bytes.clamp(1, BATCH_DOCUMENTS));
@@ -112,14 +111,13 @@ impl Expiry<'_> {
         }
     }
 
-    /// The `_id`s of the first documents that have expired, at most `most`, without the skipped
-    /// ones.
+    /// The `_id`s of the first expired documents, at most `most`, without skipped documents.
     fn find(&mut self, most: usize) -> Result<Vec<Value>> {
         let Writer { engine, name, .. } = self.writer;
         let snapshot = engine.snapshot();
         let state = engine.catalog.require(name)?;
         let (low, mut high) = dates(self.index, self.cutoff_ms);
-        // Above the key of any `_id`.
+        // This byte is above the key of any `_id`.
         high.push(0xff);
         let bounds = Bounds { lower: Bound::Included(low), upper: Bound::Excluded(high), reverse: false };
         let view = CollectionView::new(engine, state, name, snapshot);
@@ -145,7 +143,7 @@ impl Expiry<'_> {
 /// The documents that have expired and cannot be deleted.
 #[derive(Default)]
 struct Skipped {
-    /// The keys of their `_id`s.
+    /// The keys of the `_id`s of these documents.
     keys: HashSet<Vec<u8>>,
     /// The error of the first of these documents.
     error: Option<Error>,
@@ -175,7 +173,7 @@ impl Skipped {
     }
 }
 
-/// The least and the greatest index key of dates up to the cutoff.
+/// The lowest and the highest index key of dates up to the cutoff.
 fn dates(index: &Index, cutoff_ms: i64) -> (Vec<u8>, Vec<u8>) {
     let of = |ms: i64| {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! A collection that is filled before it has its name.
+//! A collection that is filled under a temporary name.
 
 use crate::catalog::Incarnation;
 use crate::engine::EngineHandle;
@@ -11,13 +11,13 @@ use alluvium_document::{Map, bson};
 use alluvium_query::expression::Interrupt;
 use alluvium_store::Durability;
 
-/// The most documents of one write.
+/// The maximum number of documents of one write.
 pub(crate) const BATCH: usize = 1000;
-/// The bytes of documents after which they are written.
+/// The size in bytes at which the gathered documents are written.
 pub(crate) const BATCH_BYTES: usize = 16 << 20;
 
-/// A new collection under a temporary name, which no list shows. It is dropped unless it gets its final name. The next
-/// open drops what a crash has left of it.
+/// A new collection under a temporary name, which no list shows. The collection is dropped unless it gets its final
+/// name. After a crash, the next open drops it.
 pub(crate) struct Filling<'e> {
     engine: &'e EngineHandle,
     /// The temporary name.
@@ -61,19 +61,21 @@ impl<'e> Filling<'e> {
         }
     }
 
-    /// Gives it a name that no collection has.
+    /// Renames the collection to a name that no collection has.
     pub fn name(mut self, name: &FullName, durability: Durability) -> Result<()> {
         self.engine.catalog.rename(&self.name, name)?;
         self.end(durability)
     }
 
-    /// Gives it the name of another collection and drops that collection, provided that it is unchanged.
+    /// Renames the collection to the name of another collection and drops the other one, provided that the latter is
+    /// unchanged.
     pub fn replace(mut self, name: &FullName, former: Option<Incarnation>, durability: Durability) -> Result<()> {
         self.engine.catalog.replace_unchanged(&self.name, name, former)?;
         self.end(durability)
     }
 
-    /// The documents have the durability that was requested; the name has that of the database until here.
+    /// Makes the name durable as requested. The documents already are; until here, the name has the durability of the
+    /// database.
     fn end(&mut self, durability: Durability) -> Result<()> {
         self.has_its_name = true;
         match durability {
@@ -86,7 +88,8 @@ impl<'e> Filling<'e> {
 impl Drop for Filling<'_> {
     fn drop(&mut self) {
         if !self.has_its_name {
-            // The error that ended it says what went wrong. What cannot be dropped now is dropped by the next open.
+            // The caller has the error that ended the filling. If the collection cannot be dropped now, the next open
+            // drops it.
             let _dropped = self.engine.catalog.drop(&self.name);
         }
     }

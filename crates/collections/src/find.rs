@@ -25,5 +25,5 @@ pub(crate) use query::{IndexChoice, IndexHint};
 pub use request::{FindRequest, Hint, interrupt, limited, moment, moment_of};
 pub(crate) use request::{collated, known_variables, moment_in};
 
-/// Documents in a batch of a cursor, by default: MongoDB's number.
+/// The default number of documents in a batch of a cursor: MongoDB's number.
 pub const BATCH_SIZE: usize = 101;

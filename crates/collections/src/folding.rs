@@ -17,15 +17,15 @@ pub(crate) struct Folds {
     known: RwLock<Known>,
 }
 
-/// The tables of shapes, by the trees of documents.
+/// The tables of shapes, by tree of documents.
 #[derive(Default)]
 struct Known {
     shapes: HashMap<TreeId, Arc<ShapeTable>>,
-    /// The number of entries at which those of removed trees are looked for.
+    /// The number of entries at which entries of removed trees are searched.
     sweep_at: usize,
 }
 
-/// Fewer entries than this are not looked through for removed trees.
+/// The minimum number of entries for a search for removed trees.
 const SWEEP_MIN: usize = 64;
 
 impl Folds {
@@ -34,8 +34,8 @@ impl Folds {
         self.known.write().shapes.insert(documents, shapes.clone());
     }
 
-    /// Sets the table of shapes that a snapshot sees, unless a table is known already. Returns the
-    /// known table: it is the one to which new shapes are added.
+    /// Sets the table of shapes that a snapshot sees, unless a table is known already. Returns the known table, to
+    /// which new shapes are added.
     pub fn learn_unknown(&self, documents: TreeId, shapes: Arc<ShapeTable>) -> Arc<ShapeTable> {
         self.known.write().shapes.entry(documents).or_insert(shapes).clone()
     }
@@ -47,8 +47,8 @@ impl Folds {
 
     /// Removes the tables of the trees for which `is_kept` is false, if there are many tables.
     ///
-    /// A snapshot that is older than a drop needs the last table of the dropped collection: its rows may have been
-    /// folded later, to shapes that the snapshot's system tree does not contain.
+    /// A snapshot that is older than a drop needs the last table of the dropped collection, because rows may have been
+    /// folded after the snapshot, to shapes that its system tree does not contain.
     pub fn forget_removed(&self, is_kept: impl Fn(TreeId) -> bool) {
         let mut known = self.known.write();
         if known.shapes.len() >= known.sweep_at {
@@ -74,7 +74,7 @@ impl Definitions for Folds {
     }
 
     fn used(&self, value: &[u8], note: &mut dyn FnMut(u32)) {
-        // A damaged row reports the shapes before the damage.
+        // For a damaged row, the shapes before the damage are reported.
         let _damaged = shapes_used(value, note);
     }
 

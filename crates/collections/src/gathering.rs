@@ -1,23 +1,22 @@
-//! Limits the memory that index builds and sweeps gather: few of them gather at the same time.
+//! Limits the memory of index builds and sweeps: only a few of them gather entries at the same time.
 
 use crate::error::Result;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_store::{Charge, Store};
 use std::time::Duration;
 
-/// The memory that one build or sweep gathers, in bytes.
+/// The number of bytes that one build or sweep gathers in memory.
 pub(crate) fn gather_bytes(store: &Store) -> usize {
     store.options().tuning.gather_bytes.unwrap_or(store.batch_bytes() / 2)
 }
 
-/// The most builds and sweeps that gather at the same time; each takes up to a tenth of the memory
-/// budget.
+/// The maximum number of builds and sweeps that gather at the same time. Each takes up to a tenth of the memory budget.
 const AT_ONCE: usize = 2;
 
 /// The interval at which a waiting thread checks whether it shall stop.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// The builds and sweeps that gather now.
+/// Counts the builds and sweeps that are gathering.
 #[derive(Default)]
 pub(crate) struct Gathering {
     busy: Mutex<usize>,
@@ -31,8 +30,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl Gathering {
-    /// Waits for a place, and charges `bytes` to the budget, for which the cache makes room. An
-    /// error of `check` ends the wait. The caller holds no lock that other threads need.
+    /// Waits for a place, and charges `bytes` to the memory budget; the cache shrinks by that much. An error of `check`
+    /// ends the wait. The caller holds no lock that other threads need.
     pub fn enter(&self, store: &Store, bytes: usize, check: impl Fn() -> Result<()>) -> Result<Place<'_>> {
         let mut busy = self.busy.lock();
         while *busy >= AT_ONCE {

@@ -8,11 +8,11 @@ use alluvium_env::Env;
 /// The largest document, in bytes of BSON.
 pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
-/// The bytes that the record of a write may have besides a document. MongoDB's clients read documents that exceed the
-/// size limit by this much.
+/// The maximum number of bytes of the record of a write in addition to a document. MongoDB's clients can read documents
+/// that exceed the size limit by this much.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// A shorter JSON text cannot be a document over the size limit: BSON has less than eight bytes for
+/// A JSON text below this length cannot be a document over the size limit, because BSON needs less than eight bytes for
 /// each byte of JSON (`[1,1,…]` is the worst case).
 pub const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
 
@@ -45,18 +45,17 @@ pub fn set_id(map: &mut Map, id: Value) -> Result<()> {
     Ok(())
 }
 
-/// As [`set_id`], for a document that is stored under this `_id`: the stored value is kept, with
-/// its type.
+/// As [`set_id`], for a document that is stored under this `_id`. Keeps the stored value, including its type.
 pub(crate) fn keep_id(map: &mut Map, id: Value) -> Result<()> {
     set_id(map, id.clone())?;
-    // It is the first field now.
+    // `set_id` has made the `_id` the first field.
     if let Some((_, own)) = map.entries.first_mut() {
         *own = id;
     }
     Ok(())
 }
 
-/// Moves the `_id` to the front; false if there is none.
+/// Moves the `_id` to the front. Returns false if the document has none.
 fn move_id(map: &mut Map) -> bool {
     match map.entries.iter().position(|(name, _)| name.as_str() == Some(ID)) {
         Some(at) => {
@@ -83,7 +82,7 @@ pub fn id_key(id: &Value) -> Result<Vec<u8>> {
     })
 }
 
-/// The `_id` of a key, as extended JSON; the bytes of one that is damaged.
+/// The `_id` of a key, as extended JSON; the bytes of a damaged key.
 pub fn key_text(key: &[u8]) -> String {
     let mut rest = key;
     match alluvium_document::key::decode(&mut rest) {
@@ -102,8 +101,8 @@ pub fn checked_key(map: &Map) -> Result<Vec<u8>> {
     Ok(key)
 }
 
-/// The key of the record of a write. A record has the result of the write, and may have a document of the maximum size
-/// beside it, so it may be larger than a user's document.
+/// The key of the record of a write. A record contains the result of the write, and possibly a document of the maximum
+/// size, so it may be larger than a user's document.
 pub(crate) fn record_key(map: &Map) -> Result<Vec<u8>> {
     let key = key_in(map)?;
     check_size(alluvium_document::bson::document_size(map).saturating_sub(RECORD_BYTES))?;

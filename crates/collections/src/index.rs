@@ -1,12 +1,12 @@
 //! The secondary indexes of a collection, and the entries that its documents yield.
 //!
-//! Entries are written blind: a put writes the entries of the new document, and leaves the entries
-//! of the previous one. A reader proves each entry (`docs/decisions/0029-blind-index-entries.md`).
-//! Two rules make that correct:
+//! Entries are written blindly: a put writes the entries of the new document, and does not remove the entries of the
+//! previous document. A reader proves each entry (`docs/decisions/0029-blind-index-entries.md`). Two rules make that
+//! correct:
 //!
 //! - A *full write* (put or insert) writes every entry that the document yields, with the write's
 //!   own sequence number.
-//! - A write of any kind that has read the document deletes the entries that are no longer yielded.
+//! - Any write that has read the document deletes the entries that the document no longer yields.
 
 use crate::error::{Error, Result};
 use crate::names::FullName;
@@ -27,15 +27,15 @@ mod usage;
 pub use swept::Swept;
 pub use usage::{Building, IndexProgress, Usage};
 
-/// The indexes of a collection, as of one schema number.
+/// The indexes of a collection at one schema number.
 #[derive(Debug, Default)]
 pub struct IndexSet {
-    /// `Store::schema` of the tree of documents: the store refuses a batch that was made with other
-    /// indexes, and the writer makes it again.
+    /// `Store::schema` of the tree of documents. The store refuses a batch that was made under other indexes, and the
+    /// writer makes the batch again.
     pub schema: Seq,
     /// The indexes, without the one on `_id`.
     pub indexes: Vec<Arc<Index>>,
-    /// The options of the collection: they change as indexes do.
+    /// The options of the collection. Like the indexes, they change with the schema number.
     pub options: Arc<CollectionOptions>,
 }
 
@@ -46,26 +46,25 @@ pub struct Index {
     pub tree: TreeId,
     /// The definition.
     pub definition: Arc<Definition>,
-    /// It has all entries of the documents that are visible at this sequence number and later.
-    /// `None` while it is being built.
+    /// From this sequence number on, the index has all entries of the visible documents. `None` while it is being
+    /// built.
     pub ready: Option<Seq>,
-    /// Bit n: the path of part n leads through an array in some document. Bit 32 + n: the key of
-    /// part n is cut in some entry ([`Keys::marks`]). Set before a batch with such a document gets
-    /// its sequence number.
+    /// Bit n is set if the path of part n leads through an array in some document, bit 32 + n if the key of part n is
+    /// cut in some entry ([`Keys::marks`]). A bit is set before a batch with such a document gets its sequence number.
     pub marks: Arc<AtomicU64>,
-    /// The partitions that are complete, while it is being built.
+    /// The partitions that are complete, while the index is being built.
     pub built: Vec<u32>,
     /// A partially built partition, and the key of the last document whose entries are in files.
     pub built_to: Option<(u32, Vec<u8>)>,
-    /// The state and progress of its build.
+    /// The state and progress of the build.
     pub building: Arc<Building>,
-    /// How often queries used it since the database was opened.
+    /// The use of the index by queries since the database was opened.
     pub usage: Arc<Usage>,
     /// The findings of sweeps.
     pub swept: Arc<Swept>,
 }
 
-/// The description of a tree up to the definition.
+/// The first part of the description of a tree, including the definition.
 struct Described {
     documents: TreeId,
     ready: Option<u64>,
@@ -158,13 +157,14 @@ impl Index {
         }
     }
 
-    /// The error in the definition, for a description that cannot be read; `None` if another part of it is wrong.
+    /// The error in the definition, for a description that cannot be read; `None` if another part of the description is
+    /// wrong.
     pub(crate) fn wrong_definition(description: &[u8]) -> Option<IndexError> {
         let mut input = description;
         Definition::from_stored_map(&Described::read(&mut input)?.map).err()
     }
 
-    /// The marks that keys of a document require, and the index does not have: see
+    /// The marks that the keys of a document require and that the index does not have yet: see
     /// [`crate::multikey::record_marks`].
     #[inline]
     pub(crate) fn unmarked(&self, keys: &Keys) -> u64 {
@@ -185,15 +185,14 @@ impl Index {
         Ok(keys)
     }
 
-    /// As [`Index::keys_of`], for a stored document. Earlier versions of Alluvium had other limits,
-    /// and accepted some documents that this one refuses.
+    /// As [`Index::keys_of`], for a stored document. Earlier versions of Alluvium had other limits, and accepted some
+    /// documents that this version refuses.
     pub fn stored_keys_of(&self, document: &Document) -> Result<Keys> {
         Ok(self.definition.stored_keys_of(document)?)
     }
 
-    /// As [`Index::stored_keys_of`], for a document that may be older than the index. A document
-    /// that the index cannot accept has no entries: the index is still being built then, and its
-    /// build will fail.
+    /// As [`Index::stored_keys_of`], for a document that may be older than the index. A document that the index cannot
+    /// accept has no entries. In that case the index is still being built, and its build will fail.
     pub fn old_keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
         let keys = match self.ready {
             Some(_) => self.stored_keys_of(document),
@@ -255,8 +254,8 @@ fn collect_paths<'a>(filter: &'a Map, paths: &mut Vec<&'a str>) {
 }
 
 impl IndexSet {
-    /// True if an update may change the entries of a document in some index: such an update has to
-    /// read the document.
+    /// True if an update has to read the document: it may change entries of an index, or the collection has a validator
+    /// or an order of documents.
     pub fn is_touched_by(&self, update: &Update) -> bool {
         self.validator().is_some()
             || self.options.order().is_some()

@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// How a scan proves the entries that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// All entries, proved or not.
+    /// All entries are returned, without a proof.
     None,
-    /// Proved by the sequence numbers where these suffice.
+    /// Entries are proved by the sequence numbers if these suffice, otherwise by the documents.
     Numbers,
-    /// Proved by the documents.
+    /// Entries are proved by the documents.
     Documents,
 }
 
@@ -30,12 +30,12 @@ pub struct FoundEntry {
     pub key: Vec<u8>,
     /// The key of the document's `_id`.
     pub id: Vec<u8>,
-    /// The values of the parts; `None` for a missing one.
+    /// The values of the parts; `None` for a missing value.
     pub values: Vec<Option<Value>>,
 }
 
 impl IndexScan {
-    /// Opens a scan of an index by name, at a snapshot. For tools: queries have a planner.
+    /// Opens a scan of an index by name, at a snapshot. For tools; queries use the planner instead.
     ///
     /// # Errors
     /// [`Error::NoSuchIndex`] if there is no such index, or if it is not ready at the snapshot and
@@ -84,7 +84,7 @@ impl IndexScan {
     }
 }
 
-/// A scan over an index within bounds of entry keys, in their order, which holds its current entry.
+/// A scan of the entries of an index within bounds, in the order of their keys. Holds the current entry.
 pub struct IndexScan {
     entries: EntryScan,
     entry: Vec<u8>,
@@ -104,7 +104,7 @@ impl IndexScan {
         &self.entries.examined
     }
 
-    /// Moves to the next entry, proved or not; false at the end.
+    /// Moves to the next entry, without a proof; false at the end.
     pub fn advance(&mut self) -> Result<bool> {
         let Some(entry) = self.entries.next()? else { return Ok(false) };
         self.entry.clear();
@@ -115,7 +115,7 @@ impl IndexScan {
         Ok(true)
     }
 
-    /// The next document of a proved entry. One that yields several entries comes several times.
+    /// The document of the next proved entry. A document that yields several entries is returned several times.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         while self.advance()? {
             if let Some(document) = self.prove()? {
@@ -134,8 +134,8 @@ impl IndexScan {
         Ok(self.take_value(yielded).is_some())
     }
 
-    /// The document of the current entry, if it yields the entry. The entry's value is then taken
-    /// from the document.
+    /// The document of the current entry, if it yields the entry. In that case the value of the entry is taken from the
+    /// document.
     pub fn prove(&mut self) -> Result<Option<Document>> {
         let version = self.entries.seq();
         let entry = EntryRef { bytes: &self.entry, key_len: self.key_len, value: &self.value, version };
@@ -161,7 +161,7 @@ impl IndexScan {
         &self.entry[self.key_len..]
     }
 
-    /// The values of the parts, as they are stored; `None` for what is missing.
+    /// The stored values of the parts; `None` for a missing value.
     pub fn values(&self) -> Result<Vec<Option<Value>>> {
         self.entries.values(self.key(), &self.value)
     }
@@ -174,7 +174,7 @@ pub(crate) struct EntryScan {
     scan: alluvium_store::Scan,
     /// The numbers of entries and documents that were examined so far.
     pub examined: Examined,
-    /// The scan counts as a use of the index: see [`EntryScan::for_query`].
+    /// True if the scan counts as a use of the index: see [`EntryScan::for_query`].
     counted: bool,
     row: Vec<u8>,
 }
@@ -183,7 +183,7 @@ pub(crate) struct EntryScan {
 pub(crate) struct Yielded {
     /// The document, if it was read.
     pub document: Option<Document>,
-    /// The entry's value, if it was made from the document again.
+    /// The value of the entry, if it was computed again from the document.
     pub value: Option<Vec<u8>>,
 }
 
@@ -201,13 +201,13 @@ impl EntryScan {
         self
     }
 
-    /// Restarts the scan with narrower bounds, within those that it was opened with.
+    /// Restarts the scan with narrower bounds, within the bounds that it was opened with.
     pub fn restart(&mut self, bounds: &Bounds) {
         self.examined.seeks += 1;
         self.scan.restart(bounds);
     }
 
-    /// Releases what it holds of entries and documents, for a time in which it is not read.
+    /// Releases the entries and documents that the scan holds. Called before a pause between reads.
     pub fn pause(&mut self) {
         self.scan.pause();
         self.row = Vec::new();
@@ -223,7 +223,7 @@ impl EntryScan {
         Ok(Some(EntryRef { bytes, key_len, value, version: 0 }))
     }
 
-    /// The version of the entry that was read last: its sequence number.
+    /// The version of the last entry read, which is its sequence number.
     #[inline]
     pub fn seq(&self) -> Seq {
         self.scan.version()
@@ -234,8 +234,7 @@ impl EntryScan {
     pub fn prove_entry(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
         let view = &self.view;
         let (snapshot, documents) = (&view.snapshot.store, view.state.documents);
-        // Only writes after which the document exists put entries, and each write has its own
-        // sequence number.
+        // Entries are put only by writes after which the document exists, and each write has its own sequence number.
         let version = view.store().version_at_expecting(snapshot, documents, entry.id(), entry.version)?;
         if version == Some(entry.version) {
             return Ok(Some(Yielded { document: None, value: None }));
@@ -269,7 +268,7 @@ impl EntryScan {
         }
     }
 
-    /// The values of the parts of an entry, as they are stored; `None` for what is missing.
+    /// The stored values of the parts of an entry; `None` for a missing value.
     pub fn values(&self, key: &[u8], value: &[u8]) -> Result<Vec<Option<Value>>> {
         let values = self.index.definition.values(key, value);
         values.map_err(|e| self.index.damaged_entry(&self.view.name, &e))

@@ -27,22 +27,22 @@ pub struct IndexStats {
     pub definition: Map,
     /// False while it is being built; queries do not use it then.
     pub ready: bool,
-    /// About how many entries it has, stale ones included.
+    /// The approximate number of entries, including stale entries.
     pub entries: u64,
-    /// Bytes of the sorted files that hold only this index, without memory and shared files.
+    /// Bytes of the sorted files that hold only this index. Memory and shared files are not included.
     pub bytes: u64,
     /// Bytes of the sorted files that hold this index together with other indexes or documents.
     pub shared_bytes: u64,
     /// The number of entries in a sample, spread over the whole index; all entries of a small
     /// index.
     pub sampled: u64,
-    /// The number of stale entries in the sample. A write that did not read the document leaves
-    /// them, and readers skip them.
+    /// The number of stale entries in the sample. Writes that do not read the document leave stale entries, which
+    /// readers skip.
     pub sampled_stale: u64,
     /// The number of queries that used it since the database was opened.
     pub uses: u64,
-    /// The time of the last query that used it, in milliseconds since 1970; `None` if there was
-    /// none since the database was opened.
+    /// The time of the last query that used it, in milliseconds since 1970; `None` if no query has used it since the
+    /// database was opened.
     pub last_used_ms: Option<i64>,
     /// The number of entries that queries examined since the database was opened.
     pub examined: u64,
@@ -62,8 +62,7 @@ pub struct BuildProgress {
 }
 
 impl IndexStats {
-    /// The approximate fraction of stale entries, from 0 to 1, by the sample; `None` without
-    /// entries.
+    /// The approximate fraction of stale entries in the sample, from 0 to 1; `None` without entries.
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
@@ -157,7 +156,7 @@ fn sample(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Examined> {
     Ok(sum)
 }
 
-/// [`PLACES`] keys, with about the same number of entries between each and the next.
+/// Returns [`PLACES`] keys that divide the entries into ranges of about the same size.
 fn places(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>> {
     let end = |reverse| -> Result<Vec<u8>> {
         let mut scan = IndexScan::new(view.clone(), index.clone(), Bounds { reverse, ..Bounds::all() })?;
@@ -182,8 +181,8 @@ fn places(view: &Arc<CollectionView>, index: &Arc<Index>) -> Result<Vec<Vec<u8>>
     Ok(keys)
 }
 
-/// A key that divides the entries between `first` and `last` about evenly. A binary search over the
-/// eight bytes that follow the common prefix, read as a number.
+/// A key that divides the entries between `first` and `last` about evenly. Found by a binary search over the eight
+/// bytes that follow the common prefix, read as a number.
 fn middle(
     first: &[u8],
     last: &[u8],

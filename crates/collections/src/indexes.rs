@@ -1,4 +1,4 @@
-//! Administration of indexes: declare, build, look up by name or keys, list, drop.
+//! Administration of indexes: declares, builds, finds by name or keys, lists and drops them.
 
 mod build;
 
@@ -25,9 +25,9 @@ pub const ID_INDEX: &str = "_id_";
 /// An index that was declared.
 #[derive(Clone)]
 pub struct DeclaredIndex {
-    /// `None` for the index on `_id`, which exists always, and for one that is not built.
+    /// `None` for the index on `_id`, which always exists, and for an index that is not built.
     index: Option<Arc<Index>>,
-    /// The name of one that is not built.
+    /// The name of an index that is not built.
     unbuilt: Option<String>,
     added: bool,
 }
@@ -35,7 +35,7 @@ pub struct DeclaredIndex {
 /// Checks the keys and options of an index.
 ///
 /// # Errors
-/// [`IndexError`], except its errors of documents.
+/// [`IndexError`], except errors about documents.
 pub fn check(keys: &Map, options: &Map) -> std::result::Result<(), IndexError> {
     match Unbuilt::is_kind_of(keys) {
         true => Unbuilt::parse(keys, options).map(drop),
@@ -66,7 +66,7 @@ pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map
     declare_as(engine, name, Definition::parse(keys, &options)?)
 }
 
-/// Keeps the definition of an index of a kind that is not built.
+/// Stores the definition of an index of a kind that is not built.
 fn declare_unbuilt(engine: &EngineHandle, name: &FullName, index: &Unbuilt) -> Result<DeclaredIndex> {
     engine.catalog.find_or_create(name)?;
     let added = engine.catalog.add_unbuilt(name, index)?;
@@ -80,7 +80,7 @@ fn declare_unbuilt(engine: &EngineHandle, name: &FullName, index: &Unbuilt) -> R
     Ok(DeclaredIndex { index: None, unbuilt: Some(index.name().to_owned()), added })
 }
 
-/// The options of an index on `_id` without the collation, if that is the collection's.
+/// The options of an index on `_id`, without the collation if it equals that of the collection.
 fn id_options<'a>(options: &'a Map, default: Option<&Collation>) -> Result<Cow<'a, Map>> {
     let Some(Value::Map(given)) = options.get("collation") else { return Ok(Cow::Borrowed(options)) };
     if Collation::parse(given)?.as_ref() != default {
@@ -99,7 +99,7 @@ pub(crate) fn declare_as(engine: &EngineHandle, name: &FullName, definition: Def
 }
 
 impl DeclaredIndex {
-    /// The progress of the build, whichever thread builds.
+    /// The progress of the build, by whichever thread.
     pub fn progress(&self) -> IndexProgress {
         self.index.as_ref().map(|index| index.building.progress().clone()).unwrap_or_default()
     }
@@ -118,12 +118,12 @@ impl DeclaredIndex {
         }
     }
 
-    /// Builds the index, or waits for the thread that does.
+    /// Builds the index, or waits for the thread that builds it.
     ///
     /// # Errors
     /// [`Error::Stopped`] and [`Error::MaxTimeExpired`] by the limits; [`Error::Index`] and
-    /// [`Error::DuplicateIndexKey`] if the index cannot accept a document, and then the index is
-    /// dropped; as for any read and write.
+    /// [`Error::DuplicateIndexKey`] if the index cannot accept a document, after which the index is dropped; as for any
+    /// read and write.
     pub fn build(&self, engine: &EngineHandle, name: &FullName, limits: &Limits) -> Result<()> {
         match &self.index {
             Some(index) => finish(&Build { engine, name, index, limits, drops: false }).map(drop),
@@ -143,8 +143,8 @@ impl DeclaredIndex {
     }
 }
 
-/// Builds all indexes of the list, even after one has failed. Calls `failed` for each that fails.
-/// Returns the first error.
+/// Builds all indexes of the list, even after one has failed. Calls `failed` for each failed index. Returns the first
+/// error.
 pub(crate) fn finish_all(
     engine: &EngineHandle,
     unfinished: Vec<(FullName, Arc<Index>)>,
@@ -228,7 +228,7 @@ pub fn drop_all(engine: &EngineHandle, name: &FullName) -> Result<()> {
 /// A change of an index that needs no new entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexChange {
-    /// Whether it is hidden from queries.
+    /// True to hide the index from queries, false to show it.
     pub hidden: Option<bool>,
     /// The seconds after which documents are deleted.
     pub expire_after_s: Option<u32>,
@@ -258,14 +258,14 @@ pub fn change_index(engine: &EngineHandle, name: &FullName, index: Hint, change:
     let changed = engine.catalog.update_index(name, found.tree, |index| {
         index.definition = Arc::new(definition);
         if shows {
-            // What used it before says nothing about what uses it now.
+            // Hiding or unhiding an index changes which queries use it, so the counts start again.
             index.usage = Arc::default();
         }
     })?;
     Ok((before, changed.definition.to_map()))
 }
 
-/// True if both have the same paths in the same sequence, each with the same order.
+/// True if both have the same paths in the same sequence, with the same directions.
 fn has_same_keys(a: &Map, b: &Map) -> bool {
     let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);
     a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)

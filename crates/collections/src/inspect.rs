@@ -28,9 +28,9 @@ use std::sync::Arc;
 
 pub use alluvium_store::{Fact, FactValue, FileKind, InspectOptions, Item};
 
-/// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a
-/// checkpoint, or a file of a read-only store, and calls `visit` for each item in it, and for each
-/// damaged place. Documents in a sorted file are reported as JSON if the file has their shapes.
+/// Reads a sorted file, a segment of the log, a manifest, a superblock, the listing of a checkpoint, or a file of a
+/// read-only store. Calls `visit` for each item in the file, and for each damaged place. Documents in a sorted file are
+/// reported as JSON if the file has their shapes.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().expect("a directory");
@@ -111,14 +111,14 @@ struct Rows {
 
 impl Rows {
     fn learn(&mut self, tree: u32, definitions: &BTreeMap<u32, Vec<u8>>) {
-        // A damaged shape is skipped: the rows that use it are not decoded.
+        // A damaged shape is skipped, so the rows that use it are not decoded.
         let shapes = definitions.values().filter_map(|bytes| Shape::decode(&mut bytes.as_slice()).ok());
         if let Ok(table) = ShapeTable::open(ShapeOptions::default(), shapes, 1) {
             self.tables.insert(tree, Arc::new(table));
         }
     }
 
-    /// The facts about an entry, with the document in place of a row.
+    /// The facts about an entry, with the decoded document instead of the row.
     fn decoded(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
         if let Some(json) = self.document(&facts) {
             for (_, value) in facts.iter_mut().filter(|(name, _)| *name == "value") {

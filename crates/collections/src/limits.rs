@@ -1,16 +1,17 @@
-//! The limits of capped collections, and of long operations.
+//! The limits of capped collections.
 
 use crate::error::{Error, Result};
 use alluvium_document::{Map, Value};
 
 pub use alluvium_exec::Limits;
 
-/// How much a capped collection keeps: the newest documents.
+/// The limits of a capped collection, which keeps its newest documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CappedLimits {
-    /// The most bytes of its documents as BSON, from 1. The newest document is kept however large it is.
+    /// The maximum number of bytes of its documents as BSON, at least 1. The newest document is always kept, even if it
+    /// is larger.
     pub size_bytes: u64,
-    /// The most documents, from 1; `None` if only the bytes count.
+    /// The maximum number of documents, at least 1; `None` if only the bytes are limited.
     pub documents: Option<u64>,
 }
 
@@ -24,7 +25,7 @@ impl CappedLimits {
     /// Reads the limits among the options of a collection; `None` if it is not capped.
     ///
     /// # Errors
-    /// [`Error::InvalidDocument`] without a positive size.
+    /// [`Error::InvalidDocument`] if the size is missing or not positive.
     pub fn from_options(options: &Map) -> Result<Option<Self>> {
         if options.get("capped") != Some(&Value::Bool(true)) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The memory of the values that expressions make.
+//! The memory of values that expressions create.
 
 use alluvium_query::expression::{Memory, MemoryCharge};
 use alluvium_store::{QueryCharge, QueryMemory};
@@ -12,8 +12,8 @@ impl MemoryCharge for EvaluationCharge {
     }
 }
 
-/// Charges evaluations to the memory of all queries of a database; `account` is the account of one of these queries. An
-/// evaluation that holds much memory has its own account, because expressions are parsed before their query has an
+/// Charges evaluations to the memory of all queries of a database. `account` is the account of any such query. An
+/// evaluation that holds much memory gets its own account, because expressions are parsed before their query has an
 /// account, and validators belong to no query.
 pub(crate) fn of_evaluations(account: QueryMemory) -> Memory {
     Memory::new(move || Box::new(EvaluationCharge(account.another().charge())))

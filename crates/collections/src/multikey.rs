@@ -1,4 +1,4 @@
-//! Records which parts of an index contain arrays in their paths, or have cut keys.
+//! Records the parts of an index whose paths lead through arrays, or whose keys are cut.
 
 use crate::error::Result;
 use crate::marks;
@@ -6,7 +6,7 @@ use crate::state::CollectionState;
 use alluvium_store::{Store, TreeId};
 use std::sync::atomic::Ordering;
 
-/// Marks of an index that are not recorded.
+/// Marks of an index that are not recorded yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewMarks {
     /// The tree of the index.
@@ -15,8 +15,8 @@ pub(crate) struct NewMarks {
     pub marks: u64,
 }
 
-/// Records that parts of indexes lead through arrays, or have keys that are cut. A write calls it
-/// before it is numbered, without locks, if its documents are the first ones of that kind.
+/// Records that parts of indexes lead through arrays, or have cut keys. A write whose documents are the first of that
+/// kind calls this function before it is numbered, without locks.
 pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewMarks]) -> Result<()> {
     let _one_at_a_time = state.index_change.lock();
     let set = state.indexes();
@@ -33,8 +33,8 @@ pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewM
         if new >> 32 != 0 {
             marks::FIRST_CUT_KEY.hit();
         }
-        // Other writers rely on the bits that they see, and may get their numbers at once. So the description is
-        // written before the bits are set.
+        // Another writer that sees the bits relies on them, and may be numbered immediately. Therefore the description
+        // is written before the bits are set.
         store.describe_trees(&[(*tree, &index.described_with(state.documents, before | marks))])?;
         index.marks.store(before | marks, Ordering::SeqCst);
     }

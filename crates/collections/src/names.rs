@@ -6,13 +6,14 @@ pub const DEFAULT_LOGICAL: &str = "main";
 /// The prefix of the names of collections that `$out` fills. All other names that begin with `system.` are refused.
 const TEMPORARY: &str = "system.out.";
 
-/// The most bytes of a full name.
+/// The maximum length of a full name in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The database of [`OF_SERVER`].
+/// The logical database of the collections in [`OF_SERVER`].
 const ADMIN: &str = "admin";
 
-/// The collections of a server in the logical database `admin`: the only ones whose names begin with `system.`.
+/// The collections of a server in the logical database `admin`. Only these collections may have names that begin with
+/// `system.`.
 const OF_SERVER: [&str; 3] = ["system.users", "system.roles", "system.version"];
 
 /// A name that MongoDB's rules do not allow.
@@ -61,17 +62,17 @@ impl FullName {
         Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
     }
 
-    /// The name of a collection that a stage fills before it gets its own name. Users cannot create one like it.
+    /// The temporary name of a collection that a stage is filling. Users cannot create a collection with such a name.
     pub(crate) fn temporary(logical: &str, number: u64) -> Self {
         Self { logical: logical.to_owned(), collection: format!("{TEMPORARY}{number:016x}") }
     }
 
-    /// True for a collection of a database in which servers keep their own documents.
+    /// True for a collection of a logical database in which servers store their own documents.
     pub(crate) fn is_of_server(&self) -> bool {
         [ADMIN, "config", "local"].contains(&self.logical.as_str())
     }
 
-    /// True for a name of [`FullName::temporary`].
+    /// True for a name that was made by [`FullName::temporary`].
     pub(crate) fn is_temporary(&self) -> bool {
         self.collection.starts_with(TEMPORARY)
     }

@@ -27,11 +27,11 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     let store = Store::open(env, path, options)?;
     let catalog = Catalog::load(store, folds)?;
     if !catalog.store().options().read_only {
-        // After an error, a later flush does it.
+        // If this fails, a later flush repeats it.
         let _later = catalog.store().discard_damage();
-        // After an error, the next open does it.
+        // If this fails, the next open repeats it.
         let _later = catalog.drop_temporary();
-        // After an error, the next write to the collection does it.
+        // If this fails, the next write to the collection repeats it.
         let _later = make_orders(&catalog);
     }
     let env = catalog.store().env().clone();
@@ -40,8 +40,8 @@ pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
     Ok(engine)
 }
 
-/// Makes the order of each capped collection that has lost it, or whose conversion was interrupted, so that the first
-/// query reads the documents in that order.
+/// Builds the order of each capped collection that has lost its order, or whose conversion was interrupted, so that
+/// already the first query reads the documents in that order.
 fn make_orders(catalog: &Catalog) -> Result<()> {
     let store = catalog.store();
     for (name, system) in catalog.ordered() {
@@ -69,6 +69,6 @@ pub fn compact(engine: &Engine, stop: &AtomicBool) -> Result<()> {
     if !engine.store().compact_unless(stop)? {
         return Err(Error::Stopped);
     }
-    // An error of the sweep is returned only after everything was merged.
+    // An error of the sweep is returned after all files were merged.
     swept.map(drop)
 }

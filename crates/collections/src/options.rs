@@ -9,33 +9,33 @@ use alluvium_query::filter::FilterError;
 use alluvium_query::index::{IndexError, Unbuilt};
 use alluvium_query::validator::Validator;
 
-/// The options of a collection, as its description has them.
+/// The options of a collection, which are stored in its description.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CollectionOptions {
     /// The rules that its documents must match.
     pub validator: Option<Validator>,
-    /// The order of strings in queries, writes by filter, pipelines and indexes that name no collation. It never
-    /// changes. Two documents whose `_id`s are equal by it alone may be in a collection: an `_id` is compared by its
-    /// bytes there.
+    /// The default collation of queries, writes by filter, pipelines and indexes. It never changes. It does not apply
+    /// to the uniqueness of `_id`s, which are compared by their bytes: a collection may have two documents whose `_id`s
+    /// are equal by the collation.
     pub collation: Option<Collation>,
     /// The limits of a capped collection.
     pub capped: Option<CappedLimits>,
-    /// Its documents keep the order in which they were inserted, as those of a capped collection do. No option of
-    /// MongoDB's: clients do not see it.
+    /// True if the documents keep the order in which they were inserted, as in a capped collection. MongoDB does not
+    /// have this option, and clients do not see it.
     pub natural_order: bool,
-    /// Options by MongoDB's names that have no effect, and that clients see again.
+    /// Options by MongoDB's names that have no effect, but are returned to clients.
     pub without_effect: Map,
-    /// The definitions of indexes that are not built. They are no option by MongoDB's names.
+    /// The definitions of indexes that are not built. They are not among the options by MongoDB's names.
     pub unbuilt: Vec<Unbuilt>,
 }
 
 /// The options that have no effect.
 pub const WITHOUT_EFFECT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
 
-/// The name under which a description says that the documents keep their order.
+/// The name of the field of a description that states that the documents keep their order.
 const NATURAL_ORDER: &str = "naturalOrder";
 
-/// The name under which a description has the indexes that are not built.
+/// The name of the field of a description that contains the indexes that are not built.
 const UNBUILT: &str = "unbuiltIndexes";
 
 impl CollectionOptions {
@@ -86,12 +86,13 @@ impl CollectionOptions {
         map
     }
 
-    /// The limits of what is kept, if the documents have an order: none for a collection that is not capped.
+    /// The limits of a collection whose documents have an order; unlimited if it is not capped. `None` if the documents
+    /// have no order.
     pub fn order(&self) -> Option<CappedLimits> {
         self.capped.or_else(|| self.natural_order.then_some(CappedLimits::NONE))
     }
 
-    /// All that the description of a collection has.
+    /// All options, in the form that the description of a collection contains.
     pub(crate) fn to_description(&self) -> Map {
         let mut map = self.to_map();
         if self.natural_order {
@@ -104,7 +105,7 @@ impl CollectionOptions {
         map
     }
 
-    /// Reads what [`CollectionOptions::to_description`] makes.
+    /// Reads the result of [`CollectionOptions::to_description`].
     ///
     /// # Errors
     /// As [`CollectionOptions::from_map`]; a definition of an index that cannot be read.
@@ -120,7 +121,7 @@ impl CollectionOptions {
     }
 }
 
-/// The collation among options; `None` without one, and for `simple`.
+/// The collation among options; `None` if it is missing or `simple`.
 fn collation_in(map: &Map) -> std::result::Result<Option<Collation>, CollationError> {
     match map.get("collation") {
         None => Ok(None),
@@ -141,7 +142,7 @@ pub struct View {
 }
 
 impl View {
-    /// The view in MongoDB's form: `viewOn` and `pipeline`, perhaps `collation`.
+    /// The view in MongoDB's form: `viewOn`, `pipeline`, and `collation` if it has one.
     pub fn to_map(&self) -> Map {
         let on = Value::from(self.on.as_str());
         let mut map = Map::from([("viewOn", on), ("pipeline", Value::Array(self.pipeline.clone()))]);
@@ -151,7 +152,7 @@ impl View {
         map
     }
 
-    /// Reads what [`View::to_map`] makes.
+    /// Reads the result of [`View::to_map`].
     pub fn from_map(map: &Map) -> Option<Self> {
         let on = map.get("viewOn").and_then(Value::as_str)?.to_owned();
         let pipeline = map.get("pipeline").and_then(Value::as_array)?.to_vec();

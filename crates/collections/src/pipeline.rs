@@ -1,8 +1,8 @@
 //! Pipelines over collections: planned, executed, explained.
 //!
-//! The stages at the head of a pipeline that are a query (a filter, an order, a number of documents)
-//! become one, so that indexes are used; the other stages are executed over its documents
-//! ([`alluvium_exec::pipeline`]). All collections that a pipeline reads are read at one snapshot.
+//! The leading stages of a pipeline that form a query (a filter, a sort, a limit) are executed as one query, so that
+//! indexes are used. The other stages are executed over the documents of this query ([`alluvium_exec::pipeline`]). All
+//! collections that a pipeline reads are read at one snapshot.
 
 mod execution;
 mod finder;

@@ -1,5 +1,5 @@
-//! The data that a collection keeps for its planner: statistics, and the plans of earlier queries.
-//! The modules of [`crate::find`] fill and use it.
+//! The data of a collection for the planner: statistics, and the plans of earlier queries. The modules of
+//! [`crate::find`] fill and use this data.
 
 use crate::index::IndexSet;
 use alluvium_env::sync::{Mutex, MutexGuard, RwLock};
@@ -7,13 +7,13 @@ use alluvium_store::{Seq, TreeId};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Estimates about a collection, as of sequence number `seq`.
+/// Estimates about a collection at sequence number `seq`.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     pub seq: Seq,
     pub documents: u64,
     pub bytes: u64,
-    /// The sampled `_id`s have a type whose key determines the value exactly.
+    /// True if the sampled `_id`s have a type whose key determines the value exactly.
     pub natural_ids: bool,
     pub indexes: HashMap<TreeId, IndexStatistics>,
 }
@@ -29,7 +29,7 @@ impl Statistics {
 pub(crate) struct IndexStatistics {
     pub entries: u64,
     pub bytes: u64,
-    /// Distinct values of the first part, of the first two together, and so on.
+    /// The number of distinct values of the first part, of the first two parts together, and so on.
     pub distinct: Vec<u64>,
 }
 
@@ -63,7 +63,7 @@ impl StatisticsCell {
     }
 }
 
-/// The most query forms that are remembered for a collection.
+/// The maximum number of query forms that are remembered for a collection.
 const FORMS_MAX: usize = 1000;
 
 /// Plans of earlier queries, by query form: paths, operators and types without the values.

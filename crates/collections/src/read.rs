@@ -29,7 +29,7 @@ pub(crate) struct Folded {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the collection with this name, now or at a snapshot; one that does not exist is empty.
+    /// Reads the collection with this name, now or at a snapshot. A collection that does not exist is empty.
     ///
     /// # Errors
     /// Errors of reading the shapes.
@@ -107,8 +107,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The value read from a tree, or `absent` if the tree was dropped after its collection was looked
-/// up: a collection that does not exist is empty.
+/// The value read from a tree. Returns `absent` if the tree was dropped after its collection was looked up, because a
+/// collection that does not exist is empty.
 fn or_if_dropped<T>(read: alluvium_store::Result<T>, absent: T) -> alluvium_store::Result<T> {
     match read {
         Err(alluvium_store::Error::NoSuchTree(_)) => Ok(absent),
@@ -129,7 +129,7 @@ pub(crate) fn damaged_key(name: &FullName, key: &[u8], error: &RowError) -> Erro
     Error::DamagedDocument { collection: name.to_string(), id: ids::key_text(key), reason: error.to_string() }
 }
 
-/// As [`decode`], of a row that is copied.
+/// As [`decode`]; copies the row.
 ///
 /// # Errors
 /// As [`decode`].
@@ -139,7 +139,8 @@ pub fn decode_copy(shapes: &Arc<ShapeTable>, name: &FullName, key: &[u8], row: &
     decode(shapes, name, key, copy)
 }
 
-/// Makes errors for damage in a document that is found after the document was read.
+/// Returns a function that makes the error for damage in a document, if the damage is found after the document was
+/// read.
 pub(crate) fn damaged(name: &FullName, document: &Document) -> impl Fn(RowError) -> Error {
     move |error| Error::DamagedDocument {
         collection: name.to_string(),

@@ -24,8 +24,8 @@ const PAIRS: u8 = 2;
 pub enum ReadOnlyContent {
     /// The documents of a collection.
     Documents,
-    /// Keys and values. Shown as documents, they have the fields `_id` and `value`, each a string
-    /// if the bytes are text without control characters, and otherwise binary.
+    /// Keys and values. As documents, they have the fields `_id` and `value`. Each of these is a string if the bytes
+    /// are text without control characters, and otherwise binary.
     KeyValues,
 }
 
@@ -113,7 +113,7 @@ impl ReadOnlyDocuments {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// The account of the values that expressions make.
+    /// Accounts for the memory of values that expressions create.
     pub fn memory(&self) -> &Memory {
         &self.inner.memory
     }
@@ -170,12 +170,12 @@ impl ReadOnlyDocuments {
         let key = self.key(id).ok()?;
         match self.inner.content {
             ReadOnlyContent::Documents => Some(key),
-            // The bytes of a text are shown as a string, also if the `_id` is binary.
+            // Bytes that are text become a string, so a binary `_id` with such bytes is not found.
             ReadOnlyContent::KeyValues => (bytes_value(key.clone()) == *id).then_some(key),
         }
     }
 
-    /// As [`ReadOnlyDocuments::document`], of a value that is copied.
+    /// As [`ReadOnlyDocuments::document`]; copies the value.
     pub(crate) fn document_copy(&self, key: &[u8], row: &[u8]) -> Result<Document> {
         match self.inner.content {
             ReadOnlyContent::Documents => decode_copy(&self.inner.shapes, &self.inner.name, key, row),

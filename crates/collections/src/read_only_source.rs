@@ -22,8 +22,8 @@ use alluvium_readonly::{Bounds, QueryMemory};
 use std::convert::Infallible;
 use std::ops::{Bound, Range};
 
-/// The most bytes of documents that a sort, or a stage of a pipeline, holds in memory: half of the
-/// budget of the store, and no more than MongoDB's limit.
+/// The maximum number of bytes of documents that a sort or a stage of a pipeline holds in memory: half of the budget of
+/// the store, and at most MongoDB's limit.
 pub(crate) fn stage_bytes_max(store: &ReadOnlyDocuments) -> usize {
     (store.memory_bytes() / 2).min(100 << 20)
 }
@@ -43,7 +43,7 @@ pub(crate) struct ReadOnlyScan {
     examined: u64,
 }
 
-/// The scan of the current range, or else of the next one; `None` after the last one.
+/// The scan of the current range, or of the next range if none is current; `None` after the last range.
 fn current<'s>(
     scan: &'s mut Option<alluvium_readonly::Scan>,
     ranges: &mut Vec<KeyRange>,
@@ -52,7 +52,7 @@ fn current<'s>(
 ) -> Option<&'s mut alluvium_readonly::Scan> {
     if scan.is_none() {
         let range = ranges.pop()?;
-        // A scan without bounds leaves the cached blocks to gets.
+        // An unbounded scan does not put its blocks into the cache, which serves gets.
         let lower = if range.from.is_empty() { Bound::Unbounded } else { Bound::Included(range.from) };
         let upper = range.to.map_or(Bound::Unbounded, Bound::Excluded);
         *scan = Some(store.pairs().scan(&Bounds { lower, upper, reverse: backward }));
@@ -71,7 +71,7 @@ impl Source for ReadOnlySource {
         self.0.pairs().env()
     }
 
-    /// Keys without documents are not those of `_id`s, so all are read: see
+    /// The keys of a store of keys and values are not those of `_id`s, so all of them are read: see
     /// [`crate::find::Execution::read_only`].
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<ReadOnlyScan> {
         let DocumentRequest { mut ranges, backward, filter, .. } = request;
@@ -111,7 +111,7 @@ impl Source for ReadOnlySource {
         Ok(())
     }
 
-    /// Rows are passed as they are, without a copy.
+    /// Passes the rows without copying them.
     fn visit_documents(
         &self,
         documents: &mut ReadOnlyScan,
@@ -250,10 +250,11 @@ impl ReadOnlySource {
     }
 }
 
-/// In place of a sorter, a set of keys or blocks in files: a read-only store has no place for them.
+/// Takes the place of a sorter, a set of keys or blocks in files, because a read-only store has no directory for such
+/// files.
 pub(crate) struct NoFiles {
     pub purpose: &'static str,
-    /// The bytes that were not enough.
+    /// The limit in bytes that was exceeded.
     pub limit: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Builds indexes again.
+//! Rebuilds indexes.
 
 use crate::background;
 use crate::engine::EngineHandle;
@@ -8,8 +8,9 @@ use crate::indexes::{Build, ID_INDEX, finish, index_name};
 use crate::names::FullName;
 use alluvium_exec::Limits;
 
-/// Builds an index with a name or with keys again. An empty index replaces it at once and stays declared: a build that
-/// the limits end continues in the background, and an interrupted build continues when the database is opened again.
+/// Rebuilds the index with a name or with keys. First replaces it by an empty index with the same definition. If the
+/// limits end the build, it continues in the background; after an interruption, it continues when the database is
+/// opened again.
 ///
 /// # Errors
 /// As [`crate::indexes::drop_index`] and [`crate::indexes::DeclaredIndex::build`].

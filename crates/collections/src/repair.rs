@@ -1,11 +1,10 @@
-//! Repair: a new database with everything that can still be read from a damaged one.
+//! Repair: creates a new database with everything that can still be read from a damaged database.
 //!
-//! The damaged database is only read. A document is *certain* if its newest version is whole and no
-//! newer version can be lost; it is copied to its collection. A document is *doubtful* if a lost
-//! part may have changed or deleted it; it is copied to a separate collection, `NAME.doubtful`. So
-//! no deleted document reappears in its collection, and no readable document is discarded. The keys
-//! that lost parts of the log may have changed are unknown: such a loss is reported by sequence
-//! numbers.
+//! The damaged database is only read. A document is *certain* if its newest version is intact and no newer version can
+//! be lost; it is copied to its collection. A document is *doubtful* if a lost part may have changed or deleted it; it
+//! is copied to a separate collection, `NAME.doubtful`. Therefore no deleted document reappears in its collection, and
+//! no readable document is discarded. It is unknown which keys a lost part of the log may have changed, so such a loss
+//! is reported by sequence numbers.
 
 mod examine;
 mod rows;
@@ -33,7 +32,7 @@ pub use examine::{Examined, examine};
 
 /// The logical database of collections whose names are lost.
 const RECOVERED: &str = "recovered";
-/// The most unreadable documents that are named in a report.
+/// The maximum number of unreadable documents that a report names.
 const MOST_NAMED: usize = 1000;
 
 /// Options of a repair.
@@ -41,8 +40,8 @@ const MOST_NAMED: usize = 1000;
 pub struct RepairOptions {
     /// The memory budget of the new database in bytes; `None` for the default.
     pub memory_bytes: Option<usize>,
-    /// Once this is true, the repair ends with [`Error::Stopped`] after at most one file, and
-    /// leaves no files.
+    /// When this becomes true, the repair ends with [`Error::Stopped`] after at most one more file, and leaves no
+    /// files.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -57,14 +56,14 @@ pub struct RepairedCollection {
     pub doubtful: u64,
     /// The collection that holds the doubtful documents, if there are any.
     pub doubtful_in: Option<String>,
-    /// The number of documents of a capped collection whose place in the order of insertion is lost or doubtful. Those
-    /// without a place come after the others, in the order of their last full writes.
+    /// The number of documents of a capped collection whose place in the order of insertion is lost or doubtful.
+    /// Documents without a place follow the others, in the order of their last full writes.
     pub unordered: u64,
     /// The number of documents that cannot be decoded although their checksums are correct.
     pub unreadable: u64,
-    /// The indexes that were built again over the certain documents.
+    /// The indexes that were rebuilt over the certain documents.
     pub indexes: Vec<String>,
-    /// The indexes that could not be built, and why.
+    /// The indexes that could not be built, with the reasons.
     pub indexes_lost: Vec<(String, String)>,
 }
 
@@ -79,12 +78,12 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// The result of a repair: what was saved, what was lost, and why.
+/// The result of a repair: the saved contents, the losses, and their reasons.
 #[derive(Debug, Clone, Default)]
 pub struct RepairReport {
     /// The collections, ordered by name.
     pub collections: Vec<RepairedCollection>,
-    /// The numbers of entries in trees that are not collections: certain ones, and doubtful ones.
+    /// The numbers of certain entries and of doubtful entries in trees that are not collections.
     pub others: (u64, u64),
     /// The number of indexes whose definitions are lost. Their collections are unknown.
     pub indexes_lost: u64,
@@ -104,7 +103,7 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// True if nothing is lost: the new database holds everything that the damaged one held.
+    /// True if nothing is lost, so that the new database has the complete contents of the damaged database.
     ///
     /// ```
     /// # let env = alluvium_env::Env::in_memory(1);
@@ -153,8 +152,7 @@ impl RepairReport {
     }
 }
 
-/// Describes the range of a loss: the tree, and the first and last `_id` that may be lost, where
-/// these are known.
+/// Describes the range of a loss: the tree, and the first and last `_id` that may be lost, if these are known.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -188,9 +186,8 @@ pub fn describe_range(loss: &Loss) -> String {
     }
 }
 
-/// Reads the damaged database in `from`, and creates a new database with its readable contents in
-/// `to`, which must not exist or be empty. The name `to` appears once the new database is complete
-/// and durable.
+/// Reads the damaged database in `from`, and creates a new database with its readable contents in `to`. The directory
+/// `to` must be empty or not exist. It appears when the new database is complete and durable.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);
@@ -247,8 +244,8 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     for (tree, known) in &trees.described {
         match read_documents(&known.description) {
             Some((name, system)) => {
-                // Two collections have the same name: a rename or a drop between them is lost. The
-                // newer one keeps the name.
+                // Two collections have the same name, because a rename or a drop between their creations is lost. The
+                // newer collection keeps the name.
                 if let Some(older) = names.insert(name.clone(), (*tree, system.0, known.doubtful)) {
                     let other = free_name(&names, older.0)?;
                     report.notes.push(format!("two collections are called {name}: the older one is {other} now"));
@@ -269,7 +266,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     for (name, (documents, system, doubtful)) in names {
         let mut doubtful_name = format!("{name}.doubtful");
         if FullName::parse(&doubtful_name).is_err() {
-            // A name of the maximal length has no room for the suffix.
+            // A name of the maximum length has no room for the suffix.
             doubtful_name = format!("{RECOVERED}.tree_{documents}.doubtful");
         }
         while taken.contains(&doubtful_name) {
@@ -283,7 +280,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
         for index in trees.indexes.get(&documents).into_iter().flatten() {
             make_index(engine, &name, index, options, &mut collection)?;
         }
-        // After the documents, which may be older than the validator.
+        // The options are set after the documents are copied, because documents may be older than the validator.
         if let Some(known) = trees.described.get(&documents) {
             match read_options(&known.description) {
                 Some(options) if options == CollectionOptions::default() => {}
@@ -304,7 +301,7 @@ fn fill(salvage: &Salvage, engine: &EngineHandle, options: &RepairOptions) -> Re
     Ok(report)
 }
 
-/// Builds an index again: its remaining entries are not used.
+/// Rebuilds an index. Its remaining entries are not used.
 fn make_index(
     engine: &EngineHandle,
     name: &FullName,
@@ -324,7 +321,7 @@ fn make_index(
         Ok(name) => collection.indexes.push(name),
         // The index was still being built, and its build would have failed.
         Err(Error::Index(_) | Error::DuplicateIndexKey { .. }) if made.ready.is_none() => {}
-        // Deleted documents may have reappeared, and then a key exists twice.
+        // Deleted documents may have reappeared, so that a key exists twice.
         Err(error @ (Error::Index(_) | Error::IndexConflict { .. } | Error::DuplicateIndexKey { .. })) => {
             collection.indexes_lost.push((index.name().to_owned(), error.to_string()));
         }

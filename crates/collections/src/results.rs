@@ -21,7 +21,7 @@ pub struct UpdateResult {
 pub struct Written {
     /// True if a document matched.
     pub matched: bool,
-    /// True if it changed.
+    /// True if the document changed.
     pub changed: bool,
     /// The document before or after the write, as requested, with the fields that were requested.
     pub document: Option<Document>,
@@ -39,9 +39,9 @@ impl From<Written> for UpdateResult {
     }
 }
 
-/// A document, made from the result of a write, that the batch of the write stores in another collection. A program
-/// that does not know whether its write happened finds out by it, even after a crash. A write that changes nothing puts
-/// no record.
+/// A document that is made from the result of a write, and stored in another collection by the batch of the write. With
+/// the record, a program that does not know whether its write happened can find out, even after a crash. A write that
+/// changes nothing stores no record.
 #[derive(Clone)]
 pub struct WriteRecord {
     /// The full name of the collection.
@@ -61,7 +61,7 @@ impl fmt::Debug for WriteRecord {
     }
 }
 
-/// Which document `get_and_update` and `find_one_and_update` return.
+/// The version of the document that `get_and_update` and `find_one_and_update` return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReturnDocument {
     /// The document before the update. The default.
@@ -77,7 +77,7 @@ pub enum ReturnDocument {
 pub struct FindOneAndModifyResult<T> {
     /// The document before or after the write, as requested.
     pub document: Option<T>,
-    /// True if a document matched; false if none did, even if one was inserted.
+    /// True if a document matched. False if no document matched, even if a document was inserted.
     pub matched: bool,
     /// The `_id` of the document that an upsert inserted.
     pub upserted_id: Option<Value>,
@@ -117,7 +117,7 @@ impl DeleteResult {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct BulkWriteResult {
-    /// The count of inserted documents, upserts not included.
+    /// The count of inserted documents, without upserts.
     pub inserted_count: u64,
     /// The count of documents that matched updates.
     pub matched_count: u64,
@@ -131,7 +131,6 @@ pub struct BulkWriteResult {
     pub upserted_ids: Vec<(usize, Value)>,
 }
 
-/// The version of a document. Each write of the document gives it a new version, never one that it
-/// had before.
+/// The version of a document. Each write of the document gives it a new version. A version is never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(pub(crate) alluvium_store::Seq);

@@ -40,7 +40,7 @@ pub(crate) struct PastTrees {
     pub options: Arc<CollectionOptions>,
 }
 
-/// The names at a snapshot, read when names have changed after it. All clones of the snapshot share
+/// The names at a snapshot, which are read if names have changed after the snapshot. All clones of the snapshot share
 /// them.
 #[derive(Default)]
 pub(crate) struct PastNames {

@@ -1,4 +1,4 @@
-//! The local source of the operators of a plan: one collection at one snapshot.
+//! The source of a plan's operators within this process: one collection at one snapshot.
 
 use crate::capped::NaturalScan;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub(crate) struct LocalSource {
     pub view: Arc<CollectionView>,
     pub indexes: Arc<IndexSet>,
-    /// Scans of documents read a capped collection in the order of insertion.
+    /// True if scans of documents read a capped collection in the order of insertion.
     pub natural: bool,
     /// The account of the query.
     pub memory: QueryMemory,
@@ -44,7 +44,7 @@ pub(crate) struct LocalDocuments {
 
 /// The rows that a scan reads.
 enum Rows {
-    /// The rows in ranges of keys, by these.
+    /// The rows in ranges of keys, in the order of the keys.
     Keys(KeyRows),
     /// All rows of a capped collection, in the order of insertion.
     Natural(NaturalScan),
@@ -59,7 +59,7 @@ struct KeyRows {
     backward: bool,
 }
 
-/// Partitions with fewer documents are not read by threads of their own.
+/// The minimum number of documents of a partition that is read by a thread of its own.
 const SPLIT_MIN: u64 = 5000;
 
 impl LocalDocuments {
@@ -98,7 +98,7 @@ impl LocalDocuments {
     }
 }
 
-/// Passes a row that matches to `visit`; returns whether it does.
+/// Passes a row to `visit` if it matches. Returns true if it matches.
 #[inline(always)]
 fn visit_row(
     view: &CollectionView,
@@ -146,7 +146,7 @@ impl Source for LocalSource {
         &self.view.engine.env
     }
 
-    /// Rows are decoded lazily, so a whole document costs no more than some of its values.
+    /// Rows are decoded lazily, so a scan of whole documents costs no more than a scan of some values.
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<LocalDocuments> {
         let DocumentRequest { mut ranges, backward, filter, .. } = request;
         if self.natural {
@@ -218,7 +218,7 @@ impl Source for LocalSource {
         }
     }
 
-    /// Rows are passed as they are, without a copy.
+    /// Passes the rows without copying them.
     fn visit_documents(
         &self,
         documents: &mut LocalDocuments,
@@ -228,7 +228,7 @@ impl Source for LocalSource {
         documents.visit(&self.view, watch, visit)
     }
 
-    /// A scan for each partition, if the collection is large.
+    /// Returns a scan for each partition, if the collection is large.
     fn split_documents(&self, documents: &LocalDocuments) -> Result<Vec<LocalDocuments>> {
         let store = self.view.store();
         let (started, ranges) = match &documents.rows {

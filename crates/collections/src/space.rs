@@ -11,12 +11,12 @@ use std::path::Path;
 const USUAL_PERCENT: u64 = 35;
 /// Approximate bytes of rows per 100 bytes of the JSON that they were made from.
 const ROW_PERCENT: u64 = 60;
-/// From this number of bytes of rows on, the compression of the existing documents is the estimate.
+/// If the database has at least this number of bytes of rows, their compression is the estimate.
 const SAMPLE_BYTES_MIN: u64 = 16 << 20;
 /// Bytes on disk per 100 bytes of compressed input.
 const PACKED_PERCENT: u64 = 125;
 
-/// The most bytes of a run or a store per 100 bytes of uncompressed pairs.
+/// The maximum number of bytes of a run or a store per 100 bytes of uncompressed pairs.
 const PAIRS_PERCENT: u64 = 105;
 /// Approximate maximum of the bytes of a dump per 100 bytes of rows.
 const DUMP_PERCENT: u64 = 350;
@@ -91,7 +91,7 @@ pub fn load_space(engine: &Engine, input: InputBytes) -> Space {
     at(&engine.env, engine.store().path(), "the load", needed)
 }
 
-/// The most space that a compaction needs.
+/// The maximum space that a compaction needs.
 pub fn compact_space(engine: &Engine) -> Space {
     let stats = engine.store().stats();
     let largest = stats.partitions.iter().map(|partition| partition.bytes).max().unwrap_or(0);
@@ -108,13 +108,13 @@ pub fn dump_space(engine: &Engine, dir: &Path) -> Space {
     at(&engine.env, dir, "the dump", share(rows, DUMP_PERCENT, 100))
 }
 
-/// The space that a build of a read-only store of documents at `path` needs for an input: the store, and runs of
-/// the same size if the input exceeds `memory_bytes`. An estimate.
+/// Estimates the space that a build of a read-only store of documents at `path` needs for an input: the store, and runs
+/// of the same size if the input exceeds `memory_bytes`.
 pub fn for_build_of_documents(env: &Env, path: &Path, input: InputBytes, memory_bytes: u64) -> Space {
     build_space(env, path, USUAL_PERCENT, input, memory_bytes)
 }
 
-/// As [`for_build_of_documents`], for pairs of keys and values. It assumes that these don't compress.
+/// As [`for_build_of_documents`], for pairs of keys and values. The estimate assumes that the pairs do not compress.
 pub fn for_build_of_pairs(env: &Env, path: &Path, input: InputBytes, memory_bytes: u64) -> Space {
     build_space(env, path, PAIRS_PERCENT, input, memory_bytes)
 }
@@ -139,7 +139,7 @@ pub fn for_new(env: &Env, path: &Path, input: InputBytes, options: &Options) -> 
     at(env, path, "the load", load_bytes(input, USUAL_PERCENT, reserve))
 }
 
-/// The path, or the last directory above it that exists.
+/// The path, or its nearest existing parent directory.
 fn existing<'a>(env: &Env, path: &'a Path) -> &'a Path {
     let existing = path.ancestors().find(|path| env.fs.exists(path).unwrap_or(false));
     // A relative path has the current directory for an ancestor.
@@ -148,7 +148,7 @@ fn existing<'a>(env: &Env, path: &'a Path) -> &'a Path {
 
 /// The free space at `path`, which need not exist.
 pub(crate) fn at(env: &Env, path: &Path, purpose: &'static str, needed_bytes: u64) -> Space {
-    // If the system does not report the free space, a write that does not fit fails.
+    // If the system does not report the free space, the operation is not refused; a write fails when the disk is full.
     let available_bytes = env.fs.available_bytes(existing(env, path)).unwrap_or(u64::MAX);
     Space { needed_bytes, available_bytes, purpose }
 }

@@ -1,5 +1,5 @@
-//! Sorts pairs that exceed memory in files, and keeps sets of keys and blocks of documents there. The files leave the disk reserve free for
-//! writes.
+//! Uses files to sort pairs that exceed memory, and to store sets of keys and blocks of documents. The files leave the
+//! disk reserve free for writes.
 
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use alluvium_exec::Limits;
 use alluvium_readonly::sorter::{Blocks, KeySet, Sorted, Sorter};
 use std::path::PathBuf;
 
-/// Takes pairs of keys and values, and returns them in the order of their keys.
+/// Takes pairs of keys and values, and returns them sorted by key.
 pub(crate) struct Spill {
     engine: EngineHandle,
     sorter: Sorter,
@@ -30,7 +30,7 @@ impl Spill {
     }
 }
 
-/// A folder that does not exist yet. It is removed when the database is opened, if it is left over.
+/// A folder that does not exist yet. If a crash prevents its removal, the next open removes it.
 fn new_folder(engine: &EngineHandle) -> PathBuf {
     engine.store().path().join(format!("{}{:016x}", alluvium_store::SORT_PREFIX, engine.env.rng.next_u64()))
 }
@@ -120,8 +120,7 @@ impl alluvium_exec::Sorted for Spilled {
 
 fn check_space(engine: &EngineHandle, limits: &Limits, purpose: &'static str, needed: u64) -> Result<()> {
     limits.check(&engine.env)?;
-    // Of a database that is opened for reading only, the files are in memory, which has a limit of
-    // its own.
+    // If a database is opened for reading only, the files are in memory, which has a limit of its own.
     if needed == 0 || engine.store().options().read_only {
         return Ok(());
     }

@@ -14,7 +14,8 @@ use hashbrown::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// The state that all handles of one collection share. It outlives a rename, and ends with a drop.
+/// The state that all handles of one collection share. It remains valid after a rename, until the collection is
+/// dropped.
 pub struct CollectionState {
     /// The tree of the documents.
     pub documents: TreeId,
@@ -29,21 +30,21 @@ pub struct CollectionState {
     pub(crate) index_change: Mutex<()>,
     /// The planner's statistics.
     pub(crate) statistics: StatisticsCell,
-    /// Held by inserts of upserts.
+    /// Locks that upserts hold while they insert.
     pub(crate) upserts: UpsertLocks,
     /// Plans of earlier queries.
     pub(crate) plans: PlanCache,
-    /// The paths that were compared with dates in queries without a result, and were looked at.
+    /// The paths that queries without a result have compared with dates, and that were examined already.
     pub(crate) compared_dates: Mutex<HashSet<String>>,
-    /// True once the table of shapes was full.
+    /// True after the table of shapes was full for the first time.
     shapes_full: AtomicBool,
     /// The number of documents.
     pub(crate) count: DocumentCount,
-    /// Of a capped collection: wakes tailable cursors.
+    /// The changes of a capped collection, which wake tailable cursors.
     pub(crate) appends: Arc<Appends>,
-    /// Held while the order of a capped collection is made.
+    /// Held while the order of a capped collection is built.
     pub(crate) ordering: Mutex<()>,
-    /// True once the order of a capped collection is known to be complete.
+    /// True if the order of a capped collection is known to be complete.
     pub(crate) is_ordered: AtomicBool,
 }
 
@@ -73,7 +74,7 @@ impl CollectionState {
         self.documents != TreeId::EMPTY
     }
 
-    /// Counts, once, that the table of shapes is full.
+    /// Counts that the table of shapes is full, once per collection.
     pub(crate) fn note_shapes(&self) {
         if self.shapes.is_full() && !self.shapes_full.swap(true, Ordering::Relaxed) {
             marks::SHAPES_FULL.hit();
@@ -90,7 +91,7 @@ impl CollectionState {
         self.indexes.read().options.capped
     }
 
-    /// The limits of what is kept, if the documents have an order.
+    /// The limits of a collection whose documents have an order; unlimited if it is not capped.
     pub(crate) fn order(&self) -> Option<CappedLimits> {
         self.indexes.read().options.order()
     }
@@ -104,8 +105,7 @@ impl CollectionState {
 /// The minimum number of bytes that is reserved for a change of a document.
 const RESERVED_MIN_BYTES: usize = 1 << 10;
 
-/// The bytes that recent changes of documents wrote. A write reserves that much before it has read
-/// its document.
+/// The bytes that recent changes of documents wrote. A write reserves this much before it reads its document.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSize(AtomicUsize);
 
@@ -116,7 +116,7 @@ impl ChangeSize {
         (typical + typical / 4).max(RESERVED_MIN_BYTES)
     }
 
-    /// Follows growth at once and decay slowly.
+    /// Records the bytes of a change. The estimate increases immediately, and decreases slowly.
     pub fn note(&self, bytes: usize) {
         let typical = self.0.load(Ordering::Relaxed);
         let next = bytes.max(typical - typical / 16);
@@ -126,9 +126,9 @@ impl ChangeSize {
     }
 }
 
-/// Locks for upserts that found nothing, by the hash of the filter. A thread holds one while it
-/// searches again and inserts. So of several concurrent upserts with the same filter, one inserts,
-/// even without a unique index.
+/// Locks for upserts that found nothing, by the hash of the filter. A thread holds a lock while it searches again and
+/// inserts. Therefore only one of several concurrent upserts with the same filter inserts a document, even without a
+/// unique index.
 #[derive(Default)]
 pub(crate) struct UpsertLocks([Mutex<()>; 16]);
 

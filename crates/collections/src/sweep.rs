@@ -1,16 +1,16 @@
-//! Sweeps remove stale index entries from the files.
+//! Sweeps: remove stale index entries from the files.
 //!
 //! The documents are the evidence (`docs/decisions/0034-evidence-is-the-documents.md`). At a
 //! snapshot `V` a sweep collects the sequence numbers of the last full writes of a partition's
 //! documents. An entry with number `e`, not above `V`, may be removed:
 //!
-//! - if its document's last full write at `V` has a number `n` above `e`, and no live snapshot is
-//!   in `e..n`: a full write writes all entries of its document, so this entry, if the document
-//!   still yields it, exists again with number `n` or a later one;
-//! - if there is no such document at `V`, and no live snapshot is in `e..V`.
+//! - if the last full write of its document at `V` has a number `n` above `e`, and no live snapshot is in `e..n`. A
+//!   full write writes all entries of its document. So if the document still yields this entry, the entry also exists
+//!   with number `n` or a higher one;
+//! - if its document does not exist at `V`, and no live snapshot is in `e..V`.
 //!
-//! Deltas and the notes of checked updates are never evidence: these writes delete exactly the
-//! entries that are no longer yielded.
+//! Deltas and the notes of checked updates are never evidence, because these writes delete exactly the entries that the
+//! document no longer yields.
 
 use crate::engine::{Engine, EngineHandle};
 use crate::error::{Error, Result};
@@ -32,12 +32,12 @@ const NUMBER_BYTES: usize = 32;
 
 /// The sequence numbers of the last full writes of the documents in a range of keys.
 struct FullWrites {
-    /// By the hash of the document's key; the lowest number if keys share a hash.
+    /// The numbers, by the hash of the document's key. If keys share a hash, the lowest number.
     full: HashMap<u64, Seq>,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
     visible: Seq,
-    /// Ascending.
+    /// The live snapshots, in ascending order.
     live: Vec<Seq>,
     /// The oldest snapshot that prevents the removal of an entry.
     withheld_by: Cell<Option<Seq>>,
@@ -56,7 +56,7 @@ impl FullWrites {
         above && below
     }
 
-    /// True if a live snapshot is in `from..to`: it sees the write `from`, and not the write `to`.
+    /// True if a live snapshot is in `from..to`. Such a snapshot sees the write `from`, but not the write `to`.
     fn is_snapshot_in(&self, from: Seq, to: Seq) -> bool {
         let at = self.live.partition_point(|&snapshot| snapshot < from);
         let sees = self.live.get(at).copied().filter(|&snapshot| snapshot < to);
@@ -87,7 +87,7 @@ fn older(one: Option<Seq>, other: Option<Seq>) -> Option<Seq> {
 /// Returns true if the sweep shall stop.
 type Stopping<'a> = &'a dyn Fn() -> bool;
 
-/// Documents visited between two checks for a request to stop.
+/// The number of documents visited between two checks for a request to stop.
 const STOP_EVERY: usize = 4096;
 
 /// Sweeps the ready indexes of a collection. Returns the count of entries removed from files, and
@@ -148,8 +148,8 @@ fn sweep_partition(
     }
 }
 
-/// Collects the numbers of the next `count` documents of a partition, or of fewer if the sweep
-/// shall stop.
+/// Collects the sequence numbers of the next `count` documents of a partition, or of fewer documents if the sweep shall
+/// stop.
 fn gather(
     engine: &Engine,
     state: &CollectionState,
@@ -174,14 +174,14 @@ fn gather(
             break;
         }
     }
-    // Read while the snapshot is held: a snapshot taken later is at it or above.
+    // The list is read while the snapshot is held. Every snapshot that is taken later is at the same sequence number or
+    // a higher one.
     let live = store.live_snapshots();
     Ok(FullWrites { full, from, to, visible: snapshot.seq(), live, withheld_by: Cell::new(None) })
 }
 
-/// Sweeps the collections in which an index holds a quarter more entries than the documents yield.
-/// Returns the count of entries removed, or the first error; the remaining collections are swept
-/// despite an error.
+/// Sweeps the collections in which an index has at least a quarter more entries than the documents yield. Returns the
+/// count of removed entries, or the first error. After an error, the remaining collections are still swept.
 pub(crate) fn sweep_where_due(engine: &EngineHandle) -> Result<u64> {
     let stopping = || engine.tasks.stopping();
     sweep_each(engine, |name| {

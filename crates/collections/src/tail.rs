@@ -1,4 +1,4 @@
-//! Tailable cursors: they follow a capped collection, and continue when documents are added.
+//! Tailable cursors, which follow a capped collection and continue when documents are added.
 
 use crate::appends::AppendWatch;
 use crate::capped::{NaturalScan, ensure_ordered, has_position};
@@ -16,7 +16,8 @@ use alluvium_query::plan::PlanError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A cursor over a capped collection, in the order of insertion, that stays open at the end. A hint has no effect.
+/// A cursor over a capped collection in the order of insertion. It stays open at the end of the collection. A hint has
+/// no effect.
 pub struct Tail {
     engine: EngineHandle,
     name: FullName,
@@ -27,11 +28,11 @@ pub struct Tail {
     limits: Limits,
     /// The number of the last document that was examined; `None` before the first.
     position: Option<u64>,
-    /// Documents to skip before the next one is returned.
+    /// The number of documents to skip before the next document is returned.
     skip: u64,
-    /// Documents that may still be returned.
+    /// The number of documents that may still be returned.
     remaining: u64,
-    /// The scan of the batch that is read.
+    /// The scan of the current batch.
     reading: Option<(Arc<CollectionView>, NaturalScan)>,
     /// The count of changes before the last snapshot.
     seen: u64,
@@ -42,8 +43,8 @@ impl Tail {
     /// Begins before the oldest document.
     ///
     /// # Errors
-    /// [`Error::NotCapped`]; [`Error::IsView`]; [`Error::Plan`] for a sort; errors of reading the shapes. On a collection that does not exist the
-    /// cursor is at its end at once.
+    /// [`Error::NotCapped`]; [`Error::IsView`]; [`Error::Plan`] for a sort; errors of reading the shapes. On a
+    /// collection that does not exist, the cursor has ended already.
     pub fn open(engine: &EngineHandle, name: &FullName, query: Query) -> Result<Self> {
         if !query.request.sort.is_empty() {
             let what = "a tailable cursor reads in the order of insertion: it takes no sort but {$natural: 1}";
@@ -77,7 +78,7 @@ impl Tail {
         })
     }
 
-    /// The next document that matches; `None` at the end of what the collection has now.
+    /// The next document that matches; `None` if the collection has no more documents at present.
     ///
     /// # Errors
     /// [`Error::CappedPositionLost`], [`Error::CursorKilled`]; errors of reading and of the filter. After an error the
@@ -104,7 +105,8 @@ impl Tail {
         loop {
             self.query.request.limits.check(&self.engine.env)?;
             let Some((key, row)) = scan.next(&view)? else {
-                // As in MongoDB: a cursor that has never seen a document has nothing to wait behind.
+                // As in MongoDB, a cursor that has never seen a document ends, because it has no position to continue
+                // from.
                 self.is_dead = self.position.is_none();
                 return Ok(None);
             };
@@ -123,7 +125,7 @@ impl Tail {
         }
     }
 
-    /// A scan of what follows the position, at a new snapshot.
+    /// Begins a scan of the documents after the position, at a new snapshot.
     fn begin(&mut self) -> Result<(Arc<CollectionView>, NaturalScan)> {
         self.query.request.limits = self.limits.clone();
         self.query.request.limits.begin(&self.engine.env);
@@ -144,7 +146,7 @@ impl Tail {
         Ok((view, scan))
     }
 
-    /// Releases the snapshot of the current batch. The next document is read at a new one.
+    /// Releases the snapshot of the current batch. The next document is read at a new snapshot.
     pub fn pause(&mut self) {
         self.reading = None;
     }
@@ -159,13 +161,15 @@ impl Tail {
         &self.name
     }
 
-    /// Calls `wake` whenever the collection has changed after the end was reached, as long as the result exists; at once
-    /// if it has changed already. `wake` must not block, and may be called in vain.
+    /// Calls `wake` at each change of the collection after the end was reached, until the result is dropped. Calls it
+    /// immediately if the collection has changed already. `wake` must not block. It may be called although no document
+    /// was added.
     pub fn watch(&self, wake: impl Fn() + Send + Sync + 'static) -> AppendWatch {
         AppendWatch::new(&self.state.appends, self.seen, wake)
     }
 
-    /// Waits until the collection has changed since the end was reached, or for `time`; false in that case. Pauses.
+    /// Pauses the cursor, and waits until the collection has changed since the end was reached. Returns false if that
+    /// takes longer than `time`.
     pub fn wait(&mut self, time: Duration) -> bool {
         self.pause();
         if self.is_dead {

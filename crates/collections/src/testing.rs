@@ -1,4 +1,4 @@
-//! A database in memory with short calls, for the unit tests of this crate.
+//! A database in memory, with short methods, for the unit tests of this crate.
 
 use crate::by_filter::{Action, FilterWrite};
 use crate::cursor::Cursor;
@@ -36,7 +36,7 @@ pub struct Collection {
 }
 
 impl Database {
-    /// A database in an environment of its own, with defaults but for `options`.
+    /// A database with these options, in an environment of its own.
     pub fn with(options: Options) -> Self {
         Self::in_env(Env::in_memory(1), options)
     }
@@ -136,7 +136,7 @@ pub fn hinted(filter: &str, index: &str) -> FindRequest {
     FindRequest { hint: Some(Hint::from(index)), ..FindRequest::new(filter) }
 }
 
-/// The documents of a cursor.
+/// The number of documents of a cursor.
 pub fn count(cursor: Cursor) -> usize {
     cursor.collect::<Result<Vec<Document>>>().unwrap().len()
 }

@@ -38,7 +38,7 @@ pub(crate) const SHAPE_PREFIX: u8 = b's';
 /// The key, in a system tree, of the lowest number that a new shape may have.
 pub(crate) const LOWEST_NEXT: &[u8] = b"m";
 
-/// The key, in the system tree of a capped collection, of its totals. Its lock is held by each write.
+/// The key of the totals in the system tree of a capped collection. Each write holds the lock of this key.
 pub(crate) const CAPPED_TOTALS: &[u8] = b"c";
 /// First byte of the keys of the order in the system tree of a capped collection; a number follows.
 pub(crate) const ORDER_PREFIX: u8 = b'o';
@@ -52,7 +52,7 @@ pub(crate) fn order_key(number: u64) -> [u8; 9] {
     key
 }
 
-/// The number in a key of [`order_key`].
+/// The number in a key that was made by [`order_key`].
 pub(crate) fn order_number(key: &[u8]) -> Option<u64> {
     let (&ORDER_PREFIX, number) = key.split_first()? else { return None };
     Some(u64::from_be_bytes(number.try_into().ok()?))
@@ -100,7 +100,7 @@ pub(crate) fn read_documents(description: &[u8]) -> Option<(FullName, TreeId)> {
     read_named(description).map(|(name, system, _)| (name, system))
 }
 
-/// As [`read_documents`], with what follows.
+/// As [`read_documents`], with the remaining bytes of the description.
 fn read_named(description: &[u8]) -> Option<(FullName, TreeId, &[u8])> {
     let (&(DOCUMENTS | DOCUMENTS_WITH_OPTIONS), mut input) = description.split_first()? else { return None };
     let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;

@@ -18,7 +18,7 @@ use indexes::{Checking, Counted};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The most damaged documents that are named for one collection.
+/// The maximum number of damaged documents that are named for one collection.
 const MOST_OF_A_COLLECTION: usize = 100;
 
 /// The findings of `Database::verify`.
@@ -37,11 +37,11 @@ pub struct VerifiedIndex {
     pub collection: String,
     /// The index.
     pub name: String,
-    /// False while it is being built: entries may be missing then, and queries do not use it.
+    /// False while it is being built. Until it is ready, entries may be missing, and queries do not use it.
     pub ready: bool,
     /// The number of entries.
     pub entries: u64,
-    /// The number of stale entries: their documents no longer yield them, and readers skip them.
+    /// The number of stale entries. Their documents no longer yield them, and readers skip them.
     pub stale: u64,
 }
 
@@ -54,7 +54,7 @@ pub fn verify(engine: &Engine, mut limits: Limits) -> Result<VerifyReport> {
     let check_stop: CheckStop<'_> = &|| Ok(limits.check(&engine.env)?);
     let damage = engine.store().verify_until(&|| check_stop().is_err())?.into_iter().map(Into::into).collect();
     let mut report = VerifyReport { damage, indexes: Vec::new() };
-    // Documents in a damaged file cannot be read: the file's error names the damage.
+    // Documents in a damaged file cannot be read; the error of the file names the damage already.
     if report.damage.is_empty() {
         for name in engine.catalog.list_all() {
             verify_collection(engine, &name, check_stop, &mut report)?;
@@ -82,7 +82,7 @@ fn verify_collection(
         Ok(_) => return Ok(()),
         Err(error) => return record(error, damage),
     };
-    // Both trees are dropped at once.
+    // Both trees of a collection are dropped together, so the system tree must exist.
     if !store.is_readable_at(&snapshot.store, state.system)? {
         let reason = format!("its system tree {} is missing", state.system.0);
         damage.push(Error::DamagedDocument { collection: name.to_string(), id: "(all)".to_owned(), reason });
@@ -120,7 +120,7 @@ fn verify_at(
         let (key, row) = match scan.next() {
             Ok(Some(found)) => found,
             Ok(None) => break,
-            // The scan cannot continue: the following documents are not checked.
+            // The scan cannot continue, so the following documents are not checked.
             Err(error) => return record(error.into(), damage),
         };
         documents += 1;
@@ -151,7 +151,7 @@ fn verify_at(
     Ok(())
 }
 
-/// The documents that are checked.
+/// The documents of a collection at a snapshot.
 struct CheckedDocuments<'a> {
     store: &'a Store,
     name: &'a FullName,
@@ -160,8 +160,8 @@ struct CheckedDocuments<'a> {
 }
 
 impl CheckedDocuments<'_> {
-    /// Checks that a row can be decoded, and that it is found by its key; returns the shapes that
-    /// it needs.
+    /// Checks that a row can be decoded, and that a look-up by its key finds it. Returns a table with the shapes of the
+    /// row.
     fn check(&self, shapes: &Shapes, key: &[u8], row: &[u8], value: &mut Vec<u8>) -> Result<Arc<ShapeTable>> {
         let table = shapes.of_row(row)?;
         let id = read::check(&table, self.name, key, row)?;
@@ -176,7 +176,8 @@ impl CheckedDocuments<'_> {
     }
 }
 
-/// The shapes of a collection as stored on disk: an open collection has its shapes in memory.
+/// The shapes of a collection that are stored on disk, which are read again because an open collection has its shapes
+/// in memory.
 struct Shapes<'a> {
     store: &'a Store,
     name: &'a FullName,
@@ -190,12 +191,12 @@ impl<'a> Shapes<'a> {
         Ok(Self { store, name, system, table: RefCell::new(table) })
     }
 
-    /// The shapes that a row of the snapshot needs. A delta may be folded after the snapshot, so
-    /// the row may use a shape that was added after it.
+    /// A table with the shapes of a row of the snapshot. A delta may be folded after the snapshot was taken, so the row
+    /// may use a shape that is newer than the snapshot.
     fn of_row(&self, row: &[u8]) -> Result<Arc<ShapeTable>> {
         let table = self.table.borrow().clone();
         let mut missing = None;
-        // A damaged row reports the shapes before the damage.
+        // For a damaged row, the shapes before the damage are reported.
         let _damaged = shapes_used(row, &mut |number| {
             if missing.is_none() && table.get(number).is_none() {
                 missing = Some(number);
@@ -208,7 +209,7 @@ impl<'a> Shapes<'a> {
                 self.table.replace(now.clone());
                 Ok(now)
             }
-            // Also missing on disk, or dropped concurrently.
+            // The shape is also missing on disk, or the collection was dropped concurrently.
             Ok(false) | Err(alluvium_store::Error::NoSuchTree(_)) => Ok(table),
             Err(error) => Err(error.into()),
         }

@@ -18,7 +18,7 @@ pub struct CollectionView {
     pub(crate) state: Arc<CollectionState>,
     pub(crate) name: FullName,
     pub(crate) snapshot: Snapshot,
-    /// The bytes of the row that was read last: the next one is likely to be as long.
+    /// The length of the last row read. The next row probably has about the same length.
     row_len: AtomicUsize,
 }
 
@@ -38,12 +38,13 @@ impl CollectionView {
         Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot, row_len: AtomicUsize::new(0) })
     }
 
-    /// The collection at a snapshot, or now; one that does not exist is empty.
+    /// The collection at a snapshot, or now. A collection that does not exist is empty.
     ///
     /// # Errors
     /// Errors of reading the shapes.
     pub fn open(engine: &EngineHandle, name: &FullName, snapshot: Option<&Snapshot>) -> Result<Arc<Self>> {
-        // The snapshot is taken before the name is looked up at it, so that no drop comes between.
+        // The snapshot is taken first, and the name is looked up at the snapshot, so that a concurrent drop has no
+        // effect.
         let snapshot = snapshot.cloned().unwrap_or_else(|| engine.snapshot());
         let state = engine.collection_at(name, Some(&snapshot))?;
         Ok(Self::new(engine, state, name, snapshot))
@@ -53,7 +54,7 @@ impl CollectionView {
         self.engine.store()
     }
 
-    /// The document with this key. The buffer `row` is used, and becomes the document's row.
+    /// The document with this key. The buffer `row` receives the row, and becomes part of the document.
     pub(crate) fn read(&self, key: &[u8], row: &mut Vec<u8>) -> Result<Option<Versioned>> {
         if row.capacity() == 0 {
             *row = Document::row_buffer(self.row_len.load(Ordering::Relaxed), key);

@@ -61,7 +61,7 @@ pub fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Decimals: small, huge, equal to doubles, between doubles, special.
+/// Decimals of all kinds: small and huge ones, values of doubles, values between doubles, infinities and NaN.
 pub fn decimal() -> impl Strategy<Value = Decimal> {
     let text = |s: &'static str| s.parse::<Decimal>().unwrap();
     prop_oneof![
@@ -143,7 +143,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values that BSON can represent: names are strings without NUL, decimals fit.
+/// Values that BSON can represent: names are strings without NUL, and decimals fit decimal128.
 pub fn bson_value() -> impl Strategy<Value = Value> {
     let leaf = scalar().prop_filter("not in BSON", |value| match value {
         Value::Decimal(decimal) => decimal.to_decimal128().is_ok_and(|b| Decimal::from_decimal128(b) == *decimal),
@@ -152,7 +152,7 @@ pub fn bson_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| nest(inner, "[a-c]{0,3}".prop_map(Value::from).boxed()))
 }
 
-/// Values that plain JSON can represent, in the types that parsing JSON gives.
+/// Values that plain JSON can represent, with the types that the JSON parser chooses.
 pub fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

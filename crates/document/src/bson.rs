@@ -1,8 +1,7 @@
-//! BSON: documents to bytes and back, and conversions with the `bson` crate's values.
+//! BSON: encodes and decodes documents, and converts values from and to those of the crate `bson`.
 //!
-//! The bytes are encoded and decoded here rather than through the crate's document, which holds
-//! each name only once. Here a name that occurs twice is kept, in order. Binary data of the old
-//! subtype 2 is held without its inner length.
+//! The bytes are encoded and decoded directly, without the document type of the crate, which holds each name only once.
+//! Names that occur twice are kept here, in order. Binary data of the old subtype 2 is held without its inner length.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -40,11 +39,11 @@ pub(crate) mod tag {
     pub const MIN_KEY: u8 = 0xff;
 }
 
-/// The maximum nesting of BSON. Messages contain documents a few levels deep, so that MongoDB's limit for BSON, this
-/// one, is above the limit for documents, [`MAX_DEPTH`].
+/// The maximum nesting of BSON, which is MongoDB's limit. It is higher than the limit for documents, [`MAX_DEPTH`],
+/// because messages contain documents below a few levels of their own.
 pub const LEVELS_MAX: usize = MAX_DEPTH + 20;
 
-/// The binary subtype whose bytes begin with their length once more.
+/// The binary subtype whose bytes begin with a second copy of their length.
 const OLD_BINARY: u8 = 2;
 
 /// The reason why a value cannot be encoded as BSON, or bytes cannot be decoded.
@@ -67,10 +66,10 @@ pub enum BsonError {
     /// Names in BSON are strings.
     #[error("a map with a key of type {0} cannot be written as BSON, where keys are strings")]
     Key(&'static str),
-    /// Names and regular expressions end at the first zero.
+    /// Names and regular expressions cannot contain a zero, because a zero ends them.
     #[error("a field name or regular expression with a zero character cannot be written as BSON")]
     Nul,
-    /// More than 34 digits, or a huge exponent.
+    /// A decimal has more than 34 digits, or an exponent out of range.
     #[error("a decimal does not fit BSON's decimal128 (34 digits, exponents -6176 to 6111)")]
     Decimal,
     /// A length does not fit 31 bits.
@@ -79,7 +78,7 @@ pub enum BsonError {
     /// Decoding the result would give a different value.
     #[error("a {0} would not come back from BSON as it is")]
     Inexact(&'static str),
-    /// The `bson` crate's documents hold each name once.
+    /// A map has a name twice; the documents of the crate `bson` hold each name once.
     #[error("a field occurs twice in a map")]
     DuplicateField,
 }
@@ -237,8 +236,8 @@ pub(crate) fn tag_of(value: &Value) -> u8 {
 /// The size of a value in BSON in bytes, without its type byte and name; for a map, the size of the
 /// document.
 ///
-/// Values that cannot be encoded are counted, too: a key that is not a string counts like a value,
-/// and a decimal beyond decimal128 by the length of its text.
+/// Values that cannot be encoded are counted, too: a key that is not a string is counted like a value, and a decimal
+/// beyond decimal128 by the length of its text.
 pub fn bson_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => 0,

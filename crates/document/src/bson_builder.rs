@@ -4,8 +4,8 @@ use crate::bson::{BsonError, LEVELS_MAX, begin, finish, put_cstring, put_value, 
 use crate::document::{Document, DocumentError};
 use crate::value::Value;
 
-/// Appends a BSON document to a buffer, field by field: for replies that contain stored documents, which are not
-/// decoded. Every [`BsonBuilder::open_document`] and [`BsonBuilder::open_array`] needs its [`BsonBuilder::close`].
+/// Appends a BSON document to a buffer, field by field. Used for replies that contain stored documents, without
+/// decoding these. Every [`BsonBuilder::open_document`] and [`BsonBuilder::open_array`] needs a [`BsonBuilder::close`].
 #[derive(Debug)]
 pub struct BsonBuilder {
     out: Vec<u8>,
@@ -29,7 +29,7 @@ impl BsonBuilder {
     /// Adds a field.
     ///
     /// # Errors
-    /// [`BsonError`]; nothing is added then.
+    /// [`BsonError`]; nothing was added in that case.
     pub fn put(&mut self, name: &str, value: &Value) -> Result<(), BsonError> {
         let before = self.out.len();
         self.out.push(tag_of(value));
@@ -70,7 +70,7 @@ impl BsonBuilder {
     /// Adds a stored document to the open array, and returns its size in bytes.
     ///
     /// # Errors
-    /// As [`Document::write_bson`]; nothing is added then.
+    /// As [`Document::write_bson`]; nothing was added in that case.
     pub fn push(&mut self, document: &Document) -> Result<usize, DocumentError> {
         let before = self.out.len();
         let elements = self.open.last_mut().and_then(|open| open.elements.as_mut());
@@ -89,12 +89,12 @@ impl BsonBuilder {
         Ok(self.out.len() - start)
     }
 
-    /// The bytes so far, those before the document included.
+    /// The length of the buffer so far, including the bytes before the document.
     pub fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// True before the first byte.
+    /// True if the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
@@ -109,7 +109,7 @@ impl BsonBuilder {
         finish(start, &mut self.out)
     }
 
-    /// Ends all that is open, and returns the buffer.
+    /// Ends all open documents and arrays, and returns the buffer.
     ///
     /// # Errors
     /// [`BsonError::TooLarge`].

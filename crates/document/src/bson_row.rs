@@ -1,4 +1,4 @@
-//! Encodes a BSON document as a row, without a tree of values between.
+//! Encodes a BSON document directly as a row, without a tree of values.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::row::{ID, begin_shaped, end_shaped, is_natural_id, note_shape};
 use crate::shape::{FieldKind, Shape, ShapeHash, ShapeTable};
 use crate::value::{MAX_DEPTH, Value};
 
-/// A buffer that encodings share; see [`encode_bson_row`].
+/// An encoder of BSON documents as rows, which reuses its buffer.
 #[derive(Debug, Default)]
 pub struct BsonRowEncoder {
-    /// The elements of the documents and arrays that are not ended yet, as positions in the bytes.
+    /// The elements of the documents and arrays that are being encoded, as positions in the bytes.
     elements: Vec<Element>,
 }
 
@@ -32,11 +32,11 @@ struct Element {
 pub struct EncodedBson {
     /// The `_id`.
     pub id: Value,
-    /// Its key.
+    /// The key of the `_id`.
     pub key: Vec<u8>,
 }
 
-/// One document on its way.
+/// The encoding of one document.
 struct Job<'a> {
     bytes: &'a [u8],
     elements: &'a mut Vec<Element>,
@@ -46,12 +46,12 @@ struct Job<'a> {
 }
 
 impl BsonRowEncoder {
-    /// Appends the row of a document to `row`, and to `new_shapes` as [`crate::row::encode_row`] does. `None`, and
-    /// nothing is appended, if the document has to be decoded: its first field is not an `_id` that a document may
-    /// have.
+    /// Appends the row of a document to `row`, and its new shapes to `new_shapes`, as [`crate::row::encode_row`] does.
+    /// Returns `None` and appends nothing if the document has to be decoded, because its first field is not a valid
+    /// `_id`.
     ///
     /// # Errors
-    /// [`BsonError`]; nothing is appended then.
+    /// [`BsonError`]; nothing was appended in that case.
     pub fn encode(
         &mut self,
         document: &[u8],
@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         &self.bytes[element.value_at..element.value_end]
     }
 
-    /// The shape of the elements at `first` and after it. All of them belong to one document.
+    /// The shape of the elements from `first` on. All of them belong to one document.
     fn shape(
         &mut self,
         first: usize,
@@ -158,7 +158,7 @@ impl<'a> Job<'a> {
         let bytes = self.bytes;
         let fields = self.elements[first..].iter().enumerate().map(|(at, element)| {
             let name = &bytes[element.name_at..element.value_at - 1];
-            // It was checked above.
+            // The name was checked above.
             (std::str::from_utf8(name).unwrap_or_default(), kind(at))
         });
         let Some(shape) = self.table.find_or_make(hash.finish(), is_document, fields) else { return Ok(None) };
@@ -166,7 +166,7 @@ impl<'a> Job<'a> {
         Ok(Some(Arc::clone(shape)))
     }
 
-    /// Appends the elements at `first` and after it as a self-describing map.
+    /// Appends the elements from `first` on as a self-describing map.
     fn put_plain(&mut self, first: usize, levels: usize) -> Result<(), BsonError> {
         let count = self.elements.len();
         put_head(self.row, MAP, (count - first) as u64);
@@ -263,7 +263,7 @@ fn text(value: &[u8], offset: usize) -> Result<&str, BsonError> {
 #[inline]
 fn end_of(document: &[u8], tag: u8, at: usize) -> Result<usize, BsonError> {
     let rest = document.get(at..).ok_or(BsonError::Truncated)?;
-    // The length that begins a value, and bytes that it does not count.
+    // The size of a value that begins with its length; `uncounted` bytes are not included in that length.
     let counted = |uncounted: usize| {
         let length = i32::from_le_bytes(fixed(rest)?);
         let problem = "a negative length";

@@ -1,4 +1,5 @@
-//! The Gregorian calendar, before its invention as well: years, months and days, and the number of a day since 1970.
+//! The Gregorian calendar, extended to the time before its introduction: converts between dates and the number of days
+//! since 1970.
 //!
 //! Days and dates are converted by counting eras of 400 years from the first of March, as the public-domain
 //! date algorithms of the C++ standard's calendar do.
@@ -6,7 +7,7 @@
 /// A day of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
-    /// The year; the one before 1 is 0.
+    /// The year. The year before 1 is 0.
     pub year: i64,
     /// The month, from 1.
     pub month: i64,
@@ -27,8 +28,8 @@ impl Date {
         Self { year, month, day: day_of_year - (153 * shifted + 2) / 5 + 1 }
     }
 
-    /// The number of the day. The month must be from 1 to 12; the day may be any, counted from the first of the
-    /// month. Years up to 10^15 are supported.
+    /// The number of the day. The month must be from 1 to 12. The day may be any number, counted from the first day of
+    /// the month. Years up to 10^15 are supported.
     pub fn day_number(self) -> i64 {
         let Self { year, month, day } = self;
         // Years begin in March, so that the leap day is the last day of a year.

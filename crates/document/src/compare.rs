@@ -1,16 +1,14 @@
 //! The total order of all values: MongoDB's comparison order.
 //!
-//! Values compare first by type, where all numbers are one type and strings and symbols another,
-//! then by value. Numbers compare exactly, whatever their types: 2^53 + 1 as an integer is greater
-//! than 2^53 as a double.
+//! Values are compared first by type, then by value. All numbers count as one type, and so do strings and symbols.
+//! Numbers of different types are compared exactly: 2^53 + 1 as an integer is greater than 2^53 as a double.
 
 use crate::decimal::Decimal;
 use crate::value::{DbPointer, Double, Map, Regex, Value};
 pub(crate) use alluvium_codec::key::rank;
 use std::cmp::Ordering;
 
-/// The rank of the value's type in the order, never 0. Values of different ranks compare by rank
-/// alone.
+/// The rank of the value's type in the order, never 0. Values of different ranks are ordered by rank alone.
 #[inline]
 pub fn type_rank(value: &Value) -> u8 {
     match value {
@@ -38,8 +36,8 @@ pub fn type_rank(value: &Value) -> u8 {
 ///
 /// - Numbers by exact value; NaN is equal to NaN and below all other numbers; -0 equals 0.
 /// - Strings and symbols by their bytes; arrays element by element; false before true.
-/// - Maps field by field: first the ranks of the two values, then the names, then the values; of two
-///   maps of which one begins with the other, the shorter is first.
+/// - Maps field by field: first the ranks of the two values, then the names, then the values. If one map begins with
+///   all fields of the other, the shorter map is less.
 /// - Binaries by length, subtype, bytes; pointers by length of the namespace, namespace, id;
 ///   regular expressions by pattern, then options; code by text, then scope.
 pub fn compare(a: &Value, b: &Value) -> Ordering {
@@ -92,8 +90,7 @@ fn compare_same_rank(a: &Value, b: &Value) -> Ordering {
                 _ => Ordering::Equal,
             })
         }
-        // Null, undefined, and min and max key have one value each; the rest of this rank are
-        // numbers.
+        // Null, undefined, min key and max key have one value each. All other values that remain here are numbers.
         _ => compare_numbers(a, b),
     }
 }

@@ -1,9 +1,8 @@
 //! Decimals of arbitrary precision.
 //!
-//! A finite decimal is a sign, decimal digits and a power of ten. `1.0` and `1.00` are different
-//! decimals of the same value, as in the General Decimal Arithmetic specification, which also
-//! defines the text form. No operation expands a power of ten: `1e1000000000` takes a dozen bytes,
-//! and comparing it with 1 compares the exponents first.
+//! A finite decimal is a sign, decimal digits and a power of ten. `1.0` and `1.00` are different decimals with the same
+//! value, as in the General Decimal Arithmetic specification, which also defines the text form. No operation expands a
+//! power of ten: `1e1000000000` takes a dozen bytes, and a comparison with 1 compares the exponents first.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,7 +13,7 @@ mod decimal128;
 mod float;
 mod functions;
 
-/// The largest magnitude of an exponent. Text with a larger one is refused.
+/// The largest magnitude of an exponent. Text with a larger exponent is refused.
 pub const MAX_EXPONENT: i64 = i32::MAX as i64;
 
 /// A decimal number, an infinity, or NaN.
@@ -131,7 +130,7 @@ impl Decimal {
         })
     }
 
-    /// The value as a 64-bit integer, if it is one exactly.
+    /// The value as a 64-bit integer, if it is exactly such an integer.
     pub fn to_i64(&self) -> Option<i64> {
         let finite = self.as_finite()?;
         let (digits, exponent) = finite.normalized();
@@ -280,8 +279,8 @@ impl fmt::Debug for Decimal {
     }
 }
 
-/// Accepts the output of [`fmt::Display`] and all common notations: a sign, digits with or without
-/// a point, an exponent; `inf`, `infinity` and `nan` in any case.
+/// Accepts the output of [`fmt::Display`] and all common notations: a sign, digits with or without a point, an
+/// exponent; `inf`, `infinity` and `nan` in upper or lower case.
 impl FromStr for Decimal {
     type Err = DecimalError;
 
@@ -311,7 +310,7 @@ impl FromStr for Decimal {
     }
 }
 
-/// The number after the E. Any value out of range, however long, is [`DecimalError::Exponent`].
+/// The number after the E. A value out of range, of any length, is [`DecimalError::Exponent`].
 fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -321,7 +320,7 @@ fn parse_exponent(text: &str) -> Result<i64, DecimalError> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(DecimalError::Syntax);
     }
-    // Wide enough for an exponent that a long mantissa brings into range.
+    // The type is wide enough for an exponent that is out of range alone, but in range together with a long mantissa.
     let magnitude: i64 = match digits.trim_start_matches('0') {
         "" => 0,
         rest if rest.len() > 17 => return Err(DecimalError::Exponent),

@@ -23,7 +23,7 @@ pub use exact::InexactError;
 /// The reason why a document cannot be created or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// Its row is damaged, or it nests too deep.
+    /// The row is damaged, or the document nests too deep.
     #[error(transparent)]
     Row(#[from] RowError),
     /// The text is not JSON.
@@ -32,16 +32,16 @@ pub enum DocumentError {
     /// JSON that is not an object is not a document.
     #[error("a document must be a JSON object, this is of type {0}")]
     NotADocument(&'static str),
-    /// It cannot be represented in JSON.
+    /// The document cannot be represented in JSON.
     #[error(transparent)]
     Print(#[from] PrintError),
-    /// Its text would be parsed as a different document.
+    /// The JSON text would be parsed as a different document.
     #[error(transparent)]
     Inexact(#[from] InexactError),
-    /// It cannot be encoded as BSON.
+    /// The document cannot be encoded as BSON.
     #[error(transparent)]
     Bson(#[from] BsonError),
-    /// It does not match the requested type.
+    /// The document does not match the requested type.
     #[error(transparent)]
     Serde(#[from] SerdeError),
 }
@@ -52,7 +52,7 @@ impl From<DecodeError> for DocumentError {
     }
 }
 
-/// A document: its row, and the context for decoding it. Clones share everything.
+/// A document: its row, and the context for decoding it. All clones share one allocation.
 ///
 /// Values are decoded on access, so reading one field costs little more than finding it. Damage is
 /// only found in the bytes that are read, so reading can fail.
@@ -70,9 +70,8 @@ struct Inner {
     id: OnceLock<Value>,
 }
 
-/// Relaxed Extended JSON on one line. A document that has no JSON (a damaged row, keys that are not
-/// strings) is written as its error in angle brackets; [`Document::to_json`] returns the error
-/// instead.
+/// Relaxed Extended JSON on one line. If a document cannot be written as JSON (a damaged row, keys that are not
+/// strings), the error is written in angle brackets; [`Document::to_json`] returns the error instead.
 impl std::fmt::Display for Document {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.to_json(Format::RELAXED) {
@@ -82,7 +81,7 @@ impl std::fmt::Display for Document {
     }
 }
 
-/// The table of documents without shapes.
+/// The table for documents without shapes.
 static NO_SHAPES: ShapeTable = ShapeTable::new(ShapeOptions::DEFAULT);
 
 impl Document {
@@ -101,9 +100,8 @@ impl Document {
         Ok(document)
     }
 
-    /// A view of the fields of a row, like the document that [`Document::from_row`] makes, but without copying the row.
-    /// The
-    /// buffer takes the value in the key.
+    /// A view of the fields of a row, as of a document from [`Document::from_row`], but without copying the row. The
+    /// buffer receives the decoded key.
     ///
     /// # Errors
     /// As [`Document::from_row`].
@@ -124,8 +122,8 @@ impl Document {
         Vec::with_capacity(row_len + id_room(key))
     }
 
-    /// The document of a row that a [`FieldPicker`] has made, under the shapes of the rows
-    /// that its fields are of.
+    /// The document of a row that a [`FieldPicker`] has made. The shapes are those of the rows that the fields were
+    /// copied from.
     ///
     /// # Errors
     /// [`RowError`] if the start of the row is damaged. The rest is not checked yet.
@@ -137,7 +135,7 @@ impl Document {
         Ok(document)
     }
 
-    /// The document of the fields that a picker copies.
+    /// A document of the fields that the picker copies from this document.
     ///
     /// # Errors
     /// [`RowError`] if the row is damaged.
@@ -186,17 +184,16 @@ impl Document {
 
     /// An upper bound of the size as a BSON document, computed without reading the values.
     pub(crate) fn bson_size_max(&self) -> usize {
-        /// The maximum size in BSON for a byte of a row, except for names in shapes: a type byte,
-        /// the end of the name, the digits of a position in an array, 17 bytes for a decimal or a
-        /// pointer, 5 for a map.
+        /// The maximum size in BSON per byte of a row, without names in shapes: a type byte, the end of the name, the
+        /// digits of a position in an array, 17 bytes for a decimal or a pointer, 5 bytes for a map.
         const FOR_A_BYTE: usize = 1 + 1 + 8 + 17 + 5;
         let names = self.inner.table.as_deref().map_or(0, ShapeTable::longest_name);
-        // The value of `_id` may stand for two fields.
+        // The value of `_id` is counted twice, because another field may equal `_id`.
         let bytes = self.inner.bytes.len() + (self.inner.bytes.len() - self.inner.id_at) + 2;
         bytes.saturating_mul(FOR_A_BYTE + names)
     }
 
-    /// The `_id`; null if there is none. It is decoded on the first access.
+    /// The `_id`; null if the document has no `_id`. It is decoded on the first access.
     pub fn id(&self) -> &Value {
         self.inner.id.get_or_init(|| {
             let id = self.get(ID).ok().flatten().and_then(|id| id.to_value().ok());
@@ -215,7 +212,7 @@ impl Document {
     /// The value at a path: field names and array positions, separated by dots.
     ///
     /// # Errors
-    /// [`RowError`] if bytes on the way are damaged.
+    /// [`RowError`] if bytes up to the value are damaged.
     pub fn get_path(&self, path: &str) -> Result<Option<ValueRef<'_>>, RowError> {
         ValueRef::Map(self.map()?).get_path(path)
     }
@@ -336,11 +333,10 @@ impl Document {
         self.map()?.bson_size()
     }
 
-    /// Deserializes the document, without decoding it to a map. Fields that the type does not read are
-    /// passed over.
+    /// Deserializes the document, without decoding it to a map. Fields that the type does not read are skipped.
     ///
     /// # Errors
-    /// [`DocumentError::Row`] if what is read is damaged, [`DocumentError::Serde`].
+    /// [`DocumentError::Row`] if a part that is read is damaged; [`DocumentError::Serde`].
     pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T, DocumentError> {
         Ok(crate::serde::from_row(self.map()?)??)
     }
@@ -363,7 +359,7 @@ fn id_room(key: &[u8]) -> usize {
 
 /// Appends the self-describing encoding of the value in a key.
 fn put_id(key: &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
-    // Usually it is a string without a zero: the bytes between the rank and the terminator.
+    // The `_id` is usually a string without a zero, which is stored between the rank and the terminator.
     if let Some((&rank::STRING, rest)) = key.split_first()
         && let Some(text) = rest.strip_suffix(&[0, 1])
         && memchr::memchr(0, text).is_none()

@@ -24,7 +24,7 @@ pub struct Draft {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// New values of stored fields, by their positions in the shape, ascending.
+    /// New values of stored fields, in the order of their positions in the shape.
     Fields(Vec<(usize, Value)>),
     /// The whole document, decoded.
     Whole(Map),
@@ -206,9 +206,9 @@ impl Draft {
         matches!(map.form, Form::Shaped { .. }).then_some(map.bytes.len())
     }
 
-    /// Appends the row, as [`crate::row::encode_row`] does, if it can be made from the original
-    /// row. `table` is that of the collection. Otherwise, for instance if `_id` was set, appends
-    /// nothing and returns false; then encode [`Draft::into_map`].
+    /// Appends the row, as [`crate::row::encode_row`] does, if it can be made from the original row. `table` is the
+    /// table of the collection. Otherwise, for instance if `_id` was set, appends nothing and returns false; the caller
+    /// then encodes [`Draft::into_map`].
     ///
     /// # Errors
     /// [`RowError::TooDeep`], or the document is damaged; `row` and `new_shapes` are then
@@ -248,9 +248,8 @@ impl Draft {
         result
     }
 
-    /// The shape, the values and the new values for a row that differs from the original only in
-    /// some values. `None` if `_id` was set: the code that encodes the document compares it with
-    /// the original.
+    /// The shape, the values and the new values for a row that differs from the original only in some values. `None` if
+    /// `_id` was set, because the code that encodes the whole document compares the new `_id` with the original.
     fn patch(&self, table: &ShapeTable) -> Result<Option<Patch<'_>>, RowError> {
         let State::Fields(changes) = &self.state else { return Ok(None) };
         let map = self.document.map()?;
@@ -277,8 +276,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The position of a field whose value the row stores. `None` if there is no such field, or no
-    /// shape.
+    /// The position of a field whose value the row stores. `None` if the row has no such field, or no shape.
     fn stored_position(&self, name: &str) -> Result<Option<usize>, RowError> {
         let Some(shape) = self.document.map()?.shape() else { return Ok(None) };
         let position = shape.position(name);

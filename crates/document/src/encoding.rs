@@ -1,7 +1,7 @@
 //! The self-describing encoding: values that can be decoded without context.
 //!
-//! The first byte is `(nibble << 4) | code`. For most codes the nibble is the value or the length;
-//! 15 means that a variable-length integer with it follows. Codes 1 to 9 never change.
+//! The first byte is `(nibble << 4) | code`. For most codes the nibble is the value or the length; if the nibble is 15,
+//! a variable-length integer with the value or length follows. Codes 1 to 9 never change.
 
 use crate::decimal::Decimal;
 use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
@@ -16,9 +16,9 @@ pub const NULL: u8 = 1;
 pub const TRUE: u8 = 2;
 /// False.
 pub const FALSE: u8 = 3;
-/// An integer of at least 0: of 32 bits if it fits, otherwise of 64.
+/// An integer of at least 0: of 32 bits if it fits, otherwise of 64 bits.
 pub const POSITIVE: u8 = 4;
-/// The magnitude of an integer below 0: of 32 bits if it fits, otherwise of 64.
+/// The magnitude of an integer below 0: of 32 bits if it fits, otherwise of 64 bits.
 pub const NEGATIVE: u8 = 5;
 /// A decimal: length, text.
 pub const DECIMAL: u8 = 6;
@@ -28,13 +28,13 @@ pub const STRING: u8 = 7;
 pub const ARRAY: u8 = 8;
 /// A map: count, then alternating keys and values.
 pub const MAP: u8 = 9;
-/// A double: nibbles 0 to 14 are that value; for 15 eight bytes follow, little-endian.
+/// A double: nibbles 0 to 14 are the value itself; after nibble 15, eight bytes follow, little-endian.
 pub const DOUBLE: u8 = 10;
-/// A 64-bit integer that would fit 32 bits, zigzagged.
+/// A 64-bit integer whose value fits 32 bits, in zigzag encoding.
 pub const LONG: u8 = 11;
 /// An object id: 12 bytes.
 pub const OBJECT_ID: u8 = 12;
-/// Milliseconds since 1970, zigzagged.
+/// Milliseconds since 1970, in zigzag encoding.
 pub const DATE_TIME: u8 = 13;
 /// A map with a shape, only in rows: shape number, length of the rest, the values.
 pub const SHAPED: u8 = 14;
@@ -57,11 +57,11 @@ const INFINITY: u8 = 1;
 const NEG_INFINITY: u8 = 2;
 const NEG_ZERO: u8 = 3;
 
-/// The maximum number of elements for which a container allocates memory before it has read them,
-/// so that a forged count cannot claim memory.
+/// The maximum number of elements for which memory is allocated before they are read, so that a forged count cannot
+/// claim much memory.
 const MAX_RESERVE: usize = 64;
 
-/// Appends a first byte with `code`, and `n` in its nibble or after it.
+/// Appends a first byte with `code`. `n` is in its nibble, or follows it.
 #[inline]
 pub fn put_head(out: &mut Vec<u8>, code: u8, n: u64) {
     if n < 15 {
@@ -79,7 +79,7 @@ pub fn put_str(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Appends an integer in its natural width: one that fits 32 bits is decoded as [`Value::Int32`].
+/// Appends an integer in its natural width: an integer that fits 32 bits is decoded as [`Value::Int32`].
 #[inline]
 pub fn put_integer(out: &mut Vec<u8>, n: i64) {
     if n >= 0 {
@@ -193,7 +193,7 @@ fn encode_rare(value: &Value, out: &mut Vec<u8>) {
             varint::put_bytes(out, pointer.namespace.as_bytes());
             out.extend_from_slice(&pointer.id);
         }
-        // Only undefined remains; the caller handled every other type.
+        // The type is undefined, because the caller has handled all other types.
         _ => escape(out, UNDEFINED),
     }
 }
@@ -209,7 +209,7 @@ pub trait Shapes {
     fn decode_shaped(&self, number: u64, row: &[u8], depth: usize) -> Result<Map>;
 }
 
-/// No shapes: a map with a shape is an error.
+/// Decodes no maps with shapes: such a map is an error.
 pub struct NoShapes;
 
 impl Shapes for NoShapes {
@@ -301,8 +301,8 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
         CODE => Value::Code(Box::new(Code { code: counted_text(input)?, scope: None })),
         CODE_WITH_SCOPE => {
             let code = counted_text(input)?;
-            // The level counted is the map's. Only a map may follow: a value that is not a level
-            // could repeat without end.
+            // The level counts for the map. Only a map may follow, because other values would not count as a level and
+            // could nest without limit.
             if !input.first().is_some_and(|first| matches!(first & 15, MAP | SHAPED)) {
                 return Err(DecodeError::Invalid("a scope that is not a map"));
             }
@@ -333,7 +333,7 @@ fn decode_rare<S: Shapes + ?Sized>(name: u8, input: &mut &[u8], depth: usize, sh
 /// # Errors
 /// [`DecodeError`] if the structure is not one that [`encode`] writes.
 pub fn skip(input: &mut &[u8]) -> Result<()> {
-    // Not recursive: it suffices to count the values that are still to come.
+    // Not recursive, because it suffices to count the remaining values.
     let mut pending = 1usize;
     while pending > 0 {
         let (code, nibble) = take_head(input)?;
@@ -431,7 +431,7 @@ pub fn take_head(input: &mut &[u8]) -> Result<(u8, u8)> {
     Ok((first & 15, first >> 4))
 }
 
-/// The number that a nibble represents: itself, or the number after it.
+/// The number that a nibble represents: the nibble itself, or the number that follows.
 ///
 /// # Errors
 /// [`DecodeError`] if no number follows.

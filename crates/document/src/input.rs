@@ -1,4 +1,4 @@
-//! Types that are accepted as documents, and types that documents are read as.
+//! Types that are accepted as documents, and types that documents can be converted to.
 
 use crate::document::{Document, DocumentError};
 use crate::serde::{Given, InputError};
@@ -6,7 +6,7 @@ use crate::value::{Map, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Accepted as a document: JSON text, maps, structs, values of other crates, stored documents.
+/// A type that is accepted as a document: JSON text, maps, structs, values of other crates, stored documents.
 ///
 /// It is implemented for every type that serde can serialize, and for references to it. Text
 /// (`&str`, `String`, `&String`, `Cow<str>`) is parsed as JSON, including relaxed and canonical
@@ -19,7 +19,7 @@ pub trait IntoDocument {
     /// [`InputError`].
     fn into_map(self) -> Result<Map, InputError>;
 
-    /// The document as it is given: text is not parsed.
+    /// The document in the given form. Text is not parsed.
     ///
     /// # Errors
     /// [`InputError`].
@@ -71,7 +71,7 @@ impl IntoDocument for &Document {
     }
 }
 
-/// A document as its bytes in BSON. Inserts store it without decoding it.
+/// A document in BSON bytes. Inserts store it without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bson<'a>(pub &'a [u8]);
 
@@ -85,8 +85,8 @@ impl IntoDocument for Bson<'_> {
     }
 }
 
-/// Accepted as a document of a collection of `T`: if `T` is [`Document`], any document
-/// ([`IntoDocument`]), otherwise only `T` and `&T`.
+/// A type that is accepted as a document of a collection of `T`. If `T` is [`Document`], any document
+/// ([`IntoDocument`]) is accepted, otherwise only `T` and `&T`.
 pub trait DocumentFor<T> {
     /// The document's fields.
     ///
@@ -94,7 +94,7 @@ pub trait DocumentFor<T> {
     /// [`InputError`].
     fn into_fields(self) -> Result<Map, InputError>;
 
-    /// The document as it is given: text is not parsed.
+    /// The document in the given form. Text is not parsed.
     ///
     /// # Errors
     /// [`InputError`].
@@ -128,23 +128,23 @@ impl<T: Serialize> DocumentFor<T> for &T {
     }
 }
 
-/// The error of reading a document as a value of a type.
+/// The error of converting a document to a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("document {id:?}: {reason}")]
 pub struct FromDocumentError {
     /// The document's `_id`.
     pub id: Value,
-    /// The reason: damage, or another type.
+    /// The reason: the document is damaged, or does not match the type.
     pub reason: DocumentError,
 }
 
-/// A type that documents can be read as: [`Document`] itself, or a type that serde can deserialize.
+/// A type that documents can be converted to: [`Document`] itself, or a type that serde can deserialize.
 pub trait FromDocument: Sized {
     /// The document as a value of this type.
     ///
     /// # Errors
-    /// [`FromDocumentError`] if the document is damaged or does not fit the type. [`Document`] fits
-    /// every document.
+    /// [`FromDocumentError`] if the document is damaged or does not match the type. [`Document`] matches every
+    /// document.
     fn from_document(document: Document) -> Result<Self, FromDocumentError>;
 }
 

@@ -1,14 +1,13 @@
 //! Parsing and printing JSON, with MongoDB's Extended JSON v2.
 //!
-//! Plain JSON that is parsed and printed keeps the fields in their order, and the values of
-//! numbers:
+//! If plain JSON is parsed and printed, the order of fields and the values of numbers are preserved:
 //! - an integer becomes an int32 or int64, the smaller that can represent it, otherwise a decimal
 //!   (`-0` is the integer 0);
 //! - a number with a fraction or exponent becomes a double if the double's shortest text has the
 //!   same value, otherwise a decimal.
 //!
-//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it
-//! represents; a malformed one is an error.
+//! A map with one of the names of Extended JSON (`$oid`, `$date`, …) becomes the value that it represents. A malformed
+//! map of this kind is an error.
 
 pub(crate) mod date;
 mod error;
@@ -28,9 +27,9 @@ pub use print::{Format, PrintError, print, print_map, to_string};
 pub use print::{write_double, write_integer, write_string};
 pub use text::find_special;
 
-/// Parses a date as for `$date`, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or in the notation of
-/// spreadsheets: a time without a zone is in UTC, a space may replace the `T`, and the year may be
-/// any that [`date_to_iso`] writes. Returns milliseconds since 1970.
+/// Parses a date as for `$date`, `2012-12-24T12:15:30.501Z` or `2012-12-24`, or in the notation of spreadsheets. A time
+/// without a zone is in UTC, a space may replace the `T`, and all years that [`date_to_iso`] writes are accepted.
+/// Returns milliseconds since 1970.
 pub fn parse_date(text: &str) -> Option<i64> {
     date::parse_lenient(text)
 }

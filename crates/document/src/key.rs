@@ -3,19 +3,18 @@
 //! `memcmp(key(a), key(b)) == compare(a, b)` for all values. A key starts with the rank of the type.
 //! No key is a prefix of another, so keys of several values can be concatenated.
 //!
-//! - Number: the bits of the greatest double that is at most the number, transformed to sort as
-//!   unsigned (all zero for NaN): the first two bytes big-endian, then groups of seven bits, each
-//!   in a byte whose lowest bit is set if another follows. If the double equals the number, the
-//!   groups end with the last that has a bit set, or with the first. Otherwise all seven are
-//!   present, the last one indicates that more follows, and the decimal follows it: five bytes with
-//!   the biased exponent of the first digit; two digits per byte, each pair plus one; a zero; all
-//!   inverted for negative numbers. Two numbers between the same two doubles have the same sign.
-//! - Map: for each field the rank of the value, the key of the name, the rest of the value's key;
-//!   then 0. Array likewise.
+//! - Number: the bits of the greatest double that is at most the number, transformed to sort as unsigned (all zero for
+//!   NaN). The first two bytes are big-endian. Groups of seven bits follow, each in a byte whose lowest bit is set if
+//!   another group follows. If the double equals the number, the groups end with the last group that has a bit set, or
+//!   with the first group. Otherwise all seven groups are present, the last one indicates that more follows, and the
+//!   decimal follows it: five bytes with the biased exponent of the first digit; two digits per byte, each pair plus
+//!   one; a zero; all inverted for negative numbers. Two numbers between the same two doubles have the same sign.
+//! - Map: for each field the rank of the value, the key of the name, the rest of the value's key; then 0. Array: the
+//!   keys of the elements; then 0.
 //! - String: [`alluvium_codec::key::put_bytes`]. Binary: length, subtype, bytes.
 //!
-//! The key does not contain what the order ignores: the type of a number, a decimal's scale, the
-//! sign of zero, and whether a string is a symbol.
+//! The key does not contain properties that the order ignores: the type of a number, the scale of a decimal, the sign
+//! of zero, and whether a string is a symbol.
 
 use crate::compare::{rank, type_rank};
 use crate::decimal::Decimal;
@@ -28,7 +27,7 @@ pub use alluvium_codec::key::skip;
 /// Added to the exponent of the first digit to make it positive; exponents are within ±2^34.
 const PLACE_BIAS: i64 = 1 << 39;
 
-/// The maximum number of zeros that decoding appends to a large integer instead of an exponent.
+/// The maximum number of zeros that the decoder appends to a large integer. Beyond it, the decimal has an exponent.
 const MAX_ZEROS: i64 = 64;
 
 /// The reason why a value cannot be an `_id`.
@@ -37,11 +36,11 @@ pub enum IdError {
     /// Arrays, regular expressions and undefined are refused, as in MongoDB.
     #[error("_id cannot be of type {0}")]
     Type(&'static str),
-    /// It nests deeper than [`MAX_DEPTH`].
+    /// The value nests deeper than [`MAX_DEPTH`].
     #[error("_id nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// A field in it begins with a dollar sign and is not a field of a reference (`$ref`, `$id`,
-    /// `$db`). A filter could not express it.
+    /// A field in the value begins with a dollar sign and is not a field of a reference (`$ref`, `$id`, `$db`). A
+    /// filter could not express such an `_id`.
     #[error("the field '{0}' in _id begins with a dollar sign")]
     Dollar(String),
 }
@@ -57,7 +56,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
 /// The key of an `_id`.
 ///
 /// # Errors
-/// [`IdError`] if the value cannot be one.
+/// [`IdError`] if the value cannot be an `_id`.
 pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
     match value {
         Value::Array(_) | Value::Regex(_) | Value::Undefined => return Err(IdError::Type(value.type_name())),
@@ -72,8 +71,7 @@ pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
     Ok(out)
 }
 
-/// The first field name in a map that begins with a dollar sign, except those of references, as in
-/// MongoDB.
+/// The first field name in a map that begins with a dollar sign, except names of references, as in MongoDB.
 fn dollar_field(map: &Map) -> Option<&str> {
     let is_reference = map.entries.first().is_some_and(|(name, _)| name.as_str() == Some("$ref"));
     map.entries.iter().find_map(|(name, value)| match name.as_str() {
@@ -207,11 +205,10 @@ fn put_inexact(out: &mut Vec<u8>, floor: f64, decimal: &Decimal) {
     }
 }
 
-/// Decodes a key from the start of `input` to its natural value.
+/// Decodes a key at the start of `input` to its natural value.
 ///
-/// A whole number is a [`Value::Int32`] if it fits, otherwise a [`Value::Int64`]; any other number
-/// that equals a double is a [`Value::Double`]; the rest are [`Value::Decimal`]. A string is a
-/// [`Value::String`].
+/// A whole number becomes a [`Value::Int32`] or, if it does not fit, a [`Value::Int64`]. Any other number becomes a
+/// [`Value::Double`] if it equals a double, otherwise a [`Value::Decimal`]. A string becomes a [`Value::String`].
 ///
 /// # Errors
 /// [`DecodeError`] if the bytes are not a key.

@@ -14,13 +14,13 @@ pub struct FieldPath {
     ends: Box<[usize]>,
 }
 
-/// The most names of a path: MongoDB's limit.
+/// The maximum number of names of a path: MongoDB's limit.
 pub const NAMES_MAX: usize = 200;
 
 /// The reason why text is not a field path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// The text is empty, or there is no name between, before or after dots.
+    /// The text is empty, or a name before, between or after the dots is empty.
     #[error("a field path has an empty name")]
     EmptyName,
     /// The path has more than [`NAMES_MAX`] names.
@@ -68,7 +68,8 @@ impl FieldPath {
         }
     }
 
-    /// The value at the path, if there is one: names lead into maps, numbers into maps and arrays.
+    /// The value at the path, if it exists. A name selects a field of a map; a number selects a field of a map or an
+    /// element of an array.
     pub fn get<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.names().try_fold(value, step)
     }
@@ -80,7 +81,7 @@ impl FieldPath {
         names.try_fold(first, step)
     }
 
-    /// Sets the value at the path, which leads through maps. What is on the way and not a map is replaced by one.
+    /// Sets the value at the path, which leads through maps. Values on the path that are not maps are replaced by maps.
     pub fn set_in(&self, map: &mut Map, value: Value) {
         let mut names = self.names();
         let Some(mut name) = names.next() else { return };
@@ -95,9 +96,9 @@ impl FieldPath {
         map.insert(name, value);
     }
 
-    /// Calls `visit` with every value at the path, as MongoDB's filters and indexes see them: if an
-    /// array is on the way, and the next name leads into maps in it, all of them are followed. A
-    /// value at the end is passed unchanged, even if it is an array. Returns the number of values.
+    /// Calls `visit` with every value at the path, in the sense of MongoDB's filters and indexes: if the path leads
+    /// through an array, it continues in each map among the elements that has the next name. The value at the end of
+    /// the path is passed unchanged, even if it is an array. Returns the number of values.
     pub fn visit<'a>(&self, value: &'a Value, visit: &mut dyn FnMut(&'a Value)) -> usize {
         let names: Vec<&str> = self.names().collect();
         visit_all(value, &names, visit)
@@ -118,8 +119,8 @@ pub fn array_index(name: &str) -> Option<usize> {
     name.parse().ok().filter(|_| plain)
 }
 
-/// The position in an array that a name selects in updates: digits, without leading zeros, which are ignored as in
-/// MongoDB.
+/// The position in an array that a name selects in updates: a number without a sign. As in MongoDB, leading zeros are
+/// ignored.
 pub fn update_index(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     name.parse().ok().filter(|_| digits)

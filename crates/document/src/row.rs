@@ -1,9 +1,8 @@
 //! Rows: a document's values under its shape.
 //!
-//! A row is `varint shape number`, then the value of each stored field in the self-describing
-//! encoding. After number 0 follows one self-describing map. In both cases a nested map with string
-//! keys whose shape is known is encoded as code 14: shape number, byte length of the rest, values.
-//! `docs/FORMAT.md` has the layout.
+//! A row is `varint shape number`, then the value of each stored field in the self-describing encoding. The number 0 is
+//! followed by one self-describing map. In both cases a nested map with string keys whose shape is known is encoded as
+//! code 14: shape number, byte length of the rest, values. `docs/FORMAT.md` has the layout.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub enum RowError {
     /// The bytes are not a row. Storage is damaged, or the row belongs to another collection.
     #[error("a row is damaged: {0}")]
     Damaged(#[from] DecodeError),
-    /// A row has the number of a shape that the collection lacks.
+    /// A row uses the number of a shape that the collection does not have.
     #[error("a row uses shape {0}, which the collection does not have")]
     UnknownShape(u32),
     /// Arrays and maps nest deeper than [`MAX_DEPTH`].
@@ -43,9 +42,9 @@ pub enum RowError {
     TooDeep,
 }
 
-/// Appends the row of `document` to `row`, and to `new_shapes` the shapes it uses that are not
-/// committed, whose definitions must be written in the same batch (each once, even over several
-/// calls).
+/// Appends the row of `document` to `row`. Appends the shapes that the row uses and that are not committed to
+/// `new_shapes`; their definitions must be written in the same batch. A shape is appended once, even over several
+/// calls.
 ///
 /// `id_copy` names another field besides `_id` that takes no space in the row as long as it equals
 /// `_id`. A document without an `_id` is stored in the row as a whole.
@@ -68,8 +67,8 @@ pub fn encode_row(
     result
 }
 
-/// As [`encode_row`], for callers without a batch that could carry definitions: uses committed
-/// shapes, and the self-describing encoding if there is none.
+/// As [`encode_row`], for callers without a batch that could include definitions: uses only committed shapes, and the
+/// self-describing encoding for other maps.
 ///
 /// # Errors
 /// [`RowError::TooDeep`]; `row` is then unchanged.
@@ -108,8 +107,8 @@ pub fn decode_row(row: &[u8], table: &ShapeTable, id: &Value) -> Result<Map, Row
     MapRef::of_row(row, Context { table, id: &id_bytes })?.to_map()
 }
 
-/// Calls `note` with the number of each shape that a row uses, including nested ones; some are
-/// passed more than once. Needs no table of shapes.
+/// Calls `note` with the number of each shape that a row uses, including shapes of nested maps. A number may be passed
+/// more than once. Needs no table of shapes.
 ///
 /// # Errors
 /// [`DecodeError`] if the bytes are not a row; the shapes before the damage have then been passed
@@ -125,7 +124,7 @@ pub fn shapes_used(mut row: &[u8], note: &mut dyn FnMut(u32)) -> Result<(), Deco
     encoding::each_shape(row, note)
 }
 
-/// True if decoding the key of `id` gives the identical value, so that the row need not hold it.
+/// True if decoding the key of `id` gives the identical value, so that the row need not contain the value.
 pub fn is_natural_id(id: &Value) -> bool {
     match id {
         Value::String(_) | Value::ObjectId(_) | Value::Int32(_) => true,
@@ -138,7 +137,7 @@ pub fn is_natural_id(id: &Value) -> bool {
     }
 }
 
-/// Adds `shape` if its definition must be written in the batch and is not in the list.
+/// Adds `shape` to the list if its definition must be written in the batch and is not in the list yet.
 pub(crate) fn note_shape(shape: &Arc<Shape>, new_shapes: &mut Vec<Arc<Shape>>) {
     if !shape.is_committed() && !new_shapes.iter().any(|known| Arc::ptr_eq(known, shape)) {
         new_shapes.push(Arc::clone(shape));
@@ -169,7 +168,7 @@ pub(crate) fn end_shaped(out: &mut Vec<u8>, start: usize) {
 
 /// Writes values into a row.
 pub(crate) struct RowEncoder<'a> {
-    /// `None`: no map gets a shape.
+    /// The table of shapes; `None` if no map gets a shape.
     table: Option<&'a ShapeTable>,
     /// True if shapes may be created, and used before they are committed.
     makes: bool,

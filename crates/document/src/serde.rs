@@ -1,4 +1,4 @@
-//! Serde support: [`Value`] to and from any format, any type to and from [`Value`].
+//! Serde support: converts [`Value`] to and from any format, and any type to and from [`Value`].
 //!
 //! Typed collections use [`to_value`] and [`from_value`]. The type of a struct's field determines
 //! the type of the document's field:
@@ -26,17 +26,16 @@
 //! | `chrono::DateTime<FixedOffset>`, `jiff::Zoned`, dates and times without a zone | text |
 //! | `uuid::Uuid` | binary data of subtype 4 |
 //!
-//! Reading accepts any numeric type that holds the value exactly, and decimals for floating point; for dates and UUIDs
-//! also their text. With the features `chrono`, `jiff` and `uuid`, these types are values in filters and in [`doc!`]
-//! as well, with the same meaning.
+//! Reading accepts any numeric type that represents the value exactly, and decimals for floating point. For dates and
+//! UUIDs, it also accepts their text. With the features `chrono`, `jiff` and `uuid`, these types can also be used as
+//! values in filters and in [`doc!`], with the same meaning.
 //!
-//! Serde reads the content of `#[serde(flatten)]` and of most enums without knowing the types of fields. Dates of `chrono`
-//! and `jiff` inside need `#[serde(with = "alluvium::serde::chrono")]` or `"alluvium::serde::jiff"` there.
+//! Serde reads the content of `#[serde(flatten)]` and of most enums without knowing the types of fields. Dates of
+//! `chrono` and `jiff` within these need `#[serde(with = "alluvium::serde::chrono")]` or `"alluvium::serde::jiff"`.
 //!
 //! [`doc!`]: crate::doc
 //!
-//! In a foreign format, types that it lacks are written as canonical Extended JSON, and read back
-//! from it.
+//! In other formats, values whose type the format lacks are written as canonical Extended JSON, and read from it.
 
 #[cfg(feature = "chrono")]
 pub mod chrono;
@@ -62,8 +61,8 @@ pub(crate) use top::{to_any_value, to_given, to_map};
 use crate::value::{Binary, Double, Map, Value};
 use std::fmt;
 
-/// The name of the newtype struct as which [`Value`] is serialized. Our own serializer and
-/// deserializer recognize it. It is the name of a type, so data cannot imitate it.
+/// [`Value`] is serialized as a newtype struct with this name, which the serializer and deserializer of this crate
+/// recognize. It is the name of a type, so data cannot imitate it.
 const VALUE: &str = "$alluvium::Value";
 
 /// Serde serializes `std::time::SystemTime` as a struct with this name.
@@ -77,12 +76,12 @@ fn millis(value: &Value) -> Result<i64, SerdeError> {
     }
 }
 
-/// The error for a date that another type cannot hold.
+/// The error for a date that is out of range for another type.
 fn out_of_range(millis: i64) -> SerdeError {
     SerdeError(format!("the date of {millis} milliseconds after 1970 is out of range"))
 }
 
-/// The reason why a type and a value do not match; the text comes from serde or from the type.
+/// The reason why a type and a value do not match. The text is made by serde or by the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SerdeError(String);
@@ -99,8 +98,8 @@ impl serde::de::Error for SerdeError {
     }
 }
 
-/// The canonical Extended JSON of a type that other formats lack: its first name and the map;
-/// `None` for other types. The maps contain only strings and small integers, except for a scope.
+/// The canonical Extended JSON of a value whose type other formats lack: its first name and the map. `None` for other
+/// types. The map contains only strings and small integers, except for a scope.
 fn extended(value: &Value) -> Option<(&'static str, Map)> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let one = |name: &'static str, inner: Value| (name, Map { entries: vec![(name.into(), inner)] });

@@ -1,8 +1,8 @@
 //! Shapes: the field names that documents (and maps inside them) share, so that rows contain only
 //! values.
 //!
-//! A shape is an ordered list of names, each with a kind, under a number in its collection. It
-//! never changes, and its number is never reused.
+//! A shape is an ordered list of names, each with a kind, under a number in its collection. A shape never changes, and
+//! its number is never reused.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -13,13 +13,13 @@ mod table;
 pub(crate) use table::hash_fields;
 pub use table::{ShapeOptions, ShapeTable};
 
-/// The maximum number of fields of a shape; a map with more stays self-describing.
+/// The maximum number of fields of a shape. A map with more fields stays self-describing.
 pub const MAX_FIELDS: usize = 2048;
 
-/// The maximum number of bytes of a shape's names together; a map with more stays self-describing.
+/// The maximum total number of bytes of the names of a shape. A map with longer names stays self-describing.
 pub const MAX_NAME_BYTES: usize = 64 * 1024;
 
-/// The highest number of a shape. After it no shapes are created, and maps stay self-describing.
+/// The highest number of a shape. When it is reached, no more shapes are created, and maps stay self-describing.
 pub const MAX_NUMBER: u32 = (1 << 20) - 1;
 
 /// The reason why a shape was refused.
@@ -41,8 +41,7 @@ pub enum ShapeError {
 pub enum FieldKind {
     /// The row holds the field's value.
     Stored,
-    /// The field equals the document's `_id`, which is restored from the key; the row contains
-    /// nothing.
+    /// The field equals the document's `_id`, which is restored from the key. The row contains nothing for it.
     IsId,
 }
 
@@ -63,8 +62,7 @@ pub struct Shape {
     identity: u64,
     hash: u64,
     fields: Box<[Field]>,
-    /// A hash table with open addressing over the names: position + 1; 0 is empty. `None` for few
-    /// fields.
+    /// A hash table with open addressing over the names. A slot holds position + 1; 0 is empty. `None` for few fields.
     lookup: Option<Box<[u16]>>,
     /// `,"name":` for every field, concatenated, escaped as JSON.
     json: Box<[u8]>,
@@ -89,7 +87,7 @@ impl Eq for Shape {}
 /// The next [`Shape::identity`].
 static IDENTITIES: AtomicU64 = AtomicU64::new(0);
 
-/// Below this number of fields a look-up compares the names one by one.
+/// If a shape has fewer fields than this, a look-up compares the names one by one.
 const LINEAR_FIELDS: usize = 6;
 
 impl Shape {
@@ -142,7 +140,7 @@ impl Shape {
         self.number
     }
 
-    /// A number that no other shape of this process has, whatever its table.
+    /// A number that no other shape of this process has, also in other tables.
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
@@ -173,7 +171,7 @@ impl Shape {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// The number of values in a row before that of the field at `position`.
+    /// The number of values in a row before the value of the field at `position`.
     pub(crate) fn stored_before(&self, position: usize) -> usize {
         usize::from(self.stored_before[position])
     }
@@ -264,7 +262,7 @@ fn fold(a: u64, b: u64) -> u64 {
 const K0: u64 = 0xa076_1d64_78bd_642f;
 const K1: u64 = 0xe703_7ed1_a0b4_28db;
 
-/// A hash of one name. It is only used in memory, so it may change between builds.
+/// A hash of one name. It is used in memory only, so it may change between builds.
 fn hash_name(name: &[u8]) -> u64 {
     let mut hash = name.len() as u64 ^ K0;
     let (words, tail) = name.as_chunks::<8>();

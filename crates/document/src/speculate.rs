@@ -1,9 +1,9 @@
-//! Encodes lines of JSON as rows, speculating that each line has the shape of recent ones.
+//! Encodes lines of JSON as rows. Speculates that each line has the shape of a recent line.
 //!
-//! For each shape, an [`Encoder`] keeps the text of a line with holes for varying values
-//! ([`template`]), and reads the next line along it. If a line diverges, it is read field by field
-//! along the tree of names ([`names`]), until another template matches. On anything unexpected the
-//! line goes to the full parser. Row and errors are always those of parsing and [`encode_row`].
+//! For each shape, an [`Encoder`] keeps the text of a line with holes for varying values ([`template`]), and compares
+//! the next line with it. If a line diverges, it is read field by field along the tree of names ([`names`]), until
+//! another template matches. If anything is unexpected, the full parser reads the line. The row and the errors are
+//! always the same as those of parsing and [`encode_row`].
 
 use std::sync::Arc;
 
@@ -27,25 +27,25 @@ use value::Values;
 /// The reason why a line was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// It is not JSON.
+    /// The line is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// It is JSON, but not a map with names.
+    /// The line is JSON, but not a map with names.
     #[error("a document must be a JSON object, this is of type {0}")]
     NotADocument(&'static str),
-    /// It has no `_id`, and none was supplied.
+    /// The document has no `_id`, and none was supplied.
     #[error("the document has no _id")]
     MissingId,
     /// `_id` and the field whose value should become the `_id` have different values.
     #[error("the document has an _id that differs from the field that should become its _id")]
     TwoIds,
-    /// The type of its `_id` is not allowed.
+    /// The type of the `_id` is not allowed.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// It cannot be encoded as a row.
+    /// The document cannot be encoded as a row.
     #[error(transparent)]
     Row(#[from] RowError),
-    /// BSON cannot hold a value, and the encoder is for documents that BSON can hold.
+    /// BSON cannot represent a value, and the encoder refuses such documents.
     #[error("{path}: {error}")]
     Unfit {
         /// The path of the value.
@@ -67,28 +67,27 @@ pub struct Encoded {
 /// Statistics of an [`Encoder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Lines read without the full parser.
+    /// The number of lines that were read without the full parser.
     pub speculated: u64,
-    /// Lines among these that needed the tree of names, because the first template did not match.
+    /// The number of these lines that needed the tree of names, because the first template did not match.
     pub walked: u64,
-    /// Lines that went to the full parser, or were refused.
+    /// The number of lines that the full parser has read, including refused lines.
     pub parsed: u64,
-    /// Templates created.
+    /// The number of templates that were created.
     pub learnt: u64,
 }
 
-/// The maximum number of templates (of about 10 KB each). A further one replaces the least recently
-/// used.
+/// The maximum number of templates (of about 10 KB each). A further template replaces the least recently used one.
 const MAX_TEMPLATES: usize = 128;
-/// Learning costs as much as about ten lines, so on average at most one of this many lines is used
-/// for learning.
+/// Learning from a line takes as long as encoding about ten lines. Therefore on average at most one of this many lines
+/// is used for learning.
 const LEARN_EVERY: u32 = 16;
 const MAX_CREDIT: u32 = LEARN_EVERY * 64;
 
-/// Encodes lines of JSON as rows. Each loading thread has its own.
+/// Encodes lines of JSON as rows. Each loading thread has its own encoder.
 pub struct Encoder {
     id_copy: Option<Box<str>>,
-    /// Documents with values that BSON cannot hold are refused.
+    /// True if documents with values that BSON cannot represent are refused.
     is_for_bson: bool,
     values: Values,
     templates: Vec<Template>,
@@ -114,8 +113,8 @@ impl NewId<'_> {
     }
 }
 
-/// Moves `_id` to the front. The `_id` is the value of `id_field` (which remains a field),
-/// otherwise the existing `_id`, otherwise the result of `new_id`.
+/// Makes `_id` the first field. Its value is that of `id_field` (which remains a field), otherwise that of the existing
+/// `_id`, otherwise the result of `new_id`.
 ///
 /// # Errors
 /// [`LineError::TwoIds`], and errors of `new_id`.
@@ -140,8 +139,8 @@ pub fn place_id(
 }
 
 impl Encoder {
-    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes
-    /// the `_id`; pass `_id` for none.
+    /// An encoder for the collection with these shapes. The value of the field `id_field` becomes the `_id`; pass `_id`
+    /// to keep the `_id` of the document.
     pub fn new(table: Arc<ShapeTable>, id_field: &str) -> Self {
         Self {
             id_copy: (id_field != ID).then(|| id_field.into()),
@@ -155,7 +154,7 @@ impl Encoder {
         }
     }
 
-    /// An encoder that refuses documents with values that BSON cannot hold.
+    /// An encoder that refuses documents with values that BSON cannot represent.
     pub fn for_bson(self) -> Self {
         Self { is_for_bson: true, ..self }
     }
@@ -165,8 +164,8 @@ impl Encoder {
         self.counts
     }
 
-    /// About the bytes of memory that it takes for what it has learnt. They change when
-    /// [`Counts::learnt`] does, and little otherwise. This looks at all of it.
+    /// The approximate bytes of memory of the templates and the tree of names. The size changes mainly when
+    /// [`Counts::learnt`] changes. The function visits all templates and names.
     pub fn memory_bytes(&self) -> usize {
         self.templates.iter().map(Template::memory_bytes).sum::<usize>() + self.values.names.memory_bytes()
     }

@@ -4,14 +4,14 @@ use crate::bson::tag;
 use crate::value::{Map, Timestamp, Value};
 use std::borrow::Cow;
 
-/// The timestamp in whose place the present time is written.
+/// The timestamp that is replaced by the current time.
 const EMPTY: Timestamp = Timestamp { time: 0, increment: 0 };
 
-/// The increments of each millisecond.
+/// The number of increments per millisecond.
 const INCREMENTS: u32 = 4_000_000;
 
-/// The present time, for the fields of documents that have an empty timestamp. As in MongoDB, these are the fields of
-/// the document itself without `_id`; values within maps and arrays do not change.
+/// The current time, which replaces empty timestamps in documents. As in MongoDB, only top-level fields except `_id`
+/// are replaced; values within maps and arrays are unchanged.
 ///
 /// ```
 /// use alluvium_document::timestamps::Present;
@@ -38,13 +38,13 @@ impl Present {
         Self { second: part(millis / 1000), increment: part(millis % 1000) * INCREMENTS }
     }
 
-    /// The time, with a higher increment each time.
+    /// The time. Each call returns a higher increment.
     fn next(&mut self) -> Timestamp {
         self.increment = self.increment.wrapping_add(1);
         Timestamp { time: self.second, increment: self.increment }
     }
 
-    /// Fills the fields of a document.
+    /// Replaces the empty timestamps of a document.
     pub fn fill(&mut self, map: &mut Map) {
         for (name, value) in &mut map.entries {
             if *value == Value::Timestamp(EMPTY) && name.as_str() != Some("_id") {
@@ -53,8 +53,8 @@ impl Present {
         }
     }
 
-    /// Fills the fields of a document of BSON. It is copied only if there is one to fill, and not examined further where
-    /// it is damaged.
+    /// Replaces the empty timestamps of a BSON document. The document is copied only if it has one. At damage, the
+    /// examination stops.
     pub fn fill_bson<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut filled = Cow::Borrowed(bytes);
         let mut at = 4;
@@ -73,15 +73,15 @@ impl Present {
     }
 }
 
-/// An element of a document of BSON.
+/// An element of a BSON document.
 struct Element<'b> {
     tag: u8,
     name: &'b [u8],
-    /// The position of its value.
+    /// The position of the value.
     value: usize,
 }
 
-/// The element at a position, and its end; `None` at the end of the document, or of what is whole.
+/// The element at a position, and its end; `None` at the end of the document, or at damage.
 fn element(bytes: &[u8], at: usize) -> Option<(Element<'_>, usize)> {
     let tag = *bytes.get(at)?;
     if tag == 0 {
@@ -114,7 +114,7 @@ fn element(bytes: &[u8], at: usize) -> Option<(Element<'_>, usize)> {
     Some((Element { tag, name, value }, end))
 }
 
-/// The text that ends with a zero.
+/// The text that begins at `at` and ends before a zero.
 fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;
     rest.get(..memchr::memchr(0, rest)?)

@@ -10,11 +10,11 @@ pub(crate) use memory::block;
 /// dereferences to `str`; `into_string` and `String::from` make a `String`.
 pub use compact_str::CompactString as Text;
 
-/// The maximum nesting of arrays and maps: `[]` is 1 level, `[[]]` is 2. It is MongoDB's limit for stored documents,
-/// the document itself included.
+/// The maximum nesting of arrays and maps: `[]` has 1 level, `[[]]` has 2. It is MongoDB's limit for stored documents;
+/// the document itself counts as a level.
 ///
-/// Parsers and decoders refuse deeper values. Code that builds values itself calls
-/// [`Value::is_too_deep`] before storing one.
+/// Parsers and decoders refuse deeper values. Code that builds values itself calls [`Value::is_too_deep`] before it
+/// stores a value.
 pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
 /// Any value that a document can contain.
@@ -120,8 +120,7 @@ pub struct Regex {
 pub struct Code {
     /// The source text.
     pub code: String,
-    /// The variables in its scope. Code without a scope is a different type from code with an empty
-    /// scope.
+    /// The variables in its scope. Code without a scope has a different type from code with an empty scope.
     pub scope: Option<Map>,
 }
 
@@ -171,14 +170,14 @@ impl Value {
         }
     }
 
-    /// The value as a 64-bit integer: an integer of either width, or a double or decimal that equals one.
+    /// The value as a 64-bit integer: an integer of either width, or a double or decimal that equals such an integer.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int32(n) => Some(i64::from(*n)),
             Value::Int64(n) => Some(*n),
             Value::Double(Double(x)) => {
                 let n = *x as i64;
-                // 2^63 saturates to 2^63 - 1, which as a double is 2^63 again.
+                // 2^63 saturates to 2^63 - 1, which is 2^63 again when it is converted to a double.
                 (n as f64 == *x && n != i64::MAX).then_some(n)
             }
             Value::Decimal(decimal) => decimal.to_i64(),

@@ -236,7 +236,7 @@ impl Admission {
             let now = self.clock.now();
             let rate = allowed_rate(debt, state.drain_rate);
             state.pay(now, debt, rate);
-            // If the clock stands still (in tests), a writer must not wait forever.
+            // If the clock does not move (in tests), a writer must not wait forever.
             let delay = if looked == Some(now) { Duration::ZERO } else { delay(state.owed, rate) };
             looked = Some(now);
             // The memory is a hard limit, not a pace: at debt 1 no batch is admitted.

@@ -32,7 +32,7 @@ pub(crate) struct Syncer {
     last_sync: AtomicU64,
     /// True if a write under [`Durability::Periodic`] was acknowledged after the last periodic sync began.
     wanted: AtomicBool,
-    /// True if so much is not synced that the next segment would wait for the sync of the current one.
+    /// True if enough is not synced that the next segment would wait for the sync of the current one.
     behind: AtomicBool,
 }
 

@@ -68,7 +68,7 @@ fn number(value: &[u8]) -> u64 {
     u64::from_be_bytes(value.try_into().unwrap())
 }
 
-/// The number under a key; 0 if there is none.
+/// The number under a key; 0 without one.
 fn get(store: &Store, tree: TreeId, key: &[u8]) -> u64 {
     let mut value = Vec::new();
     if store.get(tree, key, &mut value).unwrap() { number(&value) } else { 0 }

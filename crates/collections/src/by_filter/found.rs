@@ -12,17 +12,17 @@ use alluvium_store::{QueryCharge, Store};
 
 /// The maximum number of bytes of memory for keys.
 const BYTES_MAX: usize = 16 << 20;
-/// The least memory for files of them.
+/// The minimum memory of the sorter that writes the keys to files.
 const SORTER_BYTES_MIN: usize = 128 << 10;
 /// The name of this list in errors.
 const PURPOSE: &str = "the list of matching documents";
-/// The memory for a key beside its own bytes.
+/// The memory of a key in addition to its bytes.
 const OVERHEAD: usize = size_of::<Vec<u8>>();
 
 /// The keys of documents that are to be written.
 pub(super) struct FoundKeys {
     keys: Keys,
-    /// Accounts for their memory.
+    /// Accounts for the memory of the keys.
     _charge: QueryCharge,
 }
 
@@ -36,7 +36,7 @@ impl FoundKeys {
     pub fn collect(mut execution: Execution, engine: &EngineHandle, limits: &Limits) -> Result<Self> {
         let (max_bytes, mut charge) = (bytes_max(engine.store()), engine.store().query_memory().charge());
         let (mut keys, mut bytes) = (Vec::new(), 0);
-        // Twice the bytes: the list grows by copying it.
+        // Twice the bytes, because the list is copied when it grows.
         while bytes < max_bytes && charge.grow(2 * bytes) {
             let Some(key) = execution.next_key()? else {
                 return Ok(Self { keys: Keys::InMemory(keys.into_iter()), _charge: charge });

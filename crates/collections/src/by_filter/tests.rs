@@ -88,7 +88,7 @@ fn a_document_is_matched_again_under_its_lock() {
         assert_eq!(done.matched, expected, "after {other}");
         assert_eq!(field(&c, 3, "done"), Some(if expected { 11 } else { 0 }), "nothing is lost after {other}");
     }
-    // One that is gone does not return.
+    // A document that was deleted after the search is not written again.
     let mut write = c.write_where(r#"{"n": 4}"#, update(r#"{"$inc": {"done": 1}}"#));
     let key = write.first().unwrap().unwrap();
     c.write_where(r#"{"n": 4}"#, Action::Delete).one().unwrap();
@@ -158,11 +158,11 @@ fn an_upsert_inserts_what_filter_and_update_say_and_once() {
     let inserted = c.get(id.clone()).unwrap().to_map().unwrap();
     assert_eq!(inserted.get("kind"), Some(&Value::from("new")));
     assert_eq!(inserted.get("done").and_then(Value::as_i64), Some(1));
-    // The second one finds it.
+    // The second upsert finds the document of the first.
     let second = upsert(r#"{"n": 100, "kind": "new"}"#);
     assert_eq!((second.matched_count, second.upserted_id), (1, None));
     assert_eq!(c.get(id).unwrap().to_map().unwrap().get("done").and_then(Value::as_i64), Some(2));
-    // By `_id`, also of a collection that does not exist.
+    // The same for a filter on `_id`, in a collection that does not exist.
     let other = db.collection("other");
     let mut by_id = other.write_where(r#"{"_id": 7}"#, update(r#"{"$inc": {"done": 1}}"#));
     by_id.upsert = true;
@@ -230,7 +230,7 @@ fn a_write_that_is_stopped_ends_between_two_documents() {
     assert_eq!(c.write_where("{}", Action::Delete).all().unwrap().matched_count, 5);
 }
 
-/// Writes use the keys that the search returned, whatever their `_id`s are.
+/// Writes use the keys that the search returned, for all types of `_id`s.
 #[test]
 fn documents_of_any_id_are_written() {
     let db = Database::with(Options::default());
@@ -254,20 +254,22 @@ fn documents_of_any_id_are_written() {
     assert!(!pets.write_where("{}", Action::Delete).one().unwrap().matched);
 }
 
-/// A key that cannot be decoded is damage with the key's name; it is not passed over, and not taken for another `_id`.
+/// A key that cannot be decoded is reported as damage, with the key in the message. The key is not skipped, and not
+/// decoded as another `_id`.
 #[test]
 fn a_key_that_is_none_is_reported() {
     let db = Database::with(Options::default());
     let pets = db.collection("pets");
     pets.put(Value::Null, r#"{"n": 1}"#);
-    // Text without its end.
+    // A string key without its terminator.
     let (key, row) = (alluvium_document::key::id_key(&Value::from("ab")).unwrap(), row_of(&db));
     let mut batch = db.store().batch();
     batch.put(pets.state().documents, &key[..2], &row);
     db.store().write(batch, Durability::Periodic).unwrap();
     for action in [Action::Delete, update(r#"{"$set": {"n": 2}}"#)] {
         let mut write = pets.write_where("{}", action);
-        // By the search, and by the write of a key that another search may have found without reading its document.
+        // The error is returned by the search, and by the write of a key that a search has found without reading the
+        // document.
         for error in [write.all().unwrap_err(), write.write(&key[..2]).unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
             let shown = error.to_string();

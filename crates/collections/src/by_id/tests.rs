@@ -48,7 +48,7 @@ fn a_large_document_does_not_prevent_changes_of_small_ones() {
     };
     assert!(c.writer().modify(&"large".into(), grow).unwrap());
     assert_eq!(c.update("small", r#"{"$set": {"n": 1}}"#).modified_count, 1);
-    // Nor does a change that is refused.
+    // A change that is refused writes nothing either.
     let refused = c.writer().modify(&"small".into(), |draft| {
         draft.set("text", "x".repeat(5_000_000))?;
         Ok(true)

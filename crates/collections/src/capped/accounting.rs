@@ -11,17 +11,17 @@ use alluvium_store::{Bounds, Durability, LockMode, Store, WriteBatch};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// The bytes that are reserved for the entries of a document, and for those of one that is deleted for it, beside
-/// their keys.
+/// The bytes that are reserved for the entries of a document and of one document that is deleted to make room, in
+/// addition to the keys.
 const ENTRY_BYTES: usize = 64;
-/// The bytes that are reserved for deletes in a batch, beside [`ENTRY_BYTES`].
+/// The bytes that are reserved for deletes in a batch, in addition to [`ENTRY_BYTES`].
 const MORE_BYTES: usize = 1 << 10;
 /// The bytes of a batch that only deletes.
 const TRIM_BYTES: usize = 64 << 10;
-/// After this many numbers without a document the next one is searched by a scan.
+/// After this many consecutive numbers without a document, a scan finds the next number that has one.
 const MISSES_MAX: u64 = 16;
 
-/// The bytes that [`Accounting::add`] may add to a batch with documents of these keys.
+/// The bytes that [`Accounting::add`] may add to a batch that writes the documents with these keys.
 pub(crate) fn overhead_bytes<'k>(keys: impl Iterator<Item = &'k [u8]>) -> usize {
     MORE_BYTES + keys.map(|key| 4 * key.len() + 2 * ENTRY_BYTES).sum::<usize>()
 }
@@ -43,12 +43,12 @@ pub(crate) struct Accounting<'a> {
     tracked: BTreeMap<Vec<u8>, Tracked>,
     /// The documents that the batch adds.
     added: BTreeMap<u64, Vec<u8>>,
-    /// The batch gave the numbers from this one upwards.
+    /// The first number that the batch assigns to a document.
     first_added: u64,
 }
 
 impl<'a> Accounting<'a> {
-    /// Begins with what the collection has.
+    /// Reads the current totals of the collection.
     pub fn new(store: &'a Store, state: &'a CollectionState, name: &'a FullName, limits: CappedLimits) -> Result<Self> {
         let totals = Totals::read(store, state.system, name, None)?.unwrap_or_default();
         let (tracked, added) = Default::default();
@@ -56,7 +56,7 @@ impl<'a> Accounting<'a> {
     }
 
     /// Adds the entries of the order to a batch that writes documents, and deletes old documents if it adds some.
-    /// Returns true if more of them are to be deleted ([`trim`]).
+    /// Returns true if more documents have to be deleted afterwards ([`trim`]).
     pub fn add(mut self, batch: &mut WriteBatch) -> Result<bool> {
         let change =
             |(key, row): (&[u8], Option<&[u8]>)| Ok((key.to_vec(), row.map(|r| self.size(key, r)).transpose()?));
@@ -96,7 +96,7 @@ impl<'a> Accounting<'a> {
         Ok(())
     }
 
-    /// The position of a document that the batch has not changed so far.
+    /// Reads the position of a document that the batch has not changed so far, and tracks it.
     fn track(&mut self, key: &[u8]) -> Result<Option<Position>> {
         let before = Position::read(self.store, self.state.system, self.name, key, None)?;
         self.tracked.insert(key.to_vec(), Tracked { before, now: before });
@@ -158,7 +158,8 @@ impl<'a> Accounting<'a> {
         Ok(self.added.first_key_value().map(|(number, key)| (*number, key.clone())))
     }
 
-    /// The first number at or above `from` that a document had before the batch; that of the batch if none had.
+    /// The first number at or above `from` that a document had before the batch; the first number of the batch if no
+    /// document had one.
     fn next_used(&self, from: u64) -> Result<u64> {
         let lower = Bound::Included(order_key(from).to_vec());
         let bounds = Bounds { lower, upper: Bound::Excluded(vec![ORDER_PREFIX + 1]), reverse: false };
@@ -167,7 +168,7 @@ impl<'a> Accounting<'a> {
         Ok(found.unwrap_or(self.first_added))
     }
 
-    /// Puts what has changed into the batch.
+    /// Adds the changed entries to the batch.
     fn put(mut self, batch: &mut WriteBatch) {
         let system = self.state.system;
         for (key, Tracked { before, now }) in &self.tracked {
@@ -214,8 +215,8 @@ pub(crate) fn trim(store: &Store, state: &CollectionState, name: &FullName, dura
         drop((locks, admitted));
         match written {
             Ok(true) => {}
-            // The limits or an index were changed, so this is tried again. After a change with an unknown outcome that
-            // would not end, so a poisoned database returns its error.
+            // The limits or an index were changed: try again. After a change with an unknown outcome the retries would
+            // never end, so a poisoned database returns its error.
             Err(Error::Store(alluvium_store::Error::SchemaChanged(_))) => store.check_writable()?,
             Ok(false) | Err(Error::Store(alluvium_store::Error::NoSuchTree(_))) => return Ok(()),
             Err(error) => return Err(error),

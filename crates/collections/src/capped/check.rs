@@ -8,8 +8,8 @@ use crate::trees::{ORDER_PREFIX, order_number};
 use alluvium_store::{Bounds, Snapshot, Store};
 use std::ops::Bound;
 
-/// Checks that the order of a capped collection has each of its `documents` once, and that the totals are right. A
-/// collection without totals has no order yet.
+/// Checks that the order of a capped collection contains each of its `documents` once, and that the totals are correct.
+/// A collection without totals has no order yet, and passes.
 ///
 /// # Errors
 /// [`crate::error::Error::DamagedDocument`]; errors of reading.

@@ -8,9 +8,10 @@ use crate::names::FullName;
 use alluvium_env::sync::atomic::Ordering;
 use alluvium_store::Durability;
 
-/// Makes a collection capped, or gives a capped one other limits, and deletes its oldest documents until it is within
-/// them. The documents keep their order if it was capped, and are in the order of their last full writes otherwise.
-/// Nothing is copied. Writers wait for it. If `limits` end it before the order is made, the collection is unchanged.
+/// Makes a collection capped, or changes the limits of a capped collection, and deletes the oldest documents until the
+/// collection is within its limits. The documents of a capped collection keep their order; those of another collection
+/// are ordered by their last full writes. Nothing is copied. Writers wait until the conversion ends. If `limits` stop
+/// the conversion before the order is complete, the collection is unchanged.
 ///
 /// # Errors
 /// [`crate::error::Error::NoSuchCollection`], [`crate::error::Error::Stopped`],
@@ -30,11 +31,12 @@ pub fn convert(
     let state = catalog.require(name)?;
     let check_stop = || Ok(limits.check(&engine.env)?);
     if let Err(error) = order::ensure_ordered_unless(engine.store(), &state, name, &check_stop) {
-        // The order of a collection that was capped before need not be made.
+        // A collection that was capped before has its order already.
         if former.is_some() || check_stop().is_ok() {
             return Err(error);
         }
-        // No document is deleted before the order is complete. If another writer has made it, the collection is capped.
+        // No document is deleted before the order is complete. If another writer has completed the order, the
+        // conversion has succeeded.
         let is_unordered = || !state.is_ordered.load(Ordering::Acquire);
         if catalog.undo_options(name, &set, is_unordered, |options| options.capped = None)? {
             order::forget(engine.store(), &state)?;

@@ -16,16 +16,16 @@ pub(crate) struct Totals {
     pub oldest: u64,
     /// The count of documents.
     pub documents: u64,
-    /// The sum of what they count for.
+    /// The sum of the sizes of the documents as BSON.
     pub bytes: u64,
 }
 
 /// The position of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Its number: lower ones are older.
+    /// The number of the document; older documents have lower numbers.
     pub number: u64,
-    /// The bytes that it counts for: its size as BSON.
+    /// The size of the document as BSON, which counts for the limit in bytes.
     pub bytes: u64,
 }
 
@@ -48,7 +48,7 @@ fn read<T>(
     parse(&value).map(Some).ok_or_else(damaged)
 }
 
-/// The error for an entry of the order that cannot be read, or is missing.
+/// The error for an entry of the order that is missing or cannot be read.
 pub(super) fn damaged(name: &FullName, what: &str) -> Error {
     Error::DamagedDocument { collection: name.to_string(), id: "(order)".to_owned(), reason: what.to_owned() }
 }
@@ -61,7 +61,7 @@ fn numbers<const N: usize>(mut value: &[u8]) -> Option<[u64; N]> {
     value.is_empty().then_some(numbers)
 }
 
-/// The number of documents of a capped collection, which its totals have; `None` if it has no order yet.
+/// The number of documents of a capped collection, from its totals; `None` if it has no order yet.
 ///
 /// # Errors
 /// Damaged totals; errors of reading the store.

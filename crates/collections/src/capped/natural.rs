@@ -33,7 +33,7 @@ pub(crate) struct NaturalScan {
 impl NaturalScan {
     /// The documents with numbers above `after`, from the newest to the oldest if `backward`.
     pub fn new(view: &CollectionView, backward: bool, after: Option<u64>) -> Result<Self> {
-        // Below the oldest number there may be many tombstones.
+        // The scan begins at the oldest number, because there may be many tombstones before it.
         let from = match after {
             Some(after) => after.saturating_add(1),
             None => totals(view)?.map_or(0, |totals| totals.oldest),
@@ -53,7 +53,7 @@ impl NaturalScan {
             self.key.extend_from_slice(key);
             self.row.clear();
             let (snapshot, documents) = (&view.snapshot.store, view.state.documents);
-            // Missing only after damage.
+            // The document is missing only after damage.
             if view.store().get_at(snapshot, documents, &self.key, &mut self.row)? {
                 break;
             }
@@ -61,7 +61,7 @@ impl NaturalScan {
         Ok(Some((&self.key, &self.row)))
     }
 
-    /// Releases what it holds of the documents, for a time in which it is not read.
+    /// Releases the blocks of documents that the scan holds. Called before a pause between reads.
     pub fn pause(&mut self) {
         self.scan.pause();
         self.row = Vec::new();

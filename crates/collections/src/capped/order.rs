@@ -1,4 +1,4 @@
-//! Makes the order of a collection that has none: one that became capped, or that may have lost it.
+//! Builds the order of a collection that has none, because it became capped or may have lost entries.
 
 use super::entries::{Position, Totals};
 use crate::error::Result;
@@ -11,17 +11,18 @@ use alluvium_env::sync::atomic::Ordering;
 use alluvium_store::{Bounds, Durability, Scan, Store, TreeId, WriteBatch};
 use std::ops::Bound;
 
-/// The bytes of a batch of entries.
+/// The size at which a batch of entries is written.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Makes the order of a capped collection if it has none. The documents keep the positions that they have; the others
-/// get the numbers of their last full writes. No other thread writes to the collection: all writers call this first,
-/// and hold no lock. A crash leaves it to the next write.
+/// Builds the order of a capped collection that has none. Documents keep the positions that they already have; each
+/// other document gets the sequence number of its last full write. No other thread writes to the collection at the same
+/// time, because all writers call this function first. The caller holds no lock. After a crash, the next write builds
+/// the order.
 pub(crate) fn ensure_ordered(store: &Store, state: &CollectionState, name: &FullName) -> Result<()> {
     ensure_ordered_unless(store, state, name, &|| Ok(()))
 }
 
-/// As [`ensure_ordered`], until `check_stop` returns an error. A part of the order is left then.
+/// As [`ensure_ordered`], but stops when `check_stop` returns an error. A part of the order remains in that case.
 pub(super) fn ensure_ordered_unless(
     store: &Store,
     state: &CollectionState,
@@ -33,7 +34,7 @@ pub(super) fn ensure_ordered_unless(
     }
     let _one_at_a_time = state.ordering.lock();
     if state.order().is_none() {
-        // A conversion was undone: the write that waited for it is refused, and starts over.
+        // The conversion was undone. The write that waited for it is refused, and starts over.
         return Ok(());
     }
     if Totals::read(store, state.system, name, None)?.is_none() {
@@ -43,7 +44,8 @@ pub(super) fn ensure_ordered_unless(
     Ok(())
 }
 
-/// Removes the order of a collection whose conversion was undone: another writer may have completed it by then.
+/// Removes the order of a collection whose conversion was undone. Another writer may have completed the order in the
+/// meantime.
 pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
     let _one_at_a_time = state.ordering.lock();
     if state.order().is_some() {
@@ -59,7 +61,7 @@ pub(super) fn forget(store: &Store, state: &CollectionState) -> Result<()> {
     Ok(())
 }
 
-/// The order while it is made.
+/// The state of building an order.
 struct Making<'a> {
     store: &'a Store,
     state: &'a CollectionState,
@@ -92,20 +94,21 @@ impl Making<'_> {
         }
     }
 
-    /// True if a document has a number that leads to it.
+    /// True if a document has a number, and the order entry of that number names the document.
     fn has_position(&self, key: &[u8]) -> Result<bool> {
         let (system, mut owner) = (self.state.system, Vec::new());
         let Some(position) = Position::read(self.store, system, self.name, key, None)? else { return Ok(false) };
         Ok(self.store.get(system, &order_key(position.number), &mut owner)? && owner == key)
     }
 
-    /// Gives a document a number, or the next one that is free.
+    /// Gives a document a number, or the next free number if it is taken.
     fn put(&mut self, key: &[u8], mut number: u64, document: &Document) -> Result<()> {
         let bytes = document.bson_size().map_err(|error| damaged_key(self.name, key, &error))?;
-        // Taken only after damage: numbers are lower than those of writes otherwise.
+        // A number is taken only after damage. Otherwise all used numbers are lower than the sequence numbers of
+        // writes.
         let is_taken = self.is_taken(number, key)?;
         if is_taken {
-            // The next one may be in the batch.
+            // The next number may have an entry in the batch, which is written first so that `is_taken` sees it.
             self.write(0)?;
         }
         while self.is_taken(number, key)? {
@@ -136,7 +139,7 @@ impl Making<'_> {
         self.write(0)
     }
 
-    /// Removes the numbers that no document has, and adds up the others.
+    /// Removes the order entries of numbers that no document has, and computes the totals of the other entries.
     fn total(&mut self) -> Result<Totals> {
         let mut totals = Totals::default();
         let mut scan = self.entries(ORDER_PREFIX)?;
@@ -161,13 +164,13 @@ impl Making<'_> {
         Ok(totals)
     }
 
-    /// The entries with a prefix that are visible now.
+    /// Scans the entries with a prefix that are visible now.
     fn entries(&self, prefix: u8) -> Result<Scan> {
         let (lower, upper) = (Bound::Included(vec![prefix]), Bound::Excluded(vec![prefix + 1]));
         Ok(self.store.scan(self.state.system, Bounds { lower, upper, reverse: false }, None)?)
     }
 
-    /// Writes the batch if it has this number of bytes.
+    /// Writes the batch if it has at least this number of bytes.
     fn write(&mut self, bytes: usize) -> Result<()> {
         if self.batch.is_empty() || self.batch.encoded_bytes() < bytes {
             return Ok(());
@@ -183,8 +186,8 @@ pub(crate) fn has_order(store: &Store, system: TreeId, name: &FullName) -> Resul
     Ok(Totals::read(store, system, name, None)?.is_some())
 }
 
-/// Gives a document the position that it has in another database; `position` is an entry from there. [`ensure_ordered`]
-/// does the rest.
+/// Gives a document the position that it has in another database; `position` is the entry of that database.
+/// [`ensure_ordered`] completes the order.
 pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[u8], position: &[u8]) {
     if let Some(position) = Position::parse(position) {
         position.put(system, document, batch);
@@ -192,16 +195,17 @@ pub(crate) fn copy_position(batch: &mut WriteBatch, system: TreeId, document: &[
     }
 }
 
-/// Gives documents of a collection without an order their numbers, one after the other.
+/// Assigns numbers to the documents of a collection without an order, one by one.
 pub(crate) struct Placement<'a>(Making<'a>);
 
 impl<'a> Placement<'a> {
-    /// The order of a collection that no other thread uses.
+    /// Begins the order of a collection that no other thread uses.
     pub fn new(store: &'a Store, state: &'a CollectionState, name: &'a FullName) -> Self {
         Self(Making { store, state, name, check_stop: &|| Ok(()), batch: store.batch() })
     }
 
-    /// Gives a document this number, or the next one that is free, unless it has one. Returns true if it had none.
+    /// Gives a document this number, or the next free one, unless the document has a number. Returns true if it had
+    /// none.
     pub fn place(&mut self, key: &[u8], number: u64) -> Result<bool> {
         let making = &mut self.0;
         let mut row = Vec::new();
@@ -213,7 +217,7 @@ impl<'a> Placement<'a> {
         Ok(true)
     }
 
-    /// Writes what is still in memory.
+    /// Writes the entries that are still in memory.
     pub fn finish(mut self) -> Result<()> {
         self.0.write(0)
     }

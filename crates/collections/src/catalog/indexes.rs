@@ -1,6 +1,5 @@
-//! The indexes of the collections: they are added, marked ready, and dropped here. Every change
-//! gives the collection's tree of documents a new schema number, so that the store refuses batches
-//! that were made before the change.
+//! Adds the indexes of collections, marks them ready, and drops them. Every change gives the collection's tree of
+//! documents a new schema number, so that the store refuses batches that were made before the change.
 
 use super::{Catalog, Entry};
 use crate::error::{Error, Result};
@@ -17,25 +16,24 @@ use std::sync::Arc;
 const MAX_INDEXES: usize = 64;
 
 impl Catalog {
-    /// Waits until no change of names or indexes is in progress. After that, the caller sees the
-    /// change for which a batch was refused.
+    /// Waits until no change of names or indexes is in progress. Afterwards, the caller sees the change that made the
+    /// store refuse its batch.
     ///
-    /// An error if the store takes no writes any more: after a change of trees with an unknown
-    /// outcome, the trees and the catalogue may differ until the database is reopened, so a caller
-    /// that retries would never stop.
+    /// Returns an error if the store accepts no more writes. After a change of trees with an unknown outcome, the trees
+    /// and the catalogue may differ until the database is reopened, so a caller that retries would never stop.
     pub fn settle(&self) -> Result<()> {
         drop(self.change.lock());
         Ok(self.store.check_writable()?)
     }
 
-    /// While the guard is held, no index is added or dropped, so a batch made under the current
+    /// Returns a guard. While the guard is held, no index is added or dropped, so a batch made under the current
     /// indexes is not refused. The holder must not call [`Catalog::settle`].
     pub fn hold_indexes(&self) -> RwLockReadGuard<'_, ()> {
         self.index_set_lock.read()
     }
 
-    /// Adds an index, which is to be built, and returns it and true. If the same index exists,
-    /// returns that one and false.
+    /// Adds an index, which is still to be built, and returns it and true. If the same index exists, returns the
+    /// existing index and false.
     pub fn add_index(&self, name: &FullName, definition: Definition) -> Result<(Arc<Index>, bool)> {
         let _change = self.change.lock();
         let _indexes = self.index_set_lock.write();
@@ -69,7 +67,7 @@ impl Catalog {
         Ok((index, true))
     }
 
-    /// Keeps the definition of an index that is not built. Returns false if the same one is kept already.
+    /// Stores the definition of an index that is not built. Returns false if the same definition is stored already.
     pub fn add_unbuilt(&self, name: &FullName, index: &Unbuilt) -> Result<bool> {
         let set = self.require(name)?.indexes();
         if set.find(index.name()).is_some() {
@@ -88,7 +86,8 @@ impl Catalog {
         Ok(is_new)
     }
 
-    /// Forgets the definition of an index that is not built; `None` forgets all. Returns false if there was none.
+    /// Removes the stored definition of an index that is not built; `None` removes all of them. Returns false if none
+    /// was stored.
     pub fn drop_unbuilt(&self, name: &FullName, index: Option<&str>) -> Result<bool> {
         let is_meant = |known: &Unbuilt| index.is_none_or(|index| known.name() == index);
         if !self.require(name)?.indexes().options.unbuilt.iter().any(is_meant) {
@@ -98,7 +97,7 @@ impl Catalog {
         Ok(true)
     }
 
-    /// Replaces an index by an empty one with the same definition, which is to be built, in one batch.
+    /// Replaces an index, in one batch, by an empty index with the same definition, which is still to be built.
     pub fn renew_index(&self, name: &FullName, index: &str) -> Result<Arc<Index>> {
         let _change = self.change.lock();
         let _indexes = self.index_set_lock.write();
@@ -115,7 +114,7 @@ impl Catalog {
             index.tree = ids[0];
             TreeChanges { create: vec![index.describe(documents.0)], describe: vec![documents], drop: vec![former] }
         });
-        // As for a drop.
+        // As for a drop, also if the outcome is unknown.
         if changed.is_ok() || self.store.description(former).is_none() {
             indexes[at] = Arc::new(index);
             self.set_indexes(name, &mut entry, indexes.clone());
@@ -155,7 +154,7 @@ impl Catalog {
         };
         let mut index = (*indexes[at]).clone();
         change(&mut index);
-        // Multikey bits are recorded under the same lock, so none is lost.
+        // Multikey bits are recorded under the same lock, so no bit is lost.
         let open = entry.open.clone();
         let _marks = open.as_ref().map(|open| open.index_change.lock());
         let mut describe = vec![(tree, index.describe(entry.documents))];
@@ -197,8 +196,8 @@ impl Catalog {
         let describe = vec![(entry.documents, describe_documents(name, entry.system, &entry.indexes.options))];
         let drop = dropped.iter().map(|index| index.tree).collect();
         let changed = self.store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() });
-        // Also if the outcome is unknown: reads continue, and must not use an index whose tree was
-        // dropped.
+        // The indexes are removed also if the outcome is unknown, because reads continue and must not use an index
+        // whose tree was dropped.
         if changed.is_ok() || dropped.iter().any(|index| self.store.description(index.tree).is_none()) {
             self.set_indexes(name, &mut entry, kept);
         }
@@ -215,8 +214,8 @@ impl Catalog {
         self.change_options_if(name, |_| true, change)
     }
 
-    /// Changes the options if the collection still has these, and no equal ones that were set later, and `is_meant`
-    /// returns true. Returns whether they were changed.
+    /// Changes the options if the collection still has the options `set` and `is_meant` returns true. Equal options
+    /// that were set later do not count. Returns true if the options were changed.
     pub(crate) fn undo_options(
         &self,
         name: &FullName,
@@ -251,7 +250,7 @@ impl Catalog {
         let options = Arc::new(options.counted_in(&self.memory));
         let description = describe_documents(name, entry.system, &options);
         let described = self.store.describe_trees(&[(entry.documents, &description)]);
-        // Also if the outcome is unknown: what is written from now on obeys the new options.
+        // The options change also if the outcome is unknown: later writes obey the new options.
         if described.is_ok() || self.store.description(entry.documents) == Some(description) {
             let schema: Seq = self.store.schema(entry.documents);
             if let Some(entry) = self.names.write().get_mut(name) {
@@ -291,8 +290,8 @@ impl Catalog {
         entry.ok_or_else(|| self.missing(name))
     }
 
-    /// Sets the indexes of an entry. The caller holds `change`, so since it read `entry` only
-    /// `open` can have changed.
+    /// Sets the indexes of an entry. The caller holds `change`, so since the caller has read `entry`, at most its
+    /// `open` has changed.
     fn set_indexes(&self, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
         let schema: Seq = self.store.schema(entry.documents);
         if let Some(entry) = self.names.write().get_mut(name) {
@@ -302,8 +301,8 @@ impl Catalog {
     }
 }
 
-/// The error for the name of another index.
-/// True if the index is among those that are not built; an error if one of these conflicts with it by MongoDB's rules.
+/// True if the index is among the indexes that are not built. An error if one of these conflicts with it by MongoDB's
+/// rules.
 fn has_unbuilt(known: &[Unbuilt], wanted: &Unbuilt) -> Result<bool> {
     let conflict = |code, what: String| Err(Error::IndexConflict { code, what });
     if let Some(named) = known.iter().find(|known| known.name() == wanted.name()) {

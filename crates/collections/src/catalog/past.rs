@@ -56,10 +56,9 @@ impl Catalog {
         if let Some(state) = known.get(&documents) {
             return Ok(Some(state.clone()));
         }
-        // If the collection was used before it was dropped, folds already have its shapes, and
-        // these include all shapes of the snapshot. Another thread may also be creating the
-        // collection or using it for the first time: then the shapes of this snapshot must not
-        // replace the ones that folds use.
+        // If the collection was used before it was dropped, folds already have its shapes, which include all shapes of
+        // the snapshot. Also, another thread may be creating the collection or using it for the first time. In both
+        // cases the shapes of this snapshot must not replace the shapes that folds use.
         let shapes = match self.folds.known(documents) {
             Some(shapes) => shapes,
             None => {

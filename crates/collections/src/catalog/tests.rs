@@ -20,8 +20,7 @@ fn a_missing_collection_suggests_a_similar_name() {
     }
 }
 
-/// The expectation of a client is compared when the names change, not when the collection was
-/// looked up.
+/// The collections that a client expects are compared when the names change, not when a collection is looked up.
 #[test]
 fn a_rename_expects_the_collections_that_have_the_names_now() {
     let db = Database::with(Options::default());
@@ -33,14 +32,14 @@ fn a_rename_expects_the_collections_that_have_the_names_now() {
     let catalog = &db.engine.catalog;
     let expected = ExpectedCollections { from: number(&from.name), to: number(&to.name) };
     catalog.drop(&to.name).unwrap();
-    // The target is missing, then another one.
+    // The target does not exist at first, and then is another collection.
     assert!(!catalog.rename_expected(&from.name, &to.name, &expected, true).unwrap());
     to.put(2, "{}");
     assert!(!catalog.rename_expected(&from.name, &to.name, &expected, true).unwrap());
     let now = ExpectedCollections { to: number(&to.name), ..expected };
     assert!(catalog.rename_expected(&from.name, &to.name, &now, true).unwrap());
     assert_eq!(number(&to.name), expected.from);
-    // Another one has the name of the source.
+    // Another collection has the name of the source.
     from.put(3, "{}");
     for replaces in [false, true] {
         assert!(!catalog.rename_expected(&from.name, &other.name, &expected, replaces).unwrap(), "{replaces}");

@@ -1,4 +1,4 @@
-//! Views: names of pipelines over collections or other views.
+//! Views: named pipelines over collections or other views.
 
 use super::Catalog;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use alluvium_store::TreeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The most views that are over each other: MongoDB's limit.
+/// The maximum number of views between a name and its collection: MongoDB's limit.
 const DEPTH_MAX: usize = 20;
 
 impl Catalog {
@@ -28,10 +28,10 @@ impl Catalog {
         self.views.read().iter().map(|(name, (_, view))| (name.clone(), view.clone())).collect()
     }
 
-    /// Creates a view, whose pipeline was checked.
+    /// Creates a view. Its pipeline was checked before.
     ///
     /// # Errors
-    /// The name is taken; views would be over each other in a circle, or too many of them; as for any write.
+    /// The name is taken; the views would form a cycle, or a chain that is too long; as for any write.
     pub(crate) fn create_view(&self, name: &FullName, view: View) -> Result<()> {
         let _change = self.begin_name_change();
         self.store.check_writable()?;
@@ -42,7 +42,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Replaces a view, whose pipeline was checked, at once.
+    /// Replaces a view atomically. Its pipeline was checked before.
     ///
     /// # Errors
     /// [`crate::error::Error::NoSuchCollection`]; as [`Catalog::create_view`].
@@ -53,14 +53,15 @@ impl Catalog {
         self.check_view(name, &view)?;
         let description = describe_view(name, &view);
         let described = self.store.describe_trees(&[(tree, &description)]);
-        // Also if the outcome is unknown: what is read from now on is the new view.
+        // The view changes also if the outcome is unknown: later reads use the new view.
         if described.is_ok() || self.store.description(tree) == Some(description) {
             self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         }
         Ok(described?)
     }
 
-    /// An error if a view with this name would be over itself, under too many others, or of another collation.
+    /// An error if a view with this name would read itself, directly or by other views, if the chain of views would be
+    /// too long, or if the collations of the views would differ.
     fn check_view(&self, name: &FullName, view: &View) -> Result<()> {
         let on = FullName::new(&name.logical, &view.on)?;
         if self.reads(view, name) {
@@ -78,7 +79,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// True if a view reads a name, itself or by other views.
+    /// True if a view reads a name, directly or by other views.
     fn reads(&self, view: &View, name: &FullName) -> bool {
         let views = self.views.read();
         let (mut seen, mut next) = (BTreeSet::new(), read_by(view));
@@ -95,7 +96,7 @@ impl Catalog {
         false
     }
 
-    /// The number of views from a name down to its collection, counted up to a little more than there may be.
+    /// The number of views from a name down to its collection. Counts at most slightly beyond the limit.
     fn depth(&self, name: &FullName) -> usize {
         let views = self.views.read();
         let (mut name, mut depth) = (name.clone(), 0);
@@ -116,11 +117,11 @@ impl Catalog {
         Ok(dropped?)
     }
 
-    /// The collection under a name, and the stages of the views on the way to it, in the order in which they are
-    /// executed. Under the name of a collection is that collection.
+    /// The collection that a name reads, and the stages of the views between them, in the order of execution. The name
+    /// of a collection reads that collection.
     ///
     /// # Errors
-    /// Too many views are over each other.
+    /// The chain of views is too long.
     pub fn under(&self, name: &FullName) -> Result<(FullName, Vec<Value>)> {
         let views = self.views.read();
         let (mut name, mut stages, mut depth) = (name.clone(), Vec::new(), 0);
@@ -142,7 +143,7 @@ fn read_by(view: &View) -> BTreeSet<String> {
     let within = walk(Some(&view.on), &view.pipeline);
     let named =
         within.flat_map(|stage| stage.row.into_iter().flat_map(move |row| row.named_collections(stage.operand)));
-    // The stages were parsed, so what is no text is no name of a collection here.
+    // The stages were parsed, so a value that is not a string is not the name of a collection here.
     let named = named.filter_map(Value::as_str).map(str::to_owned);
     named.chain([view.on.clone()]).collect()
 }

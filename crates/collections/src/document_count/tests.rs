@@ -34,7 +34,7 @@ fn any_mix_of_writes_is_counted() {
     let db = Database::with(Options { partitions: Some(2), ..Options::default() });
     let c = db.collection("pets");
     c.create_index(r#"{"n": 1}"#, "{}");
-    // Repeated, so that some are refused, some change nothing and some find nothing.
+    // Each step is repeated, so that some writes are refused, some change nothing and some find nothing.
     let steps: [&dyn Fn(i32); 8] = [
         &|n| drop(c.writer().insert(&[document(n), document(n + 1)])),
         &|n| drop(c.update(n, r#"{"$inc": {"n": 1000}}"#)),
@@ -129,7 +129,7 @@ fn a_count_ends_at_its_limits_and_a_later_one_is_exact() {
     stopped.stop = Some(Arc::new(AtomicBool::new(true)));
     let error = counts::documents(&c.engine, &c.name, stopped).unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error:?}");
-    // Writes after it are noted, and not counted twice.
+    // Writes after the snapshot are noted, and not counted twice.
     c.put(1000, r#"{"n": 1}"#);
     c.writer().insert(&[document(2000)]).unwrap();
     assert_eq!((kept(&c), scanned(&c)), (502, 502));

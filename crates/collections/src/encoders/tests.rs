@@ -8,7 +8,7 @@ fn store() -> Store {
     Store::open(Env::in_memory(1), "db".as_ref(), options).unwrap()
 }
 
-/// Encodes a document of a collection, and says whether the encoder knew its kind.
+/// Encodes a document of a collection. Returns true if the encoder knew its kind.
 fn speculated(store: &Store, encoders: &Encoders, shapes: &Arc<ShapeTable>, n: u32) -> bool {
     let (mut row, mut key) = (Vec::new(), Vec::new());
     let line = format!(r#"{{"_id":{n},"kind":"dog","age":{n}}}"#);
@@ -31,7 +31,7 @@ fn an_encoder_stays_with_its_collection() {
     learnt(&store, &encoders, &tables[0]);
     learnt(&store, &encoders, &tables[1]);
     assert!(speculated(&store, &encoders, &tables[0], 30), "its encoder has learnt it");
-    // The one that was used the longest ago is dropped.
+    // The least recently used encoder is dropped.
     for table in &tables[2..] {
         let _known = speculated(&store, &encoders, table, 40);
     }

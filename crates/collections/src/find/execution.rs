@@ -22,15 +22,15 @@ use alluvium_store::{Options, QueryMemory};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of documents that a sort, or a stage of a pipeline, holds in memory: MongoDB's limit. One that may
-/// use files takes less under a small budget.
+/// The maximum number of bytes of documents that a sort or a stage of a pipeline holds in memory: MongoDB's limit. If
+/// it may use files, the limit is lower under a small memory budget.
 pub(crate) fn stage_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
     let in_memory = if allow_disk_use { options.memory_bytes / 8 } else { usize::MAX };
     options.tuning.gather_bytes.unwrap_or(in_memory.min(100 << 20))
 }
 
-/// The most bytes of documents that a sort holds: as a stage, but one that may continue in files has its part of a larger
-/// memory, too, since its documents are packed.
+/// The maximum number of bytes of documents that a sort holds in memory: as for a stage. But a sort that may use files
+/// gets its share of the memory budget even above MongoDB's limit, because its documents are packed.
 fn sort_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
     match options.tuning.gather_bytes {
         None if allow_disk_use => options.memory_bytes / 8,
@@ -38,8 +38,8 @@ fn sort_bytes_max(options: &Options, allow_disk_use: bool) -> usize {
     }
 }
 
-/// The most bytes that a stage of a pipeline holds which cannot continue in files: one document, or what is made of the
-/// documents in files. 1 MiB is always allowed.
+/// The maximum number of bytes of memory for data that a stage of a pipeline cannot move to files: one document, or the
+/// result that is made from the documents in files. At least 1 MiB.
 pub(crate) fn memory_bytes_max(options: &Options) -> usize {
     stage_bytes_max(options, false).max(1 << 20)
 }
@@ -47,22 +47,22 @@ pub(crate) fn memory_bytes_max(options: &Options) -> usize {
 /// The execution of a query.
 pub struct Execution {
     operators: Operators,
-    /// The query, without the part that the operators took.
+    /// The query, without the part that was moved into the operators.
     query: Query,
     planned: Planned,
     started: Duration,
     projector: Projector,
-    /// True once the plan cache has the cost of the plan.
+    /// True if the cost of the plan was reported to the plan cache.
     ended: bool,
 }
 
-/// The operators over what they read.
+/// The operators, for each kind of source.
 enum Operators {
     Local(alluvium_exec::Execution<LocalSource>),
     ReadOnly(alluvium_exec::Execution<ReadOnlySource>),
 }
 
-/// Evaluates an expression on the operators, whatever they read.
+/// Evaluates an expression on the operators, for any source.
 macro_rules! on {
     ($operators:expr, $execution:ident => $result:expr) => {
         match $operators {
@@ -73,7 +73,7 @@ macro_rules! on {
 }
 
 impl Drop for Execution {
-    // A query that is abandoned, or takes too long, may have a wrong plan.
+    // A query that is dropped early, or takes too long, may have a wrong plan, so its cost is reported, too.
     fn drop(&mut self) {
         self.end();
     }
@@ -86,7 +86,7 @@ impl Execution {
         Self::within(view, query, timed, memory)
     }
 
-    /// As [`Execution::new`], for a query that is a part of another one, whose account of memory this is.
+    /// As [`Execution::new`], for a query within another query; `memory` is the account of the outer query.
     pub(crate) fn within(
         view: Arc<CollectionView>,
         mut query: Query,
@@ -97,8 +97,7 @@ impl Execution {
         let started = env.clock.now();
         query.request.limits.begin(env);
         if !view.state.exists() {
-            // As in MongoDB: nothing is planned for a collection that does not exist, so a hint of
-            // any index is right.
+            // As in MongoDB, no plan is made for a collection that does not exist, so a hint of any index is accepted.
             query.hint = None;
         }
         let planned = planning::plan(&view, &query, timed)?;
@@ -119,7 +118,7 @@ impl Execution {
         Self::read_only_within(store, query, timed, store.pairs().query_memory())
     }
 
-    /// As [`Execution::read_only`], for a query that is a part of another one, whose account of memory this is.
+    /// As [`Execution::read_only`], for a query within another query; `memory` is the account of the outer query.
     pub(crate) fn read_only_within(
         store: &ReadOnlyDocuments,
         mut query: Query,
@@ -139,7 +138,7 @@ impl Execution {
         Ok(Self { operators, query, planned, started, projector, ended: false })
     }
 
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of the query; `None` if strings are compared by their bytes.
     pub fn collation(&self) -> Option<&Collation> {
         self.query.collation()
     }
@@ -165,7 +164,7 @@ impl Execution {
         on!(&self.operators, execution => execution.bytes_ahead())
     }
 
-    /// Releases what the scans hold of the store, for a time in which nothing is read.
+    /// Releases the blocks of the store that the scans hold. Called before a pause between reads.
     pub fn pause(&mut self) {
         on!(&mut self.operators, execution => execution.pause());
     }
@@ -185,7 +184,7 @@ impl Execution {
         Ok(self.next_item()?.map(|item| item.document.unwrap_or_default()))
     }
 
-    /// Divides the documents into scans for several threads, of a source; `None` if that is not possible.
+    /// Divides the documents into several scans of one source, for several threads. `None` if that is not possible.
     pub(crate) fn split(&mut self) -> Result<Option<(LocalSource, Vec<LocalDocuments>)>> {
         let Operators::Local(execution) = &mut self.operators else { return Ok(None) };
         let parts = execution.split()?;
@@ -226,7 +225,7 @@ impl Execution {
         Ok(count)
     }
 
-    /// Ends the query. If it has found nothing, the log may have the reason.
+    /// Ends the query. If the query has found nothing, a likely reason may be logged.
     fn end_of_results(&mut self) {
         self.end();
         if let (Some(dates), Operators::Local(execution)) = (self.query.dates.take(), &self.operators) {

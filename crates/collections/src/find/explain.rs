@@ -21,12 +21,12 @@ pub struct Explanation {
     pub keys_examined: u64,
     /// The number of documents examined.
     pub documents_examined: u64,
-    /// The number of entries that the sequence number alone did not prove, so that their documents
-    /// were read.
+    /// The number of entries that were validated by reading their documents, because their sequence numbers were not
+    /// sufficient.
     pub entries_validated: u64,
     /// The number of entries that were skipped because their documents no longer have these values.
     pub entries_stale: u64,
-    /// The number of seeks to a range of entries; each seeks in every partition.
+    /// The number of seeks to a range of entries. Each seek reads every partition.
     pub seeks: u64,
     /// The number of blocks of files that were looked up.
     pub blocks_looked_up: u64,

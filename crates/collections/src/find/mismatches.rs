@@ -1,5 +1,6 @@
-//! Comparisons of a filter whose operand has a different type than the values in the documents: a date where they have
-//! texts, a number where they have texts of digits. Such a filter finds nothing and is not an error.
+//! Finds the comparisons in a filter whose operand has another type than the values in the documents, such as a date
+//! compared with strings, or a number compared with strings of digits. Such a filter matches nothing and is not an
+//! error.
 
 use crate::error::Result;
 use crate::read::{damaged, decode_copy};
@@ -9,11 +10,11 @@ use alluvium_document::{Map, Value};
 use alluvium_store::Bounds;
 use std::fmt;
 
-/// The operators whose operand is compared with values of its own type only.
+/// The operators that compare only values of the operand's type.
 const COMPARISONS: [&str; 5] = ["$eq", "$gt", "$gte", "$lt", "$lte"];
-/// The documents whose values are compared with the operands.
+/// The number of documents whose types are compared with the operands.
 const SAMPLE: usize = 100;
-/// The most paths of a collection that are looked at for the log.
+/// The maximum number of paths of a collection that are examined for the log.
 const PATHS_MAX: usize = 64;
 /// The target of log messages about queries.
 const TARGET: &str = "alluvium::query";
@@ -36,7 +37,7 @@ impl fmt::Display for TypeMismatch {
     }
 }
 
-/// The comparisons of a filter with no value of the same type in these documents.
+/// The comparisons of a filter whose operand has another type than all values at its path in these documents.
 pub fn type_mismatches(filter: &Map, documents: &[Map]) -> Vec<TypeMismatch> {
     let comparisons = comparisons(filter);
     comparisons.into_iter().filter_map(|(path, operand)| mismatch(path, operand, documents)).collect()
@@ -47,7 +48,7 @@ fn mismatch(path: &str, operand: &Value, documents: &[Map]) -> Option<TypeMismat
     for document in documents {
         collect(document, path, &mut values);
     }
-    // A pattern is for strings.
+    // A regular expression matches strings.
     let rank = match operand {
         Value::Regex(_) => type_rank(&Value::from("")),
         other => type_rank(other),
@@ -87,7 +88,7 @@ fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Map(_) | Value::Array(_))
 }
 
-/// The scalars at a path, including those in arrays; null is not one.
+/// Collects the scalars at a path, including scalars in arrays, but not null.
 fn collect<'d>(map: &'d Map, path: &str, values: &mut Vec<&'d Value>) {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     if let Some(value) = map.get(name) {
@@ -109,15 +110,15 @@ pub(super) fn are_logged() -> bool {
     log::log_enabled!(target: TARGET, log::Level::Warn)
 }
 
-/// The comparisons of a filter with dates, as a filter of its own; `None` without any.
+/// A filter of only the comparisons with dates of `filter`; `None` if it has none.
 pub(super) fn of_dates(filter: &Map) -> Option<Map> {
     let dates = comparisons(filter).into_iter().filter(|(_, operand)| matches!(operand, Value::DateTime(_)));
     let dates: Map = dates.map(|(path, operand)| (path, operand.clone())).collect();
     (!dates.is_empty()).then_some(dates)
 }
 
-/// Writes a warning for each path whose dates were compared, without a result, with values of another type. Looks at
-/// each path of a collection once, since that reads documents.
+/// Logs a warning for each path where dates were compared with values of another type. Each path of a collection is
+/// examined only once, because the examination reads documents.
 pub(super) fn log(view: &CollectionView, mut dates: Map) {
     {
         let mut known = view.state.compared_dates.lock();
@@ -129,14 +130,14 @@ pub(super) fn log(view: &CollectionView, mut dates: Map) {
     if dates.is_empty() {
         return;
     }
-    // The query has succeeded: if its documents cannot be read now, there is nothing to say about them.
+    // The query has succeeded. If the sample cannot be read now, nothing is logged.
     let documents = sample(view).unwrap_or_default();
     for mismatch in type_mismatches(&dates, &documents) {
         log::warn!(target: TARGET, "a query of {} found nothing: {mismatch}", view.name);
     }
 }
 
-/// The first documents.
+/// Reads the first documents of the collection.
 fn sample(view: &CollectionView) -> Result<Vec<Map>> {
     let mut scan = view.store().scan(view.state.documents, Bounds::all(), None)?;
     let mut documents = Vec::new();

@@ -1,4 +1,4 @@
-//! Queries that name one `_id`, and nothing else.
+//! Queries whose only condition is one `_id`.
 
 use super::projector::project;
 use super::query::Query;
@@ -23,14 +23,13 @@ pub fn find_only_id(
     request: &FindRequest,
 ) -> Result<Option<Option<Document>>> {
     let Some(id) = request.only_id().filter(|_| engine.catalog.collation(name).is_none()) else { return Ok(None) };
-    // A value that no `_id` has.
+    // A value that cannot be an `_id`.
     let Ok(key) = ids::id_key(id) else { return Ok(None) };
     request.limits.check_stop()?;
     Reader::new(engine, name, at)?.get_key(&key, id).map(Some)
 }
 
-/// The result of a query that names one `_id` and has no other condition, which is read without a plan. `None` if it
-/// has to be planned.
+/// The result of a query whose only condition is one `_id`, read without a plan. `None` if the query needs a plan.
 ///
 /// # Errors
 /// As for any query.
@@ -41,7 +40,7 @@ pub fn find_by_id(
     query: &mut Query,
 ) -> Result<Option<Option<Document>>> {
     let Some(id) = query.filter.named_id().filter(|_| query.hint.is_none()).cloned() else { return Ok(None) };
-    // A value that no `_id` has.
+    // A value that cannot be an `_id`.
     let Ok(key) = ids::id_key(&id) else { return Ok(None) };
     query.begin(&engine.env);
     query.request.limits.check(&engine.env)?;

@@ -27,23 +27,23 @@ use std::sync::Arc;
 const WRONG_TIMES: f64 = 10.0;
 const WRONG_MORE: f64 = 1000.0;
 
-/// A plan, and the indexes that it was made for.
+/// A plan, and the indexes that the planner knew.
 #[derive(Clone)]
 pub(crate) struct Planned {
     pub plan: Arc<Plan>,
     pub indexes: Arc<IndexSet>,
-    /// The scan of the plan reads a capped collection in the order of insertion.
+    /// True if the scan of the plan reads a capped collection in the order of insertion.
     pub natural: bool,
     /// The form of the query, if its plan may be remembered.
     form: Option<Arc<str>>,
-    /// The plan was remembered for this form.
+    /// True if the plan was remembered for this form.
     pub cached: bool,
 }
 
-/// The most ranges that are estimated for one plan.
+/// The maximum number of ranges that are estimated for one plan.
 const ESTIMATES_MAX: usize = 64;
 
-/// Ranges of the keys of a tree.
+/// A tree, and ranges of its keys.
 type RangesOf = (TreeId, Vec<KeyRange>);
 
 /// Estimates the share of keys in ranges of indexes and of `_id`s. Reads one partition only, since
@@ -54,7 +54,7 @@ struct Shares<'a> {
     estimated: Cell<usize>,
     /// Earlier results: the planner considers an index several times.
     known: RefCell<HashMap<RangesOf, Option<f64>>>,
-    /// The entries per tree.
+    /// The number of entries of each tree.
     entries: RefCell<HashMap<TreeId, Option<u64>>>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Shares<'a> {
         Self { view, indexes, estimated: Cell::new(0), known, entries }
     }
 
-    /// An error counts as unknown: the execution of the plan reports it.
+    /// An error is treated as an unknown number; the execution of the plan reports it.
     fn estimate(&self, tree: TreeId, bounds: &Bounds) -> Option<u64> {
         self.view.store().estimate(tree, 0, bounds).ok()
     }
@@ -86,7 +86,7 @@ impl<'a> Shares<'a> {
             self.estimate(tree, &Bounds { lower: Bound::Included(range.from.clone()), upper, reverse: false })
         };
         let within: u64 = ranges.iter().map(of_range).sum::<Option<u64>>()?;
-        // One partition says little about rare values.
+        // The added terms correct the estimate for rare values, which one partition represents badly.
         Some(((within as f64 + 0.5) / (all as f64 + 1.0)).min(1.0))
     }
 }
@@ -116,7 +116,7 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
     if planned.indexes.options.order().is_none() || !query.request.sort.is_empty() {
         return Ok(planned);
     }
-    // A range of `_id` is in the order of `_id`, unless that of insertion is requested.
+    // A range of `_id`s is returned in the order of `_id`, unless the order of insertion is requested.
     let all = match &query.hint {
         Some(IndexHint::Natural { backward }) if !scans_all(&planned.plan.root) && scans(&planned.plan.root) => {
             Some(scan_of_all(&spec_of(query), *backward))
@@ -130,7 +130,7 @@ pub(crate) fn plan(view: &CollectionView, query: &Query, explains: bool) -> Resu
     Ok(planned)
 }
 
-/// The error for a hint of an index that is not built; any other error stays.
+/// Replaces the error for a hint of an index that is not built. Any other error is returned unchanged.
 fn not_built(view: &CollectionView, query: &Query, error: Error) -> Error {
     let is_meant = |index: &Unbuilt| match &query.hint {
         Some(IndexHint::Name(name)) => index.name() == name,
@@ -143,7 +143,7 @@ fn not_built(view: &CollectionView, query: &Query, error: Error) -> Error {
     }
 }
 
-/// True if a plan is a scan of all documents, whatever is done with them afterwards.
+/// True if a plan is a scan of all documents, with any steps after the scan.
 fn scans_all(node: &Node) -> bool {
     match node {
         Node::Scan { ids, .. } => *ids == [Interval::all()],
@@ -157,7 +157,7 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     let statistics = statistics::current(view, &indexes);
     let mut usable = Vec::with_capacity(indexes.indexes.len());
     for index in &indexes.indexes {
-        // A listed index may have been dropped before the view: a drop removes the index from the
+        // A listed index may have been dropped before the view was taken, because a drop removes the index from the
         // list last.
         if may_use(query, index)
             && index.serves(view.snapshot.seq())
@@ -183,7 +183,7 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
         })
         .collect();
     let shares = Shares::of(view, &indexes);
-    // Where the index is fixed, no estimates are needed, except to explain the plan of a user's hint.
+    // If the index is fixed, no estimates are needed, except to explain the plan of a user's hint.
     let is_fixed = match &query.hint {
         Some(IndexHint::Usable(_)) => true,
         Some(hint) => !explains && plan::leaves_no_choice(&hint.as_planned(), &described),
@@ -211,8 +211,8 @@ fn plan_by_id(view: &CollectionView, query: &Query, explains: bool) -> Result<Pl
     Ok(Planned { plan: Arc::new(plan), indexes, natural: false, form: Some(form), cached })
 }
 
-/// The cheapest plan by an index whose first part the filter bounds: where a query may use some indexes only, these are
-/// used however small the collection is, as in MongoDB.
+/// The cheapest plan that uses an index whose first part is bounded by the filter. Used if a query may use only some
+/// indexes: as in MongoDB, one of these is then used even if the collection is small.
 fn by_index(spec: &plan::Query<'_>, collection: &plan::Collection<'_>) -> Option<Plan> {
     let narrows = |plan: &Plan| match narrowest(&plan.root) {
         Some(scan) => scan.bounds.first().is_some_and(|bounds| !bounds.is_all()),
@@ -225,7 +225,7 @@ fn by_index(spec: &plan::Query<'_>, collection: &plan::Collection<'_>) -> Option
     plans.min_by(|a, b| a.cost.time_us.total_cmp(&b.cost.time_us))
 }
 
-/// The index scan that a plan of one index is over.
+/// The index scan of a plan that uses one index.
 fn narrowest(node: &Node) -> Option<&plan::IndexScan> {
     match node {
         Node::Index(scan) => Some(scan),
@@ -233,7 +233,7 @@ fn narrowest(node: &Node) -> Option<&plan::IndexScan> {
     }
 }
 
-/// False for an index that is hidden, or not among those that the query may use.
+/// False if the index is hidden, or is not among the indexes that the query may use.
 fn may_use(query: &Query, index: &crate::index::Index) -> bool {
     let name = index.definition.name();
     !index.definition.is_hidden() && query.only.as_ref().is_none_or(|only| only.iter().any(|of| of == name))
@@ -250,7 +250,7 @@ fn spec_of(query: &Query) -> plan::Query<'_> {
     }
 }
 
-/// The plan of a query over a read-only store, which has no indexes but that on `_id`.
+/// The plan of a query over a read-only store, whose only index is that on `_id`.
 pub(crate) fn plan_read_only(store: &ReadOnlyDocuments, query: &Query) -> Result<Planned> {
     let spec = spec_of(query);
     let collection = plan::Collection {
@@ -262,7 +262,7 @@ pub(crate) fn plan_read_only(store: &ReadOnlyDocuments, query: &Query) -> Result
         estimator: None,
     };
     let mut plan = plan::plan(&spec, &collection)?;
-    // Keys without documents are not in the order of `_id`s, and ranges of `_id` are not ranges of keys.
+    // The keys of a store of keys and values are not in the order of `_id`s, so ranges of `_id` are not ranges of keys.
     if store.content() == ReadOnlyContent::KeyValues && scans(&plan.root) {
         let backward = matches!(spec.hint, Some(Hint::Natural { backward: true }));
         let natural = plan::Query { hint: Some(Hint::Natural { backward }), ..spec.clone() };
@@ -276,7 +276,7 @@ fn scans(node: &Node) -> bool {
     matches!(node, Node::Scan { .. }) || node.inputs().into_iter().any(scans)
 }
 
-/// A scan of all documents, with a sort of them.
+/// A scan of all documents, followed by a sort.
 fn scan_of_all(query: &plan::Query<'_>, backward: bool) -> Node {
     let mut root = Node::Scan { ids: vec![Interval::all()], backward, filter: query.filter.clone() };
     if !query.sort.is_empty() {
@@ -300,7 +300,7 @@ fn remembered(
     let (taken, costly) = plans.with_form(indexes, form, |form| (form.index.clone(), form.costly.clone()));
     if let Some(name) = &taken {
         let hinted = plan::Query { hint: Some(Hint::Usable(name)), ..spec.clone() };
-        // The choice is fixed, so no estimates are needed.
+        // The index is fixed, so no estimates are needed.
         let estimator = collection.estimator.filter(|_| explains);
         let known = plan::Collection { estimator, ..collection.clone() };
         if let Ok(mut plan) = plan::plan(&hinted, &known) {
@@ -337,8 +337,8 @@ fn remembered(
     Ok((plan, false))
 }
 
-/// The rejected candidates in a plan that uses the remembered index `used`: those that planning
-/// again rejects, and the one that it chooses, if that is another index.
+/// The rejected candidates of a plan that uses the remembered index `used`: the candidates that the new plan `again`
+/// has rejected, and its chosen index, if that is not `used`.
 fn rejected_beside(used: &str, again: Plan) -> Vec<Rejected> {
     let Plan { access, cost, mut rejected, .. } = again;
     rejected.retain(|rejected| rejected.access.index_name() != Some(used));
@@ -364,7 +364,7 @@ pub(crate) fn learn(view: &CollectionView, planned: &Planned, report: &Report) {
     view.state.plans.with_form(&planned.indexes, form, |form| {
         let Some(index) = index else { return };
         let known = form.costly.iter().any(|(known, measured)| *known == index && *measured * 2.0 >= time_us);
-        // A plan that was chosen although its cost is known is still the best one.
+        // If the cost was known when the plan was chosen, the plan is still the best one.
         if !known {
             marks::PLAN_FORGOTTEN.hit();
             form.index = None;

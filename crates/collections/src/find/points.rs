@@ -1,4 +1,4 @@
-//! Plans of look-ups of single values at a path.
+//! Plans that look up single values at a path.
 
 use super::planning::{Planned, plan};
 use super::query::{IndexHint, Query};
@@ -7,7 +7,7 @@ use crate::view::CollectionView;
 use alluvium_document::path::FieldPath;
 use alluvium_query::plan::{AccessPath, IndexScan, Node, PlanError, Rejection};
 
-/// A plan for the documents that have one of several values at a path, without a condition on the documents.
+/// A plan that finds the documents with one of several values at a path, without another condition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Points<'p> {
     /// The values are `_id`s.
@@ -35,8 +35,8 @@ impl<'p> Points<'p> {
     }
 }
 
-/// The plan of a query for single values at a path: by the known index if it serves, otherwise by the cheapest index
-/// that serves, even if another plan is cheaper. `None` if no index serves.
+/// The plan of a query for single values at a path. Uses the known index if it is suitable, otherwise the cheapest
+/// suitable index, even if another plan is cheaper. `None` if no index is suitable.
 pub(crate) fn plan_points(
     view: &CollectionView,
     mut query: Query,

@@ -8,12 +8,12 @@ use alluvium_document::row::FieldPicker;
 /// Applies the projection of a query to its documents, one after the other.
 #[derive(Default)]
 pub struct Projector {
-    /// Copies the fields of documents as bytes, where the projection is as simple as that.
+    /// Copies the fields of documents as bytes, if the projection only includes top-level fields.
     picker: Option<FieldPicker>,
 }
 
 impl Projector {
-    /// For a query, which is passed with each document.
+    /// A projector for this query. The same query is passed with each document.
     pub fn new(query: &Query) -> Self {
         let simple = query.projection.as_ref().filter(|projection| !projection.is_everything());
         Self { picker: simple.and_then(|projection| projection.picker()) }
@@ -24,7 +24,7 @@ impl Projector {
         self.picker.is_some()
     }
 
-    /// The document that the query returns of a document.
+    /// Applies the projection of the query to a document.
     ///
     /// # Errors
     /// Errors of the projection; the document is damaged.

@@ -14,7 +14,7 @@ use alluvium_query::plan;
 use alluvium_query::projection::Projection;
 use alluvium_query::sort::Sort;
 
-/// The name of the order of a scan, as a hint or sort.
+/// The name of the order of a scan, in a hint or a sort.
 const NATURAL: &str = "$natural";
 
 fn bad_hint(what: &str) -> Error {
@@ -31,9 +31,9 @@ pub struct Query {
     pub(crate) hint: Option<IndexHint>,
     /// The names of the indexes that may be used; `None` for all.
     pub(crate) only: Option<Vec<String>>,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` compares them by their bytes.
     pub(crate) collation: Option<Collation>,
-    /// The comparisons with dates, if a query that finds nothing logs them.
+    /// The comparisons with dates, if they are to be logged when the query finds nothing.
     pub(crate) dates: Option<Map>,
     /// The part that the operators need.
     pub(crate) request: Request,
@@ -47,16 +47,16 @@ pub(crate) enum IndexHint {
     Natural {
         backward: bool,
     },
-    /// As a name, but only if the index has all documents that the filter matches.
+    /// As `Name`, but only if the index contains all documents that the filter matches.
     Usable(String),
 }
 
-/// The indexes that a query is told to use.
+/// The indexes that a query has to use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexChoice {
-    /// The one that it must use.
+    /// The index that the query must use.
     pub hint: Option<IndexHint>,
-    /// The names of those that it may use; `None` for all.
+    /// The names of the indexes that the query may use; `None` for all.
     pub only: Option<Vec<String>>,
 }
 
@@ -84,7 +84,7 @@ impl IndexHint {
         })
     }
 
-    /// The hint that a sort by `$natural` is; `None` for any other sort.
+    /// The hint that a sort by `$natural` represents; `None` for any other sort.
     fn of_sort(sort: &Map) -> Result<Option<Self>> {
         match Self::natural(sort) {
             None if sort.contains(NATURAL) => Err(bad_hint("a sort by $natural is 1 or -1, without other fields")),
@@ -108,7 +108,7 @@ impl IndexHint {
 }
 
 impl Query {
-    /// Parses and checks a request. The moment has the value of `$$NOW` and the numbers of `$rand`.
+    /// Parses and checks a request. `moment` determines the value of `$$NOW` and the numbers of `$rand`.
     ///
     /// # Errors
     /// [`Error::Filter`], [`Error::Sort`], [`Error::Projection`], [`Error::Json`],
@@ -120,7 +120,7 @@ impl Query {
         let filter = Filter::parse_in(&given, &variables)?;
         let mut hint = request.hint.map(IndexHint::new).transpose()?;
         let mut sort = request.sort.transpose()?.unwrap_or_default();
-        // As in MongoDB, this sort is a hint.
+        // As in MongoDB, a sort by `$natural` is a hint.
         if let Some(natural) = IndexHint::of_sort(&sort)? {
             if hint.as_ref().is_some_and(|hint| *hint != natural) {
                 return Err(bad_hint("a sort by $natural takes no hint, except $natural in its direction"));
@@ -152,14 +152,14 @@ impl Query {
         })
     }
 
-    /// A query for all documents that match a filter, whole, in no defined order.
+    /// A query for all complete documents that match a filter, in no defined order.
     pub(crate) fn of_filter(filter: Filter, collation: Option<Collation>, limits: Limits) -> Self {
         let request = Request { limits, ..Request::default() };
         let (skip, limit, hint, only) = (0, None, None, None);
         Self { filter, projection: None, skip, limit, hint, only, collation, dates: None, request }
     }
 
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` compares them by their bytes.
     pub fn collation(&self) -> Option<&Collation> {
         self.collation.as_ref()
     }
@@ -169,7 +169,7 @@ impl Query {
         self.filter.has_expression()
     }
 
-    /// Starts the time limit: a write that searches several times has one limit for all searches.
+    /// Starts the time limit. A write that searches several times starts it once, so one limit covers all searches.
     pub fn begin(&mut self, env: &alluvium_env::Env) {
         self.request.limits.begin(env);
     }
@@ -185,15 +185,15 @@ impl Query {
         self.request.needs = Some(Vec::new());
     }
 
-    /// Reduces the query to the values at a path, each at least once.
+    /// Reduces the query to the values at a path. Each distinct value is returned at least once.
     pub fn only_values(&mut self, path: FieldPath) {
         self.request.needs = Some(vec![path]);
-        // With a skip or a limit, documents are counted, so equal values must not be skipped.
+        // A skip or a limit counts documents, so documents with equal values must not be left out.
         self.request.any_of_equals = self.skip == 0 && self.limit.is_none();
     }
 }
 
-/// The paths whose values are enough for a projection.
+/// The paths whose values suffice for a projection.
 fn needs_of(projection: &Projection) -> Option<Vec<FieldPath>> {
     projection.needs()?.into_iter().map(|name| name.parse().ok()).collect()
 }

@@ -61,9 +61,9 @@ pub struct FindRequest {
     pub collation: Option<Result<Map, InputError>>,
     /// Variables that expressions may use.
     pub variables: Option<Result<Map, InputError>>,
-    /// Documents to skip.
+    /// The number of documents to skip.
     pub skip: u64,
-    /// The most documents to return.
+    /// The maximum number of documents to return.
     pub limit: Option<u64>,
     /// The index to use.
     pub hint: Option<Hint>,
@@ -71,9 +71,9 @@ pub struct FindRequest {
     pub only: Option<Vec<String>>,
     /// The limits that end the query early.
     pub limits: Limits,
-    /// Sorts may spill into files.
+    /// True if sorts may spill into files.
     pub allow_disk_use: bool,
-    /// The most bytes of keys that are kept in memory to return each document once.
+    /// The maximum number of bytes of keys that are kept in memory to return each document once.
     pub seen_bytes_max: usize,
 }
 
@@ -96,8 +96,8 @@ impl FindRequest {
         }
     }
 
-    /// The `_id`, if the request has only this condition and limits. The value has a type that is compared as a whole,
-    /// and not read as a condition.
+    /// The `_id`, if the request has no other condition and no options except limits. The value is not a map or another
+    /// type that would be parsed as a condition.
     pub(crate) fn only_id(&self) -> Option<&Value> {
         let others = [&self.sort, &self.projection, &self.collation, &self.variables];
         if others.iter().any(|other| other.is_some()) || self.skip > 0 || self.hint.is_some() {
@@ -112,33 +112,32 @@ impl FindRequest {
         }
     }
 
-    /// The variables and the collation, added to those of the moment.
+    /// The variables and the collation of the request, added to those of the moment.
     ///
     /// # Errors
-    /// The variables are not a map, or a name cannot be that of a variable;
-    /// [`crate::error::Error::Collation`].
+    /// The variables are not a map, or a name is not allowed for a variable; [`crate::error::Error::Collation`].
     pub fn known_variables(&self, moment: Variables) -> crate::error::Result<Variables> {
         known_variables(self.variables.clone(), collated(self.collation.clone(), moment)?)
     }
 }
 
-/// The variables that all expressions of a query share: `$$NOW`, which is the present time, the seed of `$rand`, and where
-/// their memory is counted.
+/// The variables that all expressions of a query share: the current time as `$$NOW`, the seed of `$rand`, and the
+/// account of their memory.
 pub fn moment(env: &Env, memory: &Memory) -> Variables {
     Variables::NONE.at(env.clock.unix_millis()).seeded(env.rng.next_u64()).counted_in(memory.clone())
 }
 
-/// As [`moment`], for a query of a database: with its cluster time.
+/// As [`moment`], with the cluster time of a database.
 pub(crate) fn moment_in(engine: &Engine) -> Variables {
     moment(&engine.env, engine.memory()).at_cluster_time(engine.cluster_time())
 }
 
-/// As [`moment_in`], for a query of a collection or a view: with its collation.
+/// As [`moment_in`], with the collation of a collection or a view.
 pub fn moment_of(engine: &Engine, name: &FullName) -> Variables {
     moment_in(engine).collated(engine.catalog.collation(name))
 }
 
-/// The moment of a query with these limits: they also end the evaluation of an expression that visits many elements.
+/// The moment of a query with these limits, which also end the evaluation of an expression that visits many elements.
 pub fn limited(moment: Variables, limits: &Limits, env: &Env) -> Variables {
     match interrupt(limits, env) {
         Some(interrupt) => moment.interrupted_by(interrupt),
@@ -165,8 +164,8 @@ pub fn interrupt(limits: &Limits, env: &Env) -> Option<Interrupt> {
     }))
 }
 
-/// The collation of a request, in place of that of the moment, which is the collection's. The only place where a
-/// collation is chosen.
+/// Replaces the collation of the moment, which is that of the collection, by the collation of the request, if one is
+/// given. No other function chooses a collation.
 pub(crate) fn collated(given: Option<Result<Map, InputError>>, moment: Variables) -> crate::error::Result<Variables> {
     Ok(match given.transpose()? {
         Some(options) => moment.collated(Collation::parse(&options)?),
@@ -174,8 +173,8 @@ pub(crate) fn collated(given: Option<Result<Map, InputError>>, moment: Variables
     })
 }
 
-/// Variables that are given as a map, added to those of the moment. Their values are expressions without fields, in
-/// which those before them can be used.
+/// Adds variables that are given as a map to those of the moment. Their values are expressions without fields, which
+/// can use the preceding variables.
 pub(crate) fn known_variables(
     given: Option<Result<Map, InputError>>,
     moment: Variables,

@@ -1,5 +1,5 @@
-//! Statistics for the planner: the size of a collection, and the number of distinct keys of its
-//! indexes. They are estimates in memory, which are collected again after many writes.
+//! Statistics for the planner: the size of a collection, and the number of distinct keys of its indexes. The statistics
+//! are estimates in memory, and are collected again after many writes.
 
 use crate::error::Result;
 use crate::index::{Index, IndexSet};
@@ -11,15 +11,15 @@ use alluvium_store::Bounds;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The number of distinct keys that are visited, each by one seek, to estimate how many there are.
+/// The number of distinct keys that are visited, each by one seek, to estimate the total number of distinct keys.
 const STEPS: u64 = 64;
-/// The most leading parts for which distinct keys are counted.
+/// The maximum number of leading parts for which distinct keys are counted.
 const PARTS_MAX: usize = 3;
 /// Statistics are collected again after this number of writes, or a quarter of the number of
 /// documents if that is more.
 const WRITES: u64 = 1000;
 
-/// Sufficiently fresh statistics of a collection, with all of its ready indexes.
+/// Returns statistics of a collection that are fresh enough and include all of its ready indexes.
 pub(crate) fn current(view: &CollectionView, set: &IndexSet) -> Arc<Statistics> {
     if let Some(current) = fresh(view, set) {
         return current;
@@ -29,7 +29,7 @@ pub(crate) fn current(view: &CollectionView, set: &IndexSet) -> Arc<Statistics> 
     if let Some(current) = fresh(view, set) {
         return current;
     }
-    // An error leaves the statistics unknown: they affect the cost of a plan, and never its result.
+    // After an error the statistics are unknown. They affect the cost of a plan, but never its result.
     let collected = Arc::new(collect(view, set).unwrap_or_default());
     cell.replace(collected.clone());
     collected
@@ -67,8 +67,8 @@ fn collect(view: &CollectionView, set: &IndexSet) -> Result<Statistics> {
     Ok(taken)
 }
 
-/// The approximate bytes of a tree's keys and values. Those in memory are taken to be as large as
-/// those in files.
+/// The approximate bytes of the keys and values of a tree. Entries in memory are assumed to be as large as entries in
+/// files.
 fn bytes_of(stats: &alluvium_store::TreeStats, usual: u64) -> u64 {
     match stats.entries {
         0 => stats.keys * usual,
@@ -96,7 +96,7 @@ fn take_index(view: &CollectionView, index: &Index) -> Result<IndexStatistics> {
     let parts = index.definition.parts().len().min(PARTS_MAX);
     for parts in 1..=parts {
         let Some(distinct) = distinct(view, index, parts)? else { break };
-        // More parts have at least as many distinct values.
+        // A longer prefix has at least as many distinct values.
         let before = taken.distinct.last().copied().unwrap_or(1);
         taken.distinct.push(distinct.max(before).min(taken.entries.max(1)));
     }
@@ -126,8 +126,8 @@ fn distinct(view: &CollectionView, index: &Index, parts: usize) -> Result<Option
     if found < STEPS {
         return Ok(Some(over_partitions(found as f64, all as f64, store.partitions())));
     }
-    // The remaining values are assumed to be as dense as the later half of the visited ones: a
-    // value that many entries have, such as null, mostly comes first.
+    // The remaining values are assumed to be as dense as the second half of the visited values, because a value of many
+    // entries, such as null, usually comes first.
     let up_to = |key: Vec<u8>| store.estimate(index.tree, 0, &Bounds { upper: Bound::Excluded(key), ..Bounds::all() });
     let (before, walked) = (up_to(middle)?, up_to(last)?);
     let each = (walked.saturating_sub(before) as f64 / (STEPS / 2) as f64).max(1.0);
@@ -161,7 +161,7 @@ fn prefix<'a>(entry: &'a [u8], index: &Index, parts: usize) -> &'a [u8] {
     &entry[..entry.len() - rest.len()]
 }
 
-/// The least key above all keys that begin with `prefix`.
+/// The lowest key above all keys that begin with `prefix`.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < 0xff)?;
     let mut next = prefix[..=last].to_vec();

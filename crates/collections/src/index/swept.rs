@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The findings of sweeps about an index since the database was opened.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// Entries per document without stale ones, as the bits of an `f64`; 0 if unknown.
+    /// The number of entries per document, without stale entries, as the bits of an `f64`; 0 if unknown.
     keys_per_document: AtomicU64,
-    /// Entries per document that the last sweep left, including those that a snapshot still needed;
+    /// The number of entries per document after the last sweep, including stale entries that a snapshot still needed;
     /// in the same form.
     left_per_document: AtomicU64,
-    /// One more than the oldest snapshot that needed stale entries, or 0.
+    /// The oldest snapshot that needed stale entries, plus one; 0 if none did.
     withheld_by: AtomicU64,
 }
 
@@ -25,14 +25,14 @@ impl Swept {
         }
     }
 
-    /// Records the entries per document without stale ones, estimated from a sample. The snapshot
-    /// that prevented removals remains recorded.
+    /// Records the number of entries per document, without stale entries, estimated from a sample. The recorded
+    /// snapshot that prevented removals does not change.
     pub(crate) fn record_live(&self, per_document: f64) {
         self.keys_per_document.store(per_document.max(f64::MIN_POSITIVE).to_bits(), Ordering::Relaxed);
     }
 
-    /// The entries per document that a sweep would leave now, estimated from the last one. `oldest`
-    /// is the oldest live snapshot.
+    /// The number of entries per document that a sweep would leave now, estimated from the last sweep. `oldest` is the
+    /// oldest live snapshot.
     pub(crate) fn expected(&self, oldest: Option<Seq>) -> Option<f64> {
         let withheld_by = self.withheld_by.load(Ordering::Relaxed);
         let still = withheld_by > 0 && oldest.is_some_and(|oldest| oldest < withheld_by);

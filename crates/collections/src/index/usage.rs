@@ -1,5 +1,4 @@
-//! The state of an index in memory since the database was opened: its build, and its use by
-//! queries.
+//! The in-memory state of an index since the database was opened: its build, and its use by queries.
 
 use crate::error::{Error, Result};
 use alluvium_env::Env;
@@ -9,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The interval at which a thread that waits for a build checks its stop flag: a signal handler
-/// sets the flag, and cannot notify.
+/// The interval at which a thread that waits for a build checks its stop flag. A signal handler sets the flag, and
+/// cannot notify the thread.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// The progress of the build of an index. Clones are cheap, and share the counts.
@@ -69,7 +68,7 @@ impl IndexProgress {
     }
 }
 
-/// The build of an index: one thread builds at a time.
+/// The build of an index. Only one thread builds at a time.
 #[derive(Default)]
 pub struct Building {
     busy: Mutex<bool>,
@@ -79,11 +78,11 @@ pub struct Building {
     failed: Mutex<Option<Error>>,
 }
 
-/// While it exists, no other thread builds the index.
+/// While this guard exists, no other thread builds the index.
 pub struct BuildGuard<'a>(&'a Building);
 
 impl Building {
-    /// Waits until no other thread builds the index, or an error of the limits.
+    /// Waits until no other thread builds the index. Returns an error if the limits end the wait.
     pub fn enter(&self, limits: &Limits, env: &Env) -> Result<BuildGuard<'_>> {
         let mut busy = self.busy.lock();
         while *busy {
@@ -98,12 +97,12 @@ impl Building {
         Ok(BuildGuard(self))
     }
 
-    /// Records why the index cannot be built and is dropped, for the threads that wait.
+    /// Records why the index cannot be built and is dropped, for the waiting threads.
     pub fn fail(&self, error: &Error) {
         *self.failed.lock() = Some(error.clone());
     }
 
-    /// Why the build failed, if it did.
+    /// The reason why the build failed, if it did.
     pub fn failed(&self) -> Option<Error> {
         self.failed.lock().clone()
     }
@@ -131,7 +130,7 @@ impl Drop for BuildGuard<'_> {
 #[derive(Debug, Default)]
 pub struct Usage {
     uses: AtomicU64,
-    /// Milliseconds since 1970; 0 for never.
+    /// The time of the last query, in milliseconds since 1970; 0 if there was none.
     last_ms: AtomicI64,
     keys: AtomicU64,
     stale: AtomicU64,
@@ -144,7 +143,7 @@ impl Usage {
         self.last_ms.fetch_max(now_ms, Ordering::Relaxed);
     }
 
-    /// Adds what a query examined.
+    /// Adds the numbers that a query has examined.
     pub fn examined(&self, examined: &Examined) {
         self.keys.fetch_add(examined.keys, Ordering::Relaxed);
         self.stale.fetch_add(examined.stale, Ordering::Relaxed);
@@ -160,7 +159,7 @@ impl Usage {
         Some(self.last_ms.load(Ordering::Relaxed)).filter(|ms| *ms != 0)
     }
 
-    /// The number of entries examined, and how many of these were stale.
+    /// The number of entries examined, and the number of stale entries among them.
     pub fn keys_and_stale(&self) -> (u64, u64) {
         (self.keys.load(Ordering::Relaxed), self.stale.load(Ordering::Relaxed))
     }

@@ -11,7 +11,7 @@ fn document(id: i32, round: i32) -> String {
     format!(r#"{{"_id": {id}, "a": {}, "n": 0}}"#, (id + round * 13) * 7919 % DOCUMENTS)
 }
 
-/// The blocks in which scans of ten entries look, from several places of the index.
+/// The number of blocks that scans of ten entries look up, from several places of the index.
 fn blocks(c: &Collection) -> u64 {
     let (view, indexes) = (c.view(), c.state().indexes());
     let index = indexes.find("a_1").unwrap();
@@ -43,11 +43,11 @@ fn updates_of_some_documents_leave_the_proofs_of_others_cheap() {
         c.insert((0..DOCUMENTS).map(|id| document(id, 0)));
         db.compact();
         let clean = blocks(&c);
-        // One in a hundred, the newest among them.
+        // One in a hundred documents is updated, the newest among them.
         (0..DOCUMENTS / 100).for_each(|n| update(&c, DOCUMENTS - 1 - n * 97));
         db.compact();
         let updated = blocks(&c);
-        // A query looks into ten blocks of rows more where filters prove nothing.
+        // If the filters proved nothing, a query would look up ten more blocks of rows.
         assert!(updated <= clean + 2 * QUERIES as u64, "{name}: {updated} blocks, {clean} before");
     }
 }

@@ -1,13 +1,13 @@
 use super::*;
 
-/// Counts the keys between two.
+/// Returns a function that counts the keys between two keys.
 fn counter(keys: &[Vec<u8>]) -> impl Fn(&[u8], &[u8]) -> std::result::Result<u64, alluvium_store::Error> + '_ {
     |from, to| Ok(keys.iter().filter(|key| key.as_slice() >= from && key.as_slice() < to).count() as u64)
 }
 
 #[test]
 fn the_middle_divides_entries_and_not_bytes() {
-    // Nearly all keys are close to the last.
+    // Nearly all keys are close to the last key.
     let keys = (0..1000u64).map(|n| [b"same", &(u64::MAX - (1 << 20) + n).to_be_bytes()[..]].concat());
     let first = [b"same", &[0; 8][..]].concat();
     let keys: Vec<Vec<u8>> = std::iter::once(first).chain(keys).collect();

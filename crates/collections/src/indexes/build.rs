@@ -2,13 +2,13 @@
 //!
 //! 1. The definition is stored with a new schema number. From then on every batch carries entries
 //!    of the index.
-//! 2. For each partition: a snapshot is taken, which sees every write that was numbered before the
-//!    definition. The documents are scanned, and their entries, with the *documents'* numbers, are
-//!    sorted and ingested into the partition as runs. The position is recorded after each run, and
-//!    the partition as built at its end, so that the build resumes there after a crash.
-//! 3. After all partitions, a unique index is scanned for keys that two documents share.
-//! 4. The index is recorded as ready from the sequence number that is visible then. Older snapshots
-//!    do not use it.
+//! 2. For each partition: a snapshot is taken, which sees every write that was numbered before the definition. The
+//!    documents are scanned. Their entries get the sequence numbers of the *documents*, are sorted, and are ingested
+//!    into the partition as runs. After each run the position is recorded, and at the end the partition is recorded as
+//!    built, so that the build resumes there after a crash.
+//! 3. After all partitions are built, a unique index is scanned for keys that two documents share.
+//! 4. The index is recorded as ready, from the sequence number that is visible at that time. Older snapshots do not use
+//!    it.
 //!
 //! Other threads write during the build. A write after the snapshot has its own entries, with
 //! higher numbers. An entry of the build whose document has changed is stale, and readers detect it
@@ -30,18 +30,18 @@ use alluvium_store::{Bounds, EntryRun};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The most bytes of a run of entries that is gathered in memory.
+/// The maximum number of bytes of a run of entries, which is gathered in memory.
 const RUN_BYTES_MAX: usize = 64 << 20;
 
-/// A run ends after one document per this many bytes of its limit, even if few documents have
-/// entries: a snapshot that is kept for long is ended, and a build resumes after the last run.
+/// A run also ends when the number of scanned documents reaches its limit in bytes divided by this, even if few
+/// documents have entries. This bounds the age of the snapshot, which would be ended if it were kept too long, and the
+/// work that is lost if the build is interrupted.
 const DOCUMENT_BYTES: usize = 16;
 
-/// Documents visited between two checks for a request to stop.
+/// The number of documents visited between two checks for a request to stop.
 const STOP_EVERY: u64 = 256;
 
-/// The bytes of the gathering limit for each entry that the check of a unique index examines in one
-/// snapshot.
+/// The check of a unique index examines one entry per this many bytes of the gathering limit in one snapshot.
 const UNIQUE_ENTRY_BYTES: usize = 64;
 
 /// The parameters of a build.
@@ -50,11 +50,11 @@ pub(crate) struct Build<'a> {
     pub engine: &'a EngineHandle,
     /// The collection.
     pub name: &'a FullName,
-    /// As it was declared.
+    /// The index as it was declared.
     pub index: &'a Arc<Index>,
-    /// They end the build with [`Error::Stopped`] or [`Error::MaxTimeExpired`].
+    /// The limits, which end the build with [`Error::Stopped`] or [`Error::MaxTimeExpired`].
     pub limits: &'a Limits,
-    /// True if the index is dropped then; otherwise a later build continues.
+    /// True if the index is dropped when the limits end the build. Otherwise a later build continues.
     pub drops: bool,
 }
 
@@ -77,10 +77,10 @@ pub(crate) fn finish(build: &Build<'_>) -> Result<Arc<Index>> {
     loop {
         let built = finish_under(&Build { name: &name, ..*build });
         if matches!(built, Err(Error::Store(alluvium_store::Error::NoSuchTree(_)))) {
-            // The tree is removed before its name.
+            // The tree of an index is removed before the index is removed from the catalogue.
             engine.catalog.settle()?;
         }
-        // Renamed concurrently: the build continues under the new name, with the remaining
+        // If the collection was renamed concurrently, the build continues under the new name, with the remaining
         // partitions.
         match (&built, engine.catalog.holder_of(index.tree)) {
             (Err(Error::NoSuchCollection { .. } | Error::NoSuchIndex { .. }), Some(now)) if now != name => name = now,
@@ -117,7 +117,7 @@ fn dropped(name: &FullName, index: &Index) -> Error {
     Error::NoSuchIndex { collection: name.to_string(), index: index.definition.name().to_owned() }
 }
 
-/// True if the index cannot accept a document: another attempt would not help.
+/// True if the index cannot accept a document, so that another attempt would not help.
 fn is_permanent(error: &Error) -> bool {
     matches!(error, Error::Index(_) | Error::DuplicateIndexKey { .. })
 }
@@ -152,12 +152,12 @@ fn build_all(build: &Build<'_>, state: &CollectionState) -> Result<Arc<Index>> {
     if index.definition.is_unique() {
         check_unique(build, state)?;
     }
-    // No number in the runs is above this one.
+    // No sequence number in the runs is higher than this one.
     let ready = store.visible();
     catalog.update_index(name, index.tree, |index| (index.ready, index.built) = (Some(ready), Vec::new()))
 }
 
-/// Builds the index over the documents of a partition, or over those after the key `after`.
+/// Builds the index over the documents of a partition, or over the documents after the key `after`.
 fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, after: Option<Vec<u8>>) -> Result<()> {
     let Build { engine, name, index, .. } = *build;
     let (store, progress) = (engine.store(), index.building.progress());
@@ -172,10 +172,10 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
     }
     loop {
         build.check_stop()?;
-        // Runs add compaction debt, as writes do. The gathered memory is charged to the cache, so
-        // no memory is held that writers wait for.
+        // Runs add compaction debt, as writes do, so the build is admitted like a write. The admission is dropped
+        // immediately: the gathered memory is charged to the cache, so writers do not wait for it.
         drop(store.admit(0)?);
-        // A new snapshot for each run: one that is kept for long would be ended.
+        // Each run takes a new snapshot, because a snapshot that is kept for long would be ended.
         let snapshot = store.snapshot();
         let mut found_marks = 0;
         let mut scan = store.scan_partition(state.documents, partition, from.clone(), &snapshot)?;
@@ -195,8 +195,8 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
                 run.push(&[found.bytes.as_slice(), &key].concat(), scan.version(), &found.values);
             }
             if progress.add().is_multiple_of(STOP_EVERY) {
-                // On a stop the gathered entries are discarded; the run begins again after the last
-                // recorded one.
+                // On a stop the gathered entries are discarded. A later build begins this run again, after the last
+                // recorded run.
                 build.check_stop()?;
             }
             documents += 1;
@@ -221,7 +221,7 @@ fn build_partition(build: &Build<'_>, state: &CollectionState, partition: u32, a
     }
 }
 
-/// Adds the `_id` of the document that cannot be indexed.
+/// Adds the `_id` to the error for a document that cannot be indexed.
 fn of_document(error: Error, key: &[u8]) -> Error {
     use alluvium_query::index::IndexError as E;
     let named = |what: String| format!("document {}: {what}", key_text(key));
@@ -234,13 +234,12 @@ fn of_document(error: Error, key: &[u8]) -> Error {
     }
 }
 
-/// An error if two documents have the same key. The last record of progress ("the note") has a
-/// sequence number below the first snapshot. Writes that were numbered before the note are visible
-/// in that snapshot; batches that were encoded before the note, and not yet numbered, were refused
-/// and encoded again. So every write that the snapshot does not see looks up its keys among all
-/// entries. Therefore a key that only one document has at some later time never gets a second
-/// document, and each key may be checked in a snapshot of its own. A single snapshot for all keys
-/// would be ended in a large index.
+/// Returns an error if two documents have the same key. The last record of progress ("the note") has a sequence number
+/// below the first snapshot. Writes that were numbered before the note are visible in that snapshot; batches that were
+/// encoded before the note, and not yet numbered, were refused and encoded again. So every write that the snapshot does
+/// not see looks up its keys among all entries. Therefore, once at most one document has a key, a second document can
+/// never get the key, and each key may be checked in a snapshot of its own. With a large index, a single snapshot for
+/// all keys would be ended before the check is complete.
 fn check_unique(build: &Build<'_>, state: &CollectionState) -> Result<()> {
     let mut from = Bounds::all();
     while let Some(next) = check_unique_from(build, state, from)? {
@@ -249,9 +248,8 @@ fn check_unique(build: &Build<'_>, state: &CollectionState) -> Result<()> {
     Ok(())
 }
 
-/// Checks a limited number of entries in one snapshot, and always all entries of a key: in
-/// different snapshots, two documents may have had the same key one after the other. Returns the
-/// next key, if there is one.
+/// Checks a limited number of entries in one snapshot. All entries of a key are checked in the same snapshot, because
+/// in different snapshots two documents may have had the key at different times. Returns the next key, if one follows.
 fn check_unique_from(build: &Build<'_>, state: &CollectionState, from: Bounds) -> Result<Option<Vec<u8>>> {
     let Build { engine, name, index, .. } = *build;
     let store = engine.store();
@@ -260,7 +258,7 @@ fn check_unique_from(build: &Build<'_>, state: &CollectionState, from: Bounds) -
     let mut scan = store.scan(index.tree, from, Some(&snapshot))?;
     // The current key, and the last document found that yields it.
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
-    // The first entry of a key is proved only when there is a second.
+    // The first entry of a key is proved only if the key has a second entry.
     let mut proved = false;
     let (mut entries, most) = (0u64, (gather_bytes(store) / UNIQUE_ENTRY_BYTES) as u64);
     while let Some((entry, _)) = scan.next()? {

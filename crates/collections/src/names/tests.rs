@@ -14,7 +14,7 @@ fn names_that_mongodb_refuses_are_refused() {
     for bad in ["", ".", "a.", ".a", "a b.c", "a$.c", "c$", "nul\0", "a..b", "x.system.y"] {
         assert!(FullName::parse(bad).is_err(), "{bad:?}");
     }
-    // With `main.` before it.
+    // The full name is too long because `main.` is put in front.
     assert!(FullName::parse(&"x".repeat(251)).is_err());
     FullName::parse(&"x".repeat(250)).unwrap();
     FullName::parse("a.b.").unwrap();

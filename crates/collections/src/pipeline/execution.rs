@@ -1,4 +1,4 @@
-//! Pipelines on their way.
+//! The execution of pipelines.
 
 use super::host::{Head, LocalHost, Queries};
 use super::read_only::ReadOnlyHost;
@@ -38,15 +38,15 @@ pub struct PipelineRequest {
     pub variables: Option<std::result::Result<Map, InputError>>,
     /// The limits that end the pipeline early.
     pub limits: Limits,
-    /// Stages may continue in files.
+    /// True if stages may use files when memory does not suffice.
     pub allow_disk_use: bool,
     /// The index to use for the query at the head.
     pub hint: Option<Hint>,
     /// The names of the indexes that the query at the head may use; `None` for all.
     pub only: Option<Vec<String>>,
-    /// For stages that write.
+    /// The durability of stages that write.
     pub durability: Durability,
-    /// False if stages that write do not check documents by the validator of their collection.
+    /// False if stages that write skip the validator of their collection.
     pub validates: bool,
 }
 
@@ -70,12 +70,12 @@ struct Checked {
     validates: bool,
 }
 
-/// A pipeline on its way: its documents in order, all of one snapshot.
+/// A pipeline in execution. Returns its documents in order, all from one snapshot.
 pub struct PipelineRun {
     stages: Stages,
     /// The query at the head, unless the pipeline has documents of its own.
     head: Option<Head>,
-    /// The query of a view, whose projection is the last step.
+    /// The query of a view. Its projection is applied as the last step.
     projecting: Option<(Query, Projector)>,
     name: FullName,
     started: Duration,
@@ -83,7 +83,7 @@ pub struct PipelineRun {
     collation: Option<Collation>,
 }
 
-/// The stages over the collections that they read.
+/// The stages, for each kind of source.
 enum Stages {
     Local(PipelineExecution<LocalHost>),
     ReadOnly(PipelineExecution<ReadOnlyHost>),
@@ -106,7 +106,7 @@ impl Stages {
 }
 
 impl PipelineRun {
-    /// The bytes of the documents that its queries have read ahead.
+    /// The bytes of documents that the queries of the pipeline have read ahead.
     pub(crate) fn bytes_ahead(&self) -> usize {
         let mut bytes = 0;
         self.for_each_query(|query| bytes += query.bytes_ahead());
@@ -123,7 +123,7 @@ impl PipelineRun {
         self.head.as_ref().map(|head| head.lock().examined())
     }
 
-    /// As [`Execution::pause`], for all of its queries.
+    /// As [`Execution::pause`], for all queries of the pipeline.
     pub(crate) fn pause(&mut self) {
         self.for_each_query(Execution::pause);
     }
@@ -135,8 +135,8 @@ impl PipelineRun {
         }
     }
 
-    /// Parses, plans and begins a pipeline over a collection; one that does not exist is empty. If
-    /// `timed`, the time of each stage is measured.
+    /// Parses, plans and begins a pipeline over a collection. A collection that does not exist is empty. If `timed`,
+    /// the time of each stage is measured.
     ///
     /// # Errors
     /// [`crate::error::Error::Pipeline`]; [`crate::error::Error::Json`]; errors of planning.
@@ -160,7 +160,7 @@ impl PipelineRun {
         Self::begin(engine, name, at, checked, timed)
     }
 
-    /// Begins a query of a view: a pipeline of the view's stages and the query's own.
+    /// Begins a query of a view: a pipeline of the stages of the view, followed by those of the query.
     ///
     /// # Errors
     /// As [`PipelineRun::new`].
@@ -238,7 +238,7 @@ impl PipelineRun {
     ///
     /// # Errors
     /// As [`PipelineRun::new`]; [`crate::error::Error::NeverChanges`] if the last stage writes,
-    /// [`crate::error::Error::OnlyCollection`] if one reads another collection.
+    /// [`crate::error::Error::OnlyCollection`] if a stage reads another collection.
     pub fn read_only(store: &ReadOnlyDocuments, request: PipelineRequest, timed: bool) -> Result<Self> {
         let PipelineRequest { stages, collation, variables, mut limits, allow_disk_use, hint, .. } = request;
         let env = store.pairs().env();
@@ -280,7 +280,7 @@ impl PipelineRun {
     /// The next document.
     ///
     /// # Errors
-    /// Errors of reading; [`crate::error::Error::Pipeline`]; limits. Nothing may be read after one.
+    /// Errors of reading; [`crate::error::Error::Pipeline`]; limits. After an error, nothing more may be read.
     pub fn next_document(&mut self) -> Result<Option<Document>> {
         match self.stages.next_record()? {
             Some(Record::Map(map)) if bson::document_size(&map) > MAX_VALUE_BYTES => {
@@ -300,7 +300,7 @@ impl PipelineRun {
     /// Executes the pipeline to its end, and reports its plan and its cost.
     ///
     /// # Errors
-    /// As [`PipelineRun::next_document`]; the pipeline would write.
+    /// As [`PipelineRun::next_document`]; an error if the pipeline would write.
     pub fn explain(&mut self) -> Result<PipelineExplanation> {
         self.explain_run(true)
     }

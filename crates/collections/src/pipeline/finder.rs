@@ -1,4 +1,4 @@
-//! Documents of another collection by many values at once.
+//! Finds documents of another collection by many values at once.
 
 use crate::error::Result;
 use crate::find::{Planned, Points, Query, plan_points};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The name under which the look-ups by `_id` are reported.
 const BY_ID: &str = "_id_";
 
-/// Documents of a collection at a snapshot, by the values at a path.
+/// Finds documents of a collection at a snapshot by the values at a path.
 pub(super) struct LocalFinder {
     view: Arc<CollectionView>,
     path: FieldPath,
@@ -50,7 +50,7 @@ impl Finder<crate::error::Error> for LocalFinder {
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool> {
         let source =
             |indexes| LocalSource { view: self.view.clone(), indexes, natural: false, memory: self.memory.clone() };
-        // With a collation, it depends on the values.
+        // With a collation, a look-up by `_id` is possible for some values only.
         if self.collation.is_none() && self.index.as_deref() == Some(BY_ID) {
             by_id(&source(Arc::default()), values, &self.limits, take)?;
             return Ok(true);
@@ -75,7 +75,7 @@ impl Finder<crate::error::Error> for LocalFinder {
     }
 }
 
-/// Documents of a read-only store, by their `_id`s.
+/// Finds documents of a read-only store by their `_id`s.
 pub(super) struct ReadOnlyFinder {
     pub source: ReadOnlySource,
     pub limits: Limits,

@@ -8,7 +8,7 @@ use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{Pipeline, Stage};
 use alluvium_query::sort::Sort;
 
-/// Splits stages into the query at their head, and the others.
+/// Splits stages into the query at the head and the remaining stages.
 pub(super) fn split(
     stages: Vec<Stage>,
     limits: &Limits,
@@ -36,7 +36,7 @@ pub(super) fn split(
     if let Some(Stage::Skip(_)) = stages.peek()
         && let Some(Stage::Skip(n)) = stages.next()
     {
-        // The limit of a query counts the documents after those that are skipped.
+        // The limit of a query counts only documents after the skipped documents.
         (skip, limit) = (n, limit.map(|limit: u64| limit.saturating_sub(n)));
     }
     let stages: Vec<Stage> = stages.collect();
@@ -46,7 +46,7 @@ pub(super) fn split(
     (Query { filter, projection: None, skip, limit, hint: None, only: None, collation, dates: None, request }, stages)
 }
 
-/// The paths that no other path contains.
+/// The paths that are not within another of the paths.
 fn outermost(mut paths: Vec<FieldPath>) -> Vec<FieldPath> {
     paths.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     paths.dedup();

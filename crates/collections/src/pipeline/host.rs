@@ -1,4 +1,4 @@
-//! The database as a pipeline sees it.
+//! The host of pipelines over a database.
 
 use super::finder::LocalFinder;
 use super::views::resolved;
@@ -30,33 +30,33 @@ pub(super) struct LocalHost {
     pub logical: Arc<str>,
     pub snapshot: Snapshot,
     pub settings: Settings,
-    /// For stages that write.
+    /// The durability of stages that write.
     pub durability: Durability,
-    /// True if they check documents by the validator of their collection.
+    /// True if stages that write check documents by the validator of their collection.
     pub validates: bool,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` compares them by their bytes.
     pub collation: Option<Collation>,
-    /// The number of pipelines that this one is within, those of views included.
+    /// The number of pipelines that enclose this one, including pipelines of views.
     pub depth: usize,
-    /// The number of stages of these pipelines: each stage takes room on the stack.
+    /// The number of stages of the enclosing pipelines. It is limited, because each stage takes room on the stack.
     pub stages_around: usize,
-    /// The account of the query, with all pipelines within it.
+    /// The memory account of the query, including all nested pipelines.
     pub memory: QueryMemory,
-    /// The queries of all pipelines, which share this.
+    /// The queries of all nested pipelines, which share this list.
     pub queries: Queries,
 }
 
 /// The query at the head of a pipeline, which reports its plan and its cost.
 pub(super) type Head = Arc<Mutex<Execution>>;
 
-/// The queries of a pipeline and of those within it that are under way.
+/// The running queries of a pipeline and of its nested pipelines.
 #[derive(Clone, Default)]
 pub(super) struct Queries(Arc<Mutex<Vec<Weak<Mutex<Execution>>>>>);
 
 impl Queries {
     fn add(&self, query: &Head) {
         let mut queries = self.0.lock();
-        // Now and then, those that have ended are forgotten: a stage may begin one for each document.
+        // A stage may begin a query for each document, so queries that have ended are removed from time to time.
         if queries.len().is_power_of_two() {
             queries.retain(|query| query.strong_count() > 0);
         }
@@ -64,7 +64,7 @@ impl Queries {
     }
 
     pub fn for_each(&self, mut visit: impl FnMut(&mut Execution)) {
-        // A query may begin others while it is visited, so this lock is not held then.
+        // A query may begin other queries while it is visited, so the lock of the list is released before.
         let queries: Vec<Head> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         queries.iter().for_each(|query| visit(&mut query.lock()));
     }
@@ -121,8 +121,8 @@ impl Records<Error> for Nothing {
 }
 
 impl LocalHost {
-    /// Plans the head of the stages over a collection, and begins to execute the others. There is no head if the
-    /// stages are over figures of the collection.
+    /// Plans the query at the head of the stages over a collection, and begins to execute the other stages. `None`
+    /// instead of the query if the stages read the statistics of the collection.
     pub fn begin(
         &self,
         name: &FullName,
@@ -155,13 +155,13 @@ impl LocalHost {
         Ok((Some(found), execution))
     }
 
-    /// Begins to execute stages that have documents of their own.
+    /// Begins to execute stages that have documents of their own, without a collection.
     pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
         let settings = Settings { timed, ..self.settings.clone() };
         PipelineExecution::new(self.around(&stages), Box::new(Nothing), stages, settings)
     }
 
-    /// The host of pipelines in these stages.
+    /// The host of the pipelines that are nested in these stages.
     fn around(&self, stages: &[Stage]) -> Self {
         Self { stages_around: self.stages_around + stages.len(), ..self.clone() }
     }
@@ -195,7 +195,7 @@ impl Host for LocalHost {
     }
 
     fn open(&self, collection: Option<&str>, stages: Vec<Stage>, _: &Limits) -> Result<Box<dyn Records<Error>>> {
-        // Views that look into each other in a circle end by this.
+        // This limit also ends views that read each other in a cycle.
         if self.depth == MAX_LEVELS {
             let message = format!("more than {MAX_LEVELS} pipelines, with those of views, are within each other");
             return refuse(ErrorCode::MaxSubPipelineDepthExceeded, message);
@@ -204,7 +204,7 @@ impl Host for LocalHost {
         Ok(match collection {
             Some(collection) => match FullName::new(&self.logical, collection) {
                 Ok(name) => Box::new(within.begin(&name, stages, IndexChoice::default(), false)?.1),
-                // As in MongoDB, what cannot exist is empty like what does not.
+                // As in MongoDB, a collection whose name is not allowed is empty, like one that does not exist.
                 Err(_) if !collection.is_empty() => Box::new(within.begin_alone(stages, false)),
                 Err(error) => return Err(error.into()),
             },

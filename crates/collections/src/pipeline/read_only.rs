@@ -1,4 +1,4 @@
-//! A read-only store as a pipeline sees it: one collection.
+//! The host of pipelines over a read-only store, which has one collection.
 
 use super::finder::ReadOnlyFinder;
 use super::host::{Found, Head, Nothing};
@@ -25,14 +25,14 @@ use std::sync::Arc;
 pub(super) struct ReadOnlyHost {
     pub store: ReadOnlyDocuments,
     pub settings: Settings,
-    /// The order of strings; `None` for that of their bytes.
+    /// The collation of strings; `None` compares them by their bytes.
     pub collation: Option<Collation>,
-    /// The account of the query, with all pipelines within it.
+    /// The memory account of the query, including all nested pipelines.
     pub memory: QueryMemory,
 }
 
 impl ReadOnlyHost {
-    /// Plans the head of the stages over the store, and begins to execute the others.
+    /// Plans the query at the head of the stages over the store, and begins to execute the other stages.
     pub fn begin(
         &self,
         stages: Vec<Stage>,
@@ -47,14 +47,14 @@ impl ReadOnlyHost {
         Ok((found, PipelineExecution::new(self.clone(), records, rest, settings)))
     }
 
-    /// Begins to execute stages that have documents of their own.
+    /// Begins to execute stages that have documents of their own, without the store.
     pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
         let settings = Settings { timed, ..self.settings.clone() };
         PipelineExecution::new(self.clone(), Box::new(Nothing), stages, settings)
     }
 
-    /// Refuses stages that write, or read anything but documents of the store, before anything is read.
-    /// Those within a `$lookup` are refused when it opens its collection.
+    /// Before anything is read, refuses stages that write or that read anything except documents of the store. Stages
+    /// within a `$lookup` are refused when the `$lookup` opens its collection.
     pub fn check(&self, stages: &[Stage]) -> Result<()> {
         for stage in stages {
             match stage {
@@ -90,8 +90,8 @@ impl ReadOnlyHost {
         Error::NeverChanges(self.store.pairs().path().to_owned())
     }
 
-    /// Refuses a collection that is not that of the store. In a database it would be empty if it did
-    /// not exist; here its documents may have been forgotten.
+    /// Refuses a collection that is not the collection of the store. In a database, a collection that does not exist is
+    /// empty. Here the user may have left out its documents by mistake.
     fn require(&self, collection: &str) -> Result<()> {
         let (own, wanted) = (self.store.name(), FullName::new(&self.store.name().logical, collection)?);
         if wanted == *own {
@@ -136,7 +136,7 @@ impl Host for ReadOnlyHost {
         Ok(Box::new(self.begin(stages, None, false)?.1))
     }
 
-    /// There is no index but that on `_id`, whose strings compare by their bytes.
+    /// The only index is that on `_id`, which compares strings by their bytes.
     fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Error>>> {
         self.require(collection)?;
         if path.as_str() != "_id" || self.collation.is_some() {

@@ -13,10 +13,10 @@ use alluvium_document::{Map, Value};
 use alluvium_query::pipeline::Statistics;
 use alluvium_store::TreeStats;
 
-/// The documents from which the average size is estimated.
+/// The number of documents from which the average size is estimated.
 const SAMPLE: u64 = 200;
 
-/// The figures of a collection as documents.
+/// The statistics of a collection as documents.
 pub(super) fn of(engine: &EngineHandle, name: &FullName, which: &Statistics, limits: &Limits) -> Result<Vec<Map>> {
     match which {
         Statistics::Indexes => of_indexes(engine, name),
@@ -64,8 +64,8 @@ fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
     Ok(std::iter::once(describe(id_definition(options), 0, true)).chain(others).chain(unbuilt).collect())
 }
 
-/// The bytes of all documents as BSON, and of one on average: exact in small collections, else estimated from the first
-/// documents.
+/// The bytes of all documents as BSON, and the average bytes of a document. Exact for small collections, otherwise
+/// estimated from the first documents.
 fn sizes(engine: &EngineHandle, name: &FullName, count: u64) -> Result<(u64, Option<u64>)> {
     let view = CollectionView::open(engine, name, None)?;
     let mut request = FindRequest::new(Map::new());
@@ -115,7 +115,7 @@ fn storage(engine: &EngineHandle, name: &FullName, scale: f64, limits: &Limits) 
     map.push("totalSize", scaled(tree.bytes + bytes));
     let mut sizes = Map::new();
     if state.is_some() {
-        // Documents are stored in the order of their `_id`s.
+        // Documents are stored in the order of their `_id`s, so the index on `_id` has no files of its own.
         sizes.push("_id_", 0);
     }
     for index in &indexes {

@@ -79,7 +79,7 @@ fn merge_does_what_it_says_with_documents_that_are_there() {
     let sum = r#"[{"$merge": {"into": "to", "whenMatched": [{"$set": {"sum": {"$add": ["$n", "$$new.n"]}}}]}}]"#;
     run(&db, sum).unwrap();
     assert_eq!(shown(&to)[1], r#"{"_id":2,"n":2,"old":1,"sum":22}"#);
-    // The documents after one that cannot be written are written, and then it fails.
+    // The documents after a document that cannot be written are written, and then the stage fails.
     let db = database();
     let to = target(&db);
     let failed = run(&db, r#"[{"$sort": {"_id": 1}}, {"$merge": {"into": "to", "whenMatched": "fail"}}]"#);

@@ -1,4 +1,4 @@
-//! Views: pipelines that have a name.
+//! Views: pipelines with a name.
 
 use super::refuse;
 use crate::engine::EngineHandle;
@@ -21,7 +21,7 @@ pub fn create_view(engine: &EngineHandle, name: &FullName, view: View) -> Result
     engine.catalog.create_view(name, view)
 }
 
-/// Replaces a view by one of the same name, at once.
+/// Replaces the view with this name atomically.
 ///
 /// # Errors
 /// [`crate::error::Error::NoSuchCollection`]; as [`create_view`].
@@ -44,7 +44,8 @@ fn parsed(engine: &EngineHandle, stages: &[Value], collation: Option<&Collation>
     Ok(Pipeline::parse(&Value::Array(stages.to_vec()), &moment)?)
 }
 
-/// The collection to which a name leads through views, and all stages over it: those of the views, then `stages`.
+/// The collection that a name reads, directly or by views, and all stages over it: the stages of the views, then
+/// `stages`.
 pub(super) fn resolved(
     engine: &EngineHandle,
     name: &FullName,
@@ -54,19 +55,19 @@ pub(super) fn resolved(
 ) -> Result<(FullName, Vec<Stage>)> {
     let Some(view) = engine.catalog.view(name) else { return Ok((name.clone(), stages)) };
     match stages.first() {
-        // Of the view itself, when nothing about documents is asked for.
+        // Statistics of the view itself, if the stage requests nothing about documents.
         Some(Stage::Statistics(Statistics::Collection { count: false, storage_scale: None })) => {
             return Ok((name.clone(), stages));
         }
         Some(Stage::Statistics(Statistics::Collection { .. })) => {
             return Err(crate::error::Error::IsView(name.to_string()));
         }
-        // Those of the collection.
+        // Statistics of the indexes of the underlying collection.
         Some(Stage::Statistics(Statistics::Indexes)) => return Ok((engine.catalog.under(name)?.0, stages)),
         _ => {}
     }
     if collation != view.collation.as_ref() {
-        // An index serves a whole query.
+        // A query can use an index only if its collation is the same for all stages.
         let shown = view.collation.as_ref().map_or("simple".to_owned(), ToString::to_string);
         let message = format!("the view {name} compares by the collation {shown}, and no other one");
         return refuse(ErrorCode::OptionNotSupportedOnView, message);

@@ -26,7 +26,7 @@ pub(super) struct Destination<'d> {
     pub logical: &'d str,
     pub durability: Durability,
     pub validates: bool,
-    /// The limits of the pipeline, which has begun.
+    /// The limits of the pipeline, whose time is already running.
     pub limits: &'d Limits,
 }
 
@@ -38,8 +38,8 @@ impl Destination<'_> {
 
 type Next<'r> = &'r mut dyn FnMut() -> Result<Option<Record>>;
 
-/// Writes the documents into a new collection, which then replaces the one of this name. It has the indexes and options
-/// of the former collection. Refused if these have changed until then.
+/// Writes the documents into a new collection, which then replaces the collection with this name. The new collection
+/// has the indexes and options of the replaced one. An error if these have changed in the meantime.
 pub(super) fn out(to: &Destination<'_>, output: &Output, next: Next<'_>) -> Result<()> {
     let target = to.name(output)?;
     replaced(to, &target, next).map_err(|mut error| {
@@ -73,8 +73,9 @@ fn replaced(to: &Destination<'_>, target: &FullName, next: Next<'_>) -> Result<(
     filling.replace(target, former, to.durability)
 }
 
-/// Writes each document into a collection, where it may meet another one. As in MongoDB, documents are written in
-/// batches: if one of them cannot be, the others of its batch are written, and then the pipeline ends with the first error.
+/// Writes each document into a collection, which may already have a matching document. As in MongoDB, documents are
+/// written in batches: if a document cannot be written, the others of its batch are written, and then the pipeline ends
+/// with the first error.
 pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> Result<()> {
     let name = to.name(&merge.into)?;
     let is_by_id = is_by_id(merge);
@@ -202,7 +203,7 @@ fn immutable_id<T>(writer: &Writer<'_>) -> Result<T> {
     refuse(ErrorCode::ImmutableField, message)
 }
 
-/// Writes a document where there is another one. False if that one has gone.
+/// Writes a document that matches a stored document. Returns false if the stored document no longer exists.
 fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Result<bool> {
     if let Some(own) = map.get(ids::ID)
         && !equal(own, id)
@@ -248,7 +249,7 @@ fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Res
     }
 }
 
-/// Writes a document where there is no other one. False if there is one now.
+/// Writes a document that matches no stored document. Returns false if a stored document matches now.
 fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map: &Map) -> Result<bool> {
     match merge.not_matched {
         WhenNotMatched::Discard => Ok(true),
@@ -264,7 +265,8 @@ fn not_matched(writer: &Writer<'_>, to: &Destination<'_>, merge: &MergeInto, map
                 Err(refused @ (Error::DuplicateKey { .. } | Error::DuplicateIndexKey { .. }))
                     if !matches!(merge.matched, WhenMatched::Fail) =>
                 {
-                    // A document that `on` does not find may have the same `_id`, or key of another index.
+                    // The insert may also be refused by a document that `on` does not find, which has the same `_id` or
+                    // the same key in another index.
                     let found = find_id(to, writer.name, merge, &on_filter(merge, &map)?)?;
                     if found.is_some() { Ok(false) } else { Err(refused) }
                 }

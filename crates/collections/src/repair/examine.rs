@@ -15,7 +15,7 @@ pub struct Examined {
     pub lost_numbers: Vec<LostNumbers>,
     /// Other damaged or missing files, a sentence each.
     pub damage: Vec<String>,
-    /// Incomplete ends of files that were being written when a process ended. These are not damage.
+    /// The incomplete ends of files that were being written when a process ended. They are not damage.
     pub torn: Vec<String>,
     /// The number of sorted files read.
     pub files: u64,
@@ -23,9 +23,9 @@ pub struct Examined {
     pub blocks: u64,
 }
 
-/// Reads every block of every file of a database without opening it. This also works for a database
-/// that cannot be opened, or that may not be written. Takes the lock of the database, and writes
-/// nothing. Documents and indexes are not checked; [`crate::Database::verify`] checks them.
+/// Reads every block of every file of a database without opening it. This also works for a database that cannot be
+/// opened, or that must not be written. Takes the lock of the database, and writes nothing. Documents and indexes are
+/// not checked; [`crate::Database::verify`] checks them.
 ///
 /// ```
 /// # let env = alluvium_env::Env::in_memory(1);

@@ -16,11 +16,11 @@ use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_store::{Durability, Salvage, SalvagedKey};
 use std::sync::Arc;
 
-/// A batch is written once it has this number of documents, or this number of bytes of rows.
+/// A batch is written when it has this number of documents, or [`BATCH_BYTES`] of rows.
 const BATCH_DOCUMENTS: usize = 500;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// The numbers of the trees of a collection in the damaged database.
+/// The tree numbers of a collection in the damaged database.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CollectionTrees {
     pub documents: u32,
@@ -37,8 +37,8 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Reads the shapes of the collection `name` from the tree `system`, and shapes that are lost
-    /// there from the files of the tree `documents`.
+    /// Reads the shapes of the collection `name` from the tree `system`. Shapes that are lost there are read from the
+    /// files of the tree `documents`.
     pub fn new(
         engine: &'a EngineHandle,
         salvage: &'a Salvage,
@@ -50,7 +50,7 @@ impl<'a> Rows<'a> {
         let CollectionTrees { documents, system } = trees;
         let (mut shapes, mut damaged) = (Vec::new(), 0u64);
         salvage.scan(system, &mut |key| {
-            // A definition never changes, so a doubtful one is as good as a certain one.
+            // A definition never changes, so a doubtful definition is used like a certain one.
             let shape = key.versions.iter().find(|version| version.kind == Kind::Put);
             match shape.map(|version| Shape::decode(&mut version.value.as_slice())) {
                 Some(Ok(shape)) if key.key == shape_key(shape.number()) => shapes.push(shape),
@@ -59,7 +59,7 @@ impl<'a> Rows<'a> {
             }
             Ok(())
         })?;
-        // Files keep the definitions that their rows use, independent of the tree.
+        // Each file also contains the definitions that its rows use, independently of the system tree.
         for (number, mut definition) in salvage.definitions(documents) {
             if let Ok(shape) = Shape::decode(&mut definition)
                 && shape.number() == number
@@ -115,7 +115,7 @@ impl<'a> Rows<'a> {
                 }
             };
             failed = put.and_then(|()| check_stop(options)).err();
-            // Any error ends the scan; `failed` is the one that is returned.
+            // Any error ends the scan; the error that is returned is `failed`.
             if failed.is_some() { Err(alluvium_store::Error::Closed) } else { Ok(()) }
         });
         failed.map_or(Ok(()), Err)?;
@@ -127,8 +127,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Copies the order of a capped collection from the tree `system`, and replaces its lost parts: a document without
-    /// an order number gets the number of its last full write, which is above all order numbers. Returns the count of
-    /// documents whose place in the order is lost or doubtful.
+    /// an order number gets the sequence number of its last full write, which is above all order numbers. Returns the
+    /// count of documents whose place in the order is lost or doubtful.
     pub fn copy_order(&self, trees: CollectionTrees) -> Result<u64> {
         let (store, state) = (self.engine.store(), self.engine.catalog.require(&self.name)?);
         let (mut batch, mut doubtful, mut was_ordered) = (store.batch(), 0, self.salvage.has_losses_in(trees.system));
@@ -146,7 +146,7 @@ impl<'a> Rows<'a> {
             Ok(())
         })?;
         store.write(batch, Durability::Bulk)?;
-        // A number leads to its document, too.
+        // If a position is lost, the order entry of the number still names the document.
         self.place(trees.system, &state, |key| {
             let number = order_number(key.key)?;
             let document = plain_value(key)?.ok()?.to_vec();
@@ -157,11 +157,12 @@ impl<'a> Rows<'a> {
             Some((key.key.to_vec(), written.seq))
         })?;
         capped::ensure_ordered(store, &state, &self.name)?;
-        // Without totals, the order had not been made before the damage.
+        // Without totals, the order was not complete before the damage, so nothing of it is lost.
         Ok(if was_ordered { lost + doubtful } else { 0 })
     }
 
-    /// Gives documents without a number those that `read` finds in a tree. Returns the count of these documents.
+    /// Assigns the numbers that `read` finds in a tree to documents that have no number. Returns the count of these
+    /// documents.
     fn place(
         &self,
         tree: u32,
@@ -176,7 +177,7 @@ impl<'a> Rows<'a> {
                 Ok(placed) => count += u64::from(placed),
                 Err(error) => failed = Some(error),
             }
-            // Any error ends the scan; `failed` is the one that is returned.
+            // Any error ends the scan; the error that is returned is `failed`.
             if failed.is_some() { Err(alluvium_store::Error::Closed) } else { Ok(()) }
         });
         failed.map_or(Ok(()), Err)?;
@@ -231,7 +232,7 @@ impl<'a> Pending<'a> {
     }
 
     fn put(&mut self, id: Value, mut map: Map, key: &SalvagedKey<'_>) -> Result<()> {
-        // All versions that the document was made from: its row may be far longer than the last
+        // The bytes of all versions that the document was made from, because its row may be far longer than the last
         // update.
         let row = key.versions.iter().position(|version| version.kind != Kind::Delta);
         let parts = key.versions.iter().take(row.map_or(usize::MAX, |row| row + 1));

@@ -1,4 +1,4 @@
-//! Finds the trees of a damaged database, from the registry where it can be read.
+//! Finds the trees of a damaged database, by the registry as far as it can be read.
 
 use crate::error::Result;
 use crate::index::Index;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Described {
     pub description: Vec<u8>,
     pub multivalue: bool,
-    /// It may have been dropped.
+    /// True if the tree may have been dropped.
     pub doubtful: bool,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Trees {
     pub described: BTreeMap<u32, Described>,
     /// Trees of documents that no description names, and the trees of their shapes.
     pub nameless: Vec<(u32, u32)>,
-    /// The indexes, by their collection's tree of documents. Their entries are built again.
+    /// The indexes, by the tree of documents of their collection. Their entries are built again.
     pub indexes: BTreeMap<u32, Vec<Index>>,
     /// The trees of these indexes.
     made: BTreeSet<u32>,
@@ -69,7 +69,7 @@ impl Trees {
         });
         lost_indexes.retain(|id| !dropped.contains(id));
         let mut trees = Self { described, nameless: Vec::new(), indexes, made, lost_indexes };
-        // If the registry is whole, a tree that it does not name was dropped, and is being removed.
+        // If the registry is intact, a tree that it does not name was dropped, and is being removed.
         if salvage.has_losses_in(0) || !salvage.lost_numbers.is_empty() {
             trees.find_nameless(salvage, &dropped)?;
         }
@@ -91,10 +91,10 @@ impl Trees {
                     self.lost_indexes.insert(tree);
                     continue;
                 }
-                // No key of it can be read, so there is nothing to save.
+                // No key of the tree can be read, so nothing can be saved.
                 None => continue,
             }
-            // The trees of a collection are created together, the tree of its shapes first.
+            // The two trees of a collection are created together, and the tree of its shapes gets the lower number.
             self.nameless.push((tree, tree - 1));
         }
         Ok(())

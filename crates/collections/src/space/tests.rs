@@ -41,7 +41,7 @@ fn a_full_database_estimates_by_its_own_documents() {
         docs.put(id, format!("{{\"text\":{:?}}}", "x".repeat(MIB as usize)));
     }
     db.store().wait_for_compaction().expect("room");
-    // Nothing is compressed: six tenths of the JSON's bytes.
+    // Nothing is compressed, so the estimate is six tenths of the bytes of the JSON text.
     let needed = load_space(&db.engine, InputBytes { plain: 100 * MIB, packed: 0 }).needed_bytes - MIB;
     assert!((59 * MIB..62 * MIB).contains(&needed), "{needed}");
     let compact = compact_space(&db.engine);

@@ -8,9 +8,9 @@ use crate::names::FullName;
 use crate::view::CollectionView;
 use std::sync::Arc;
 
-/// A sweep is not worth its cost for fewer stale entries.
+/// The minimum number of stale entries for which a sweep is worth its cost.
 const STALE_MIN: f64 = 10_000.0;
-/// A sweep is due above this multiple of the entries that the documents yield.
+/// A sweep is due if an index has more entries than this multiple of the entries that the documents yield.
 const EXCESS: f64 = 1.25;
 
 /// True if an index of the collection holds a quarter more entries than its documents yield, and at
@@ -30,8 +30,8 @@ pub(super) fn is_due(engine: &EngineHandle, name: &FullName) -> Result<bool> {
     Ok(false)
 }
 
-/// Checks a sample of the entries: the number of entries also grows if newer documents yield more
-/// of them than the documents at the last check.
+/// Checks a sample of the entries, because the number of entries also grows if newer documents yield more entries than
+/// the documents at the last check.
 fn is_stale(engine: &EngineHandle, name: &FullName, index: &Arc<Index>, entries: f64, documents: f64) -> Result<bool> {
     let live = entries * (1.0 - stale_share(&CollectionView::open(engine, name, None)?, index)?);
     if entries > live * EXCESS && entries - live > STALE_MIN {

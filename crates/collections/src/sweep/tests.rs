@@ -23,8 +23,8 @@ fn put_all(collection: &Collection, documents: impl Iterator<Item = (i32, Map)>)
     batch::write(&collection.engine, &operations, Durability::Periodic).unwrap();
 }
 
-/// Puts documents with two tags each. The entries of an earlier round become stale once the old
-/// documents are merged away.
+/// Puts documents with two tags each. The entries of an earlier round become stale; the old versions of the documents
+/// disappear in a merge.
 fn fill(db: &Database, name: &str, round: i32) {
     let tags = |id: i32| Value::from_iter([id * 7 + round, id * 7 + round + 1]);
     let maps: Vec<_> = (0..DOCUMENTS).map(|id| (id, Map::from([("tags", tags(id))]))).collect();
@@ -53,7 +53,7 @@ fn a_sweep_is_due_though_few_documents_have_entries() {
     let pets = db.collection("pets");
     pets.create_index(r#"{"tags": 1}"#, r#"{"partialFilterExpression": {"open": true}}"#);
     fill(&db, "pets", 0);
-    // The rewritten documents are at the end: a sample of the first documents would miss them.
+    // The rewritten documents are at the end, where a sample of the first documents would miss them.
     for round in 0..30 {
         let text = |id| format!(r#"{{"tags": {}, "open": true}}"#, id + round * 100_000);
         put_all(&pets, (DOCUMENTS - 500..DOCUMENTS).map(|id| (id, text(id).into_map().unwrap())));
@@ -121,7 +121,7 @@ fn a_damaged_collection_keeps_no_other_from_being_swept() {
         let open = db.engine.catalog.find(&FullName::parse(name).unwrap()).unwrap().unwrap();
         db.store().tree_stats(open.indexes().indexes[0].tree).unwrap().keys
     };
-    // Estimates.
+    // The numbers of entries are estimates.
     let (apes, pets) = (entries("apes"), entries("pets"));
     assert!(apes > 70_000 && pets < 50_000, "{apes}, {pets}");
 }

@@ -1,9 +1,9 @@
 //! Checks the indexes of a collection: no entry is missing, and readers detect every stale entry.
 //!
-//! The documents are scanned once, and the keys that they yield are counted. Then the entries are
-//! scanned, and each is compared with its document. No two entries are the same, so an index has an
-//! entry for each key if the number of yielded entries is the number of keys. Only if the numbers
-//! differ is each key looked up to find the missing entries.
+//! First the documents are scanned, and the keys that they yield are counted. Then the entries are scanned, and each
+//! entry is compared with its document. No two entries are equal, so if the number of yielded entries equals the number
+//! of keys, the index has an entry for each key. If the numbers differ, each key is looked up to find the missing
+//! entries.
 
 use super::{MOST_OF_A_COLLECTION, Shapes, VerifiedIndex, record};
 use crate::error::{Error, Result, id_text};
@@ -39,8 +39,8 @@ impl Counted {
         Self { index: index.clone(), serves: index.serves(snapshot.seq()), keys: 0 }
     }
 
-    /// Counts the keys of a document. Skips an index that is being built, or was built after the
-    /// snapshot: it may not have the document, and may be unable to accept it.
+    /// Counts the keys of a document. Skips an index that is being built, or was built after the snapshot, because it
+    /// may lack the document or be unable to accept it.
     pub fn add(&mut self, name: &FullName, document: &Document) -> Result<()> {
         if !self.serves {
             return Ok(());
@@ -67,16 +67,16 @@ fn is_id(mut key: &[u8]) -> std::result::Result<(), alluvium_codec::DecodeError>
 
 /// The relation of an entry to its document.
 enum EntryState {
-    /// The document yields it.
+    /// The document yields the entry.
     Yielded,
-    /// The document does not yield it, and readers detect that.
+    /// The document does not yield the entry, and readers detect that.
     Stale,
-    /// Readers would return a wrong result.
+    /// The entry is wrong: readers would return a wrong result.
     Wrong(String),
 }
 
 impl Checking<'_> {
-    /// Checks an index; damage is added to `damage`.
+    /// Checks an index, and adds its damage to `damage`.
     pub fn check(&self, counted: &Counted, damage: &mut Vec<Error>) -> Result<Option<VerifiedIndex>> {
         let index = &counted.index;
         let name = index.definition.name().to_owned();
@@ -140,7 +140,7 @@ impl Checking<'_> {
         Ok(())
     }
 
-    /// Compares an entry, of an index key and the key of an `_id`, with its document.
+    /// Compares an entry, which consists of an index key and the key of an `_id`, with its document.
     fn classify(
         &self,
         index: &Index,
@@ -227,7 +227,7 @@ impl Checking<'_> {
             }
             match (split, next.is_some()) {
                 (Some((found, id)), _) => (key, ids) = (found.to_vec(), vec![id.to_vec()]),
-                // A malformed entry is reported already.
+                // The malformed entry was reported already.
                 (None, true) => ids.clear(),
                 (None, false) => return Ok(()),
             }

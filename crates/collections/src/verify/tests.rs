@@ -2,15 +2,15 @@ use super::*;
 use crate::testing::Database;
 use alluvium_store::Options;
 
-/// A document that is so large that a change of its map is written as a delta.
+/// A document of a size at which a change of its map is written as a delta.
 fn document(id: usize, map: bool) -> String {
     let map = if map { format!(r#"{{"x": {id}, "y": 2}}"#) } else { "0".to_owned() };
     let text = "some text that makes the row larger than the delta, and then some more of it, and yet more";
     format!(r#"{{"_id": {id}, "m": {map}, "n": {id}, "text": "{text}"}}"#)
 }
 
-/// Verify with concurrent writers: a delta from before the snapshot is folded after it, when the
-/// map that it sets has a shape.
+/// Verifies with concurrent writers: a delta that is older than the snapshot is folded after the snapshot was taken,
+/// when the map that the delta sets has a shape.
 #[test]
 fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     let db = Database::with(Options { memory_bytes: 8 << 20, ..Options::default() });
@@ -38,7 +38,7 @@ fn a_shape_that_comes_after_the_snapshot_is_no_damage() {
     assert_eq!((report.indexes[0].entries, report.indexes[0].stale), (10, 0));
     assert!(shapes.table.borrow().len() > known, "no shape came");
 
-    // The check of an index alone looks up the new shape, too.
+    // The check of an index finds the new shape, too, if it is the first to need it.
     let shapes = Shapes::load(store, &name, state.system, &snapshot).unwrap();
     let checking = Checking {
         store,

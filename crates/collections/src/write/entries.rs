@@ -1,4 +1,4 @@
-//! The index entries of documents, which follow the documents in a batch.
+//! The index entries of the documents in a batch.
 
 use crate::error::{Error, Result};
 use crate::ids::key_text;
@@ -11,31 +11,32 @@ use alluvium_store::{Seq, TreeId, WriteBatch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The index entries of the documents of a batch, and what must happen before it is written.
+/// The index entries of the documents of a batch, and the marks and unique keys that must be handled before the batch
+/// is written.
 pub(crate) struct Entries<'a> {
     set: Arc<IndexSet>,
     /// The collection.
     name: &'a FullName,
     /// Marks of indexes that are not recorded: see [`crate::multikey::record_marks`].
     marks: Vec<NewMarks>,
-    /// The unique index keys that each document of the batch has when the batch is done, by the key
-    /// of its `_id`. Only with unique indexes.
+    /// The unique index keys that each document of the batch has after the batch, by the key of its `_id`. Empty
+    /// without unique indexes.
     pub(super) claims: BTreeMap<Vec<u8>, Vec<Claim>>,
     /// The claims that a later put of the same document in the batch has replaced.
     replaced: Vec<Claim>,
-    /// A document of the batch is put twice.
+    /// True if the batch puts a document twice.
     twice: bool,
     unique: bool,
     entry: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Which entries of a changed document a batch puts.
+/// The entries of a changed document that a batch puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Puts {
-    /// All: the batch writes the whole document.
+    /// All entries, because the batch writes the whole document.
     All,
-    /// The entries that the document did not yield before. The batch writes a delta.
+    /// The entries that the document did not yield before, because the batch writes a delta.
     New,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Claim {
 }
 
 impl<'a> Entries<'a> {
-    /// For a batch under these indexes.
+    /// Returns the entries, still none, of a batch under these indexes.
     pub fn new(set: Arc<IndexSet>, name: &'a FullName) -> Self {
         let unique = set.has_unique();
         let (marks, claims, replaced, entry, value) = Default::default();
@@ -63,7 +64,7 @@ impl<'a> Entries<'a> {
         &self.set
     }
 
-    /// The document's keys are not looked at if there is no index.
+    /// True if the collection has no index. Then the keys of documents are not computed.
     pub fn is_empty(&self) -> bool {
         self.set.indexes.is_empty()
     }
@@ -78,7 +79,7 @@ impl<'a> Entries<'a> {
         for index in &set.indexes {
             self.entry.clear();
             self.value.clear();
-            // Mostly there is one key, and nothing to be kept of it.
+            // The usual case: the document has one key, which sets no marks and is not unique.
             let plain = !index.definition.is_unique();
             if plain && index.definition.plain_key(document, &mut self.entry, &mut self.value) {
                 self.entry.extend_from_slice(id);
@@ -98,7 +99,7 @@ impl<'a> Entries<'a> {
         self.set.indexes.iter().map(keys).collect()
     }
 
-    /// The batch has deleted the document without looking, or changed what no index reads.
+    /// Called when the batch has deleted the document blindly, or has changed only fields that no index reads.
     pub fn forget(&mut self, id: &[u8]) {
         if self.unique
             && let Some(before) = self.claims.insert(id.to_vec(), Vec::new())
@@ -108,15 +109,15 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// True if the batch puts a document twice. Then entries are made again when one of the puts is
+    /// True if the batch puts a document twice. In that case the entries must be made again when one of the puts is
     /// removed.
     pub fn replaces(&self) -> bool {
         self.twice
     }
 
-    /// Adds the changes of entries of a document that the batch changes from `before` to `after`
-    /// (`None`: deletes): deletes of the entries that it no longer yields, and puts of those that
-    /// it yields now, all or only the new ones.
+    /// Adds the changes of entries for a document that the batch changes from `before` to `after`; `None` means that
+    /// the batch deletes it. Entries that the document no longer yields are deleted. Entries that it yields now are
+    /// put, all or only the new ones.
     pub fn change(
         &mut self,
         batch: &mut WriteBatch,
@@ -150,7 +151,7 @@ impl<'a> Entries<'a> {
         Ok(())
     }
 
-    /// The batch has put a document with these keys, an index each: adds its entries.
+    /// Adds the entries of a document that the batch puts. `keys` has the keys for each index.
     pub fn put_keys(&mut self, batch: &mut WriteBatch, id: &[u8], keys: &[Keys]) {
         if self.is_empty() {
             return;
@@ -196,23 +197,23 @@ impl<'a> Entries<'a> {
         std::mem::take(&mut self.marks)
     }
 
-    /// Forgets the unique keys of documents that are taken out of the batch.
+    /// Removes the unique keys of documents that are removed from the batch.
     pub fn keep(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
         self.claims.retain(|id, _| keeps(id));
     }
 
-    /// True if keys are to be locked and looked for before the batch is written.
+    /// True if unique keys have to be locked and looked up before the batch is written.
     pub fn has_claims(&self) -> bool {
         self.claims.values().any(|claims| !claims.is_empty())
     }
 
-    /// The keys to be locked, each exclusively, including those that are yielded in between.
+    /// The keys to be locked exclusively, including keys that a document has only until a later put of the batch.
     pub fn claimed(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         self.claims.values().flatten().chain(&self.replaced).map(|claim| (claim.index.tree, claim.key.as_slice()))
     }
 }
 
-/// Names the document that an index cannot take, and the index.
+/// Adds the names of the index, and of the document that the index cannot accept, to the error.
 fn refused(error: Error, index: &Index, id: &[u8], name: &FullName) -> Error {
     match error {
         Error::Index(error) => Error::IndexOf {

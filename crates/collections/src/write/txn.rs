@@ -1,4 +1,4 @@
-//! A write on its way: see the [module](super).
+//! The execution of a write: see the [module](super).
 
 mod bulk;
 mod capped;
@@ -27,21 +27,21 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// A buffer for rows that is larger than this many bytes is not kept.
+/// A row buffer that is larger than this many bytes is not reused.
 const KEPT_ROW_BYTES: usize = 1 << 20;
 
-/// A collection that a write goes to.
+/// A collection that a write changes.
 #[derive(Clone)]
 pub struct Named<'a> {
     pub name: &'a FullName,
     pub state: Arc<CollectionState>,
-    /// False if documents are written that the collection's validator would refuse.
+    /// False if the validator of the collection is skipped.
     pub validates: bool,
     /// Ends long checks by the validator.
     pub interrupt: Option<&'a Interrupt>,
 }
 
-/// A document to be locked: its collection (a place in the write's list), its key, and how.
+/// A document to be locked: its collection (an index into the list of the write), its key, and the mode of the lock.
 #[derive(Debug, Clone)]
 pub struct DocumentLock {
     pub group: usize,
@@ -52,25 +52,25 @@ pub struct DocumentLock {
 /// The locks and the space that a write needs before it reads documents.
 pub struct Reads<'r> {
     pub locks: &'r [DocumentLock],
-    /// The bytes to reserve: a guess, corrected once the documents were read.
+    /// The bytes to reserve: an estimate, which is corrected after the documents were read.
     pub reserve_bytes: usize,
 }
 
-/// The part of a write that goes to one collection.
+/// The part of a write that changes one collection.
 struct Group<'a> {
     name: &'a FullName,
     state: Arc<CollectionState>,
     entries: Entries<'a>,
     validates: bool,
     interrupt: Option<&'a Interrupt>,
-    /// The validator with that, once a check may take long.
+    /// The validator with this interrupt, made when a check may take long.
     interrupted: OnceCell<Validator>,
     shapes: Vec<Arc<Shape>>,
-    /// The first of `shapes` whose definitions are in the batch.
+    /// The number of shapes at the beginning of `shapes` whose definitions are in the batch.
     shapes_put: usize,
-    /// The documents that the batch deletes and that were read.
+    /// The number of documents that were read and that the batch deletes.
     removed: u64,
-    /// The documents that it puts or deletes, and that may exist or not.
+    /// The number of documents that the batch puts or deletes without knowing whether they exist.
     uncertain: u64,
 }
 
@@ -82,7 +82,7 @@ struct Absent<'a> {
 }
 
 impl Absent<'_> {
-    /// Its tree and its key.
+    /// The tree and the key of the document.
     fn locate<'k>(&'k self, groups: &[Group<'_>]) -> (TreeId, &'k [u8]) {
         (groups[self.group].state.documents, &self.key)
     }
@@ -91,28 +91,27 @@ impl Absent<'_> {
 /// A unique key that a write has locked.
 type Claimed = (TreeId, Vec<u8>);
 
-/// A write: a batch of the store, with what must happen before and after it is committed.
+/// A write: a batch of the store, with the data for the steps before and after its commit.
 pub struct WriteTxn<'a> {
     store: &'a Store,
     batch: WriteBatch,
     groups: Vec<Group<'a>>,
     absent: Vec<Absent<'a>>,
-    /// True if the batch has keys of documents that are not among `absent`.
+    /// True if the batch writes documents that are not among `absent`.
     any_blind: bool,
     row: Vec<u8>,
 }
 
 /// A write that is admitted and holds its locks.
 pub struct Locked<'a> {
-    /// The write. Documents may be taken out of it.
+    /// The write. Documents may be removed from it.
     pub txn: WriteTxn<'a>,
     durability: Durability,
     locks: LockGuard,
     _admitted: Admitted<'a>,
 }
 
-/// Runs a write again as long as its collection is dropped, or gets other indexes, while it is
-/// prepared.
+/// Runs a write, and repeats it each time its collection was dropped or got other indexes during the preparation.
 pub fn retry<T>(engine: &Engine, mut write: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match write() {
@@ -140,7 +139,7 @@ pub fn execute<'a, T>(
     }
 }
 
-/// Nothing is read: the batch is encoded before the first lock, so its size is known.
+/// Executes a write that reads nothing. The batch is encoded before any lock is taken, so its size is known.
 fn execute_blind<'a, T>(
     store: &'a Store,
     groups: &[Named<'a>],
@@ -158,7 +157,7 @@ fn execute_blind<'a, T>(
     }
     let is_checked = |group: &Group<'_>| group.entries.has_claims() || group.capped().is_some();
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
-        // No key has to be checked: the store admits the batch and locks its keys by itself.
+        // No key has to be checked, so the store admits the batch and locks its keys itself.
         txn.put_shapes();
         let number = store.write(txn.batch, durability)?;
         txn.groups.iter().for_each(Group::mark_shapes);
@@ -174,7 +173,7 @@ fn execute_blind<'a, T>(
     Ok(value)
 }
 
-/// The write depends on documents that it reads under their locks.
+/// Executes a write that depends on documents, which it reads under their locks.
 fn execute_reading<'a, T>(
     store: &'a Store,
     groups: &[Named<'a>],
@@ -182,20 +181,20 @@ fn execute_reading<'a, T>(
     reads: &Reads<'_>,
     encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
 ) -> Result<T> {
-    // A guess is never refused, however large documents were before.
+    // The estimate is limited, so that it is never refused even if earlier documents were very large.
     let mut reserved = reads.reserve_bytes.min(store.max_batch_bytes());
     let mut claimed: Vec<Claimed> = Vec::new();
     loop {
-        // The indexes first: the documents that are read belong to these or later ones, and the
-        // commit refuses earlier ones.
+        // The set of indexes is determined before documents are read. If it changes afterwards, the commit refuses the
+        // batch.
         let mut txn = WriteTxn::new(store, groups);
         txn.prepare()?;
         let admitted = store.admit(reserved)?;
         let locks = txn.lock_reads(reads.locks, &claimed);
         let value = encode(&mut txn)?;
         if txn.is_empty() {
-            // Nothing to write is an answer only if what was read is durable or will be: not of a
-            // poisoned store.
+            // "Nothing to write" is a valid result only if the documents that were read are or will be durable. In a
+            // poisoned store they may not be.
             store.check_writable()?;
             return Ok(value);
         }
@@ -227,7 +226,7 @@ fn execute_reading<'a, T>(
 }
 
 impl<'a> WriteTxn<'a> {
-    /// An empty write under the indexes that the collections have now.
+    /// An empty write under the current indexes of the collections.
     pub(crate) fn new(store: &'a Store, groups: &[Named<'a>]) -> Self {
         let mut batch = store.batch();
         let group = |named: &Named<'a>| Group::new(named);
@@ -238,7 +237,7 @@ impl<'a> WriteTxn<'a> {
         Self { store, batch, groups, absent: Vec::new(), any_blind: false, row: Vec::new() }
     }
 
-    /// The indexes that the write to a collection keeps.
+    /// The indexes that the write to a collection maintains.
     pub(crate) fn indexes(&self, group: usize) -> &Arc<IndexSet> {
         self.groups[group].entries.set()
     }
@@ -248,15 +247,13 @@ impl<'a> WriteTxn<'a> {
         self.batch.is_empty()
     }
 
-    /// Inserts a document that has its `_id`: an error at the check if the collection has it
-    /// already.
+    /// Inserts a document that has its `_id`. The check of the write fails if the collection has the document already.
     pub(crate) fn insert(&mut self, group: usize, document: &'a Map) -> Result<()> {
         let id = document.get(crate::ids::ID).map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         self.insert_by(group, document, id)
     }
 
-    /// As [`WriteTxn::insert`], of a document that may live shorter than the write; `id` is its
-    /// `_id`.
+    /// As [`WriteTxn::insert`], for a document that may be dropped before the write; `id` is its `_id`.
     pub(crate) fn insert_by(&mut self, group: usize, document: &Map, id: Cow<'a, Value>) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None, None)?;
@@ -276,7 +273,7 @@ impl<'a> WriteTxn<'a> {
         self.put_map(group, &key, document, None, None)
     }
 
-    /// As [`WriteTxn::put`], of a record that may have a document of the largest size within it.
+    /// As [`WriteTxn::put`], for a record, which may contain a document of the maximum size.
     pub(crate) fn put_record(&mut self, group: usize, record: &Map) -> Result<()> {
         let key = record_key(record)?;
         self.note_blind(group);
@@ -305,7 +302,7 @@ impl<'a> WriteTxn<'a> {
         entries.change(&mut self.batch, key, before, None, Puts::All)
     }
 
-    /// Puts a document in place of one that was read.
+    /// Replaces a document that was read.
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
         self.add_row(group, key, Some(before))?;
@@ -313,7 +310,7 @@ impl<'a> WriteTxn<'a> {
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
 
-    /// Puts a changed document; `before` is what was read.
+    /// Puts a changed document; `before` is the document that was read.
     pub(crate) fn put_draft(&mut self, group: usize, key: &[u8], before: &Document, draft: Draft) -> Result<()> {
         draft.bson_size_over(crate::ids::MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
         let Group { state, entries, shapes, .. } = &mut self.groups[group];
@@ -324,7 +321,7 @@ impl<'a> WriteTxn<'a> {
                 return Ok(());
             }
         }
-        // The stored `_id`, not the one that was looked up: 1 finds 1.0, and 1.0 it stays.
+        // Keeps the stored `_id` instead of the one that was looked up: if 1 finds 1.0, the document keeps 1.0.
         let id = draft.id().clone();
         let id_copy = draft.id_copy().map(str::to_owned);
         let mut map = draft.into_map()?;
@@ -339,7 +336,7 @@ impl<'a> WriteTxn<'a> {
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
     }
 
-    /// Adds a delta to a document that was read, which makes `after` of it.
+    /// Adds a delta that changes a document that was read to `after`.
     pub(crate) fn delta_read(
         &mut self,
         group: usize,
@@ -376,7 +373,7 @@ impl<'a> WriteTxn<'a> {
         self.batch.delta(self.groups[group].state.documents, key, delta);
     }
 
-    /// The batch has another key of a document that may exist or not.
+    /// Notes that the batch writes one more document without knowing whether it exists.
     #[inline]
     fn note_blind(&mut self, group: usize) {
         self.any_blind = true;
@@ -404,29 +401,29 @@ impl<'a> WriteTxn<'a> {
             .map(drop)
     }
 
-    /// Adds a put of the row that was encoded, in place of `before` if the document was read.
+    /// Adds a put of the encoded row. It replaces `before`, if the document was read.
     fn add_row(&mut self, group: usize, key: &[u8], before: Option<&Document>) -> Result<()> {
         self.groups[group].put_row(&mut self.batch, key, &self.row, before)?;
         self.drop_large_row();
         Ok(())
     }
 
-    /// The row that was encoded is in the batch: its buffer is kept only if it is small.
+    /// Called when the encoded row is in the batch. Its buffer is reused only if it is small.
     fn drop_large_row(&mut self) {
         if self.row.capacity() > KEPT_ROW_BYTES {
             self.row = Vec::new();
         }
     }
 
-    /// Unique keys of the batch that are not among those locked.
+    /// The unique keys of the batch that are not locked yet.
     fn unlocked_claims(&self, claimed: &[Claimed]) -> Vec<Claimed> {
         let all = self.groups.iter().flat_map(|group| group.entries.claimed());
         let more = all.filter(|(tree, key)| !claimed.iter().any(|(t, k)| t == tree && k == key));
         more.map(|(tree, key)| (tree, key.to_vec())).collect()
     }
 
-    /// Adds the definitions of shapes that are not visible yet. Until a definition is visible,
-    /// every batch that uses it carries it, so no row is ever without its shape.
+    /// Adds the definitions of shapes that are not visible yet. Until a definition is visible, every batch that uses it
+    /// includes it, so no row is ever visible without its shape.
     fn put_shapes(&mut self) {
         for group in &mut self.groups {
             group.state.note_shapes();
@@ -440,7 +437,7 @@ impl<'a> WriteTxn<'a> {
         }
     }
 
-    /// The bytes that the batch has, definitions of shapes and entries of capped collections included.
+    /// The bytes of the batch, including definitions of shapes and entries of capped collections.
     fn bytes(&mut self) -> usize {
         self.put_shapes();
         self.batch.encoded_bytes() + self.capped_bytes()
@@ -462,8 +459,8 @@ impl<'a> WriteTxn<'a> {
 
     /// Locks the documents and unique keys of a write that reads nothing.
     fn lock(&self) -> LockGuard {
-        // Of the two modes of an inserted document the stronger one counts; if all are inserted, the
-        // batch need not be read.
+        // If a document is locked in both modes, the stronger mode is used. If all documents are inserted, the keys of
+        // the batch need not be read.
         let blind = if self.any_blind { self.groups.as_slice() } else { &[] };
         let documents = blind.iter().flat_map(|group| {
             let tree = group.state.documents;
@@ -477,8 +474,8 @@ impl<'a> WriteTxn<'a> {
     }
 }
 
-/// Notes how a visible batch has changed the numbers of documents, where they are kept. The flag is read after the write: a
-/// count that runs at the same time either includes the batch, or has set the flag before.
+/// Notes how a visible batch has changed the numbers of documents, for collections that keep the number. The flag is
+/// read after the write, so a concurrent count either includes the batch, or has set the flag before.
 #[inline]
 fn note_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
     fence(Ordering::SeqCst);
@@ -497,14 +494,14 @@ fn note_kept_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
 }
 
 impl Locked<'_> {
-    /// The count of locks that it holds.
+    /// The number of locks that the write holds.
     pub fn lock_count(&self) -> usize {
         self.locks.len()
     }
 
-    /// An error if an inserted document exists, or a unique key has another owner. An error is a
-    /// statement about documents that exist, so the store must not be poisoned: their outcome may
-    /// be unknown.
+    /// Returns an error if an inserted document exists, or a unique key belongs to another document. Such an error
+    /// states that a document exists. In a poisoned store the outcome of its write may be unknown, so the store's own
+    /// error is returned instead.
     fn check(&self) -> Result<()> {
         let WriteTxn { store, groups, absent, .. } = &self.txn;
         let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
@@ -573,8 +570,8 @@ impl<'a> Group<'a> {
         self.entries.set().validator().filter(|_| self.validates)
     }
 
-    /// Puts the row of a document. Every document that is written enters its batch here, so a rule
-    /// on all documents belongs here.
+    /// Puts the row of a document. Every document that is written is added to its batch here, so checks of all
+    /// documents belong here.
     #[inline]
     fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8], before: Option<&Document>) -> Result<()> {
         if self.validator().is_some() {
@@ -584,7 +581,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Puts an encoded row, with its index entries. Nothing is added after an error.
+    /// Puts an encoded row, with its index entries. If it returns an error, nothing was added.
     #[inline]
     fn put_encoded(&mut self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
         if self.entries.is_empty() {
@@ -597,7 +594,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// An error if the collection's validator refuses a document that is written in place of `before`.
+    /// An error if the collection's validator refuses a document that replaces `before`.
     #[cold]
     fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
         let Some(validator) = self.validator() else { return Ok(()) };
@@ -635,7 +632,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The batch is visible: later batches need not carry the definitions.
+    /// Called when the batch is visible. Later batches need not include the definitions of its shapes.
     fn mark_shapes(&self) {
         for shape in &self.shapes {
             self.state.shapes.mark_committed(shape.number());

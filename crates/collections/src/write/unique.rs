@@ -1,9 +1,8 @@
-//! Unique indexes: no two documents have one key.
+//! Unique indexes: no two documents have the same key.
 //!
-//! A writer holds the lock of a key exclusively, looks for the key in every partition, and proves
-//! what it finds: an entry counts if its document, as it is now, yields the key. Another writer of
-//! the key waits for the lock, so a document that does not yield it now cannot come to yield it
-//! concurrently.
+//! A writer locks a key exclusively, looks up the key in every partition, and proves the entries that it finds: an
+//! entry counts if the current version of its document yields the key. Another writer of the key waits for the lock, so
+//! no other document can get the key concurrently.
 
 use super::entries::{Claim, Entries};
 use crate::error::{Error, Result, id_text};
@@ -37,18 +36,18 @@ pub struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// The error for it, which names the document `other` as the one that has the key.
+    /// The error for this key. It names `other` as the document that has the key.
     pub fn error(&self, name: &FullName, other: &[u8]) -> Error {
         duplicate_key(name, &self.claim.index, &self.claim.key, other)
     }
 }
 
 impl Entries<'_> {
-    /// Errors if a document of the batch would have a unique key that another has, in the batch or
-    /// in the collection. The caller holds locks on the keys of [`Entries::claimed`].
+    /// Returns an error if a document of the batch would have the unique key of another document, in the batch or in
+    /// the collection. The caller holds locks on the keys of [`Entries::claimed`].
     pub(crate) fn check_unique(&self, within: Collection<'_>) -> Result<()> {
         let Some(taken) = self.taken(within)? else { return Ok(()) };
-        // The write of the other document may have an unknown outcome.
+        // The write of the other document may have an unknown outcome if the store is poisoned.
         within.store.check_writable()?;
         Err(taken.error(within.name, &taken.other))
     }
@@ -78,7 +77,7 @@ impl Entries<'_> {
     }
 }
 
-/// Documents that are written one after the other in one batch: which unique keys each has.
+/// The unique keys of documents that are written one after the other in one batch.
 #[derive(Default)]
 pub struct Sequence {
     owners: HashMap<(TreeId, Vec<u8>), Vec<u8>>,
@@ -91,9 +90,8 @@ impl Sequence {
         self.keys.contains_key(id)
     }
 
-    /// Adds a document, or puts it in the place of the one with its `_id`. If another document,
-    /// among these or in the collection, has one of its keys, nothing is added, and an error is
-    /// returned. The caller holds locks on all keys.
+    /// Adds a document, or replaces the document with the same `_id`. If another document, of the sequence or of the
+    /// collection, has one of its keys, nothing is added, and an error is returned. The caller holds locks on all keys.
     pub(crate) fn add(
         &mut self,
         within: Collection<'_>,
@@ -127,8 +125,8 @@ impl Sequence {
 }
 
 impl Collection<'_> {
-    /// The key of a document that has the claimed key already. A document that is written too has
-    /// the keys that it gets.
+    /// The key of a stored document that has the claimed key already. Documents that are also written are ignored,
+    /// because their new keys count.
     fn stored(&self, id: &[u8], claim: &Claim, is_written: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
         let mut scan = self.store.scan(claim.index.tree, of_key(&claim.key), None)?;
         while let Some((entry, _)) = scan.next()? {
@@ -160,8 +158,8 @@ impl Collection<'_> {
     }
 }
 
-/// The entries with this index key. The key of an `_id` follows, which begins with a type, below
-/// 128.
+/// The bounds of the entries with this index key. In an entry, the key of an `_id` follows, which begins with a type
+/// below 128.
 pub(crate) fn of_key(key: &[u8]) -> Bounds {
     let end = [key, &[0xff]].concat();
     Bounds { lower: Bound::Included(key.to_vec()), upper: Bound::Excluded(end), reverse: false }
@@ -181,17 +179,17 @@ pub(crate) fn duplicate_key(name: &FullName, index: &Index, key: &[u8], other: &
     }
 }
 
-/// A key of an index with these values.
+/// The text of an index key with these values.
 fn shown(index: &Index, values: impl Iterator<Item = Value>) -> String {
     let parts = index.definition.parts().iter().zip(values);
     let parts = parts.map(|(part, value)| format!("{}: {}", part.path, id_text(&value)));
     format!("{{{}}}", parts.collect::<Vec<_>>().join(", "))
 }
 
-/// True if a filter demands one value at each path of the index, and nothing else, and these values
-/// are the key in an error's text: then the document that has the key matches the filter.
+/// True if a filter demands one value at each path of the index and nothing else, and these values are the key in the
+/// text of an error. In that case the document with the key matches the filter.
 pub(crate) fn demands_key(filter: &Filter, index: &Index, key: &str) -> bool {
-    // Other collations may have other equal values.
+    // Values that are equal under one collation may differ under another.
     if filter.collation() != index.definition.collation() {
         return false;
     }
@@ -203,7 +201,7 @@ pub(crate) fn demands_key(filter: &Filter, index: &Index, key: &str) -> bool {
     let values: Option<Vec<&Value>> =
         parts.iter().map(|part| demanded(part.path.as_str()).map(|(_, value)| value)).collect();
     let Some(values) = values else { return false };
-    // As an entry would have them.
+    // The values in the form that an entry would have.
     let kept = index.definition.values_to_show(&index.definition.key_of_values(values));
     shown(index, kept.into_iter()) == key
 }

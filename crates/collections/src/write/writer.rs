@@ -12,16 +12,16 @@ use alluvium_query::expression::Interrupt;
 use alluvium_store::{Durability, LockMode};
 use std::sync::Arc;
 
-/// Writes to the collection that has a name.
+/// Writes to the collection with this name.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
     /// The database.
     pub engine: &'a EngineHandle,
     /// The collection.
     pub name: &'a FullName,
-    /// When writes are acknowledged.
+    /// The durability at which writes are acknowledged.
     pub durability: Durability,
-    /// False if documents are written that the collection's validator would refuse.
+    /// False if the validator of the collection is skipped.
     pub validates: bool,
     /// Ends long checks of a document by the validator.
     pub interrupt: Option<&'a Interrupt>,
@@ -38,7 +38,7 @@ pub struct Record<'a> {
     pub name: &'a FullName,
 }
 
-/// The place of the record's collection among those of a write.
+/// The index of the record's collection in the list of collections of a write.
 const OF_RECORD: usize = 1;
 
 impl<'a> Writer<'a> {
@@ -89,11 +89,11 @@ impl<'a> Writer<'a> {
         txn.put_record(OF_RECORD, &map)
     }
 
-    /// The collection; `None` if it does not exist and the database takes writes.
+    /// The collection; `None` if it does not exist. An error if the database accepts no writes.
     fn existing(&self) -> Result<Option<Arc<CollectionState>>> {
         let state = self.engine.catalog.find(self.name)?;
         if state.is_none() {
-            // After a lost write the catalogue may not have what was acknowledged.
+            // After a failed write, the catalogue may lack a collection whose creation was acknowledged.
             self.engine.store().check_writable()?;
         }
         Ok(state)

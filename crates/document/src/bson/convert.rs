@@ -1,4 +1,4 @@
-//! Conversions with the `bson` crate's values.
+//! Conversions from and to the values of the crate `bson`.
 
 use super::{BsonError, decode_document, encode_document};
 use crate::decimal::Decimal;

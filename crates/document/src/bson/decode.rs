@@ -19,10 +19,10 @@ pub fn decode_document(bytes: &[u8]) -> Result<Map, BsonError> {
     Ok(map)
 }
 
-/// As [`decode_document`], with U+FFFD in place of what is not UTF-8 in names, strings and other text.
+/// As [`decode_document`], but replaces bytes that are not UTF-8 in names, strings and other text by U+FFFD.
 ///
 /// # Errors
-/// As [`decode_document`], of bytes that are no BSON for another reason.
+/// As [`decode_document`], except for text that is not UTF-8.
 pub fn decode_document_lossy(bytes: &[u8]) -> Result<Map, BsonError> {
     let mut reader = Reader { is_lossy: true, ..Reader::new(bytes) };
     let map = reader.document(LEVELS_MAX)?;
@@ -42,10 +42,10 @@ pub fn take_document(bytes: &[u8]) -> Result<(Map, usize), BsonError> {
     Ok((map, reader.at))
 }
 
-/// Decodes a value of a type that fills `bytes`; `levels` is the number of levels that it may nest.
+/// Decodes a value of the type `tag` that fills `bytes`; `levels` is the number of levels that it may nest.
 ///
 /// # Errors
-/// [`BsonError`]; offsets are those in `bytes`.
+/// [`BsonError`], with offsets in `bytes`.
 pub(crate) fn value_of(tag: u8, bytes: &[u8], levels: usize) -> Result<Value, BsonError> {
     let mut reader = Reader::new(bytes);
     let value = reader.value(tag, levels)?;
@@ -60,7 +60,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
-    /// Text that is not UTF-8 is replaced instead of refused.
+    /// True if text that is not UTF-8 is replaced instead of refused.
     is_lossy: bool,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         Ok(std::mem::replace(&mut self.end, start + len))
     }
 
-    /// The tag of the next element; `None` at the end of the document, which is then left.
+    /// The tag of the next element. At the end of the document, returns `None` and leaves the document.
     #[inline]
     fn next(&mut self, outer: usize) -> Result<Option<u8>, BsonError> {
         let [tag] = self.array()?;
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         Ok(map)
     }
 
-    /// The names of an array's elements are ignored.
+    /// Decodes the elements of an array. Their names are ignored.
     fn elements(&mut self, depth: usize) -> Result<Vec<Value>, BsonError> {
         let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
         let outer = self.enter()?;

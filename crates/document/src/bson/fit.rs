@@ -1,9 +1,10 @@
-//! Values that BSON cannot hold: where they are in a document, and the nearest values that it can.
+//! Values that BSON cannot represent: finds them in a document, and replaces them by the nearest values that it can
+//! represent.
 
 use super::{BsonError, MAX_DEPTH};
 use crate::value::{Code, Map, Regex, Value};
 
-/// The first value or name of `map` that BSON cannot hold: its path, and the reason.
+/// The first value or name of `map` that BSON cannot represent: its path, and the reason.
 pub fn unfit(map: &Map) -> Option<(String, BsonError)> {
     let mut path = Vec::new();
     let error = of_map(map, MAX_DEPTH, &mut path)?;
@@ -25,7 +26,7 @@ fn of_map(map: &Map, depth: usize, path: &mut Vec<String>) -> Option<BsonError> 
     None
 }
 
-/// As [`unfit`], of a value whose name is `name`; an error adds the name to the front of the path.
+/// As [`unfit`], for a value with the name `name`. If it finds an error, adds the name to the path.
 fn of_value(value: &Value, depth: usize, name: &str, path: &mut Vec<String>) -> Option<BsonError> {
     let error = match value {
         Value::Decimal(decimal) if !decimal.is_decimal128() => Some(BsonError::Decimal),
@@ -46,9 +47,9 @@ fn of_value(value: &Value, depth: usize, name: &str, path: &mut Vec<String>) -> 
     error
 }
 
-/// Replaces the values and names that BSON cannot hold by the nearest that it can: a decimal is rounded to decimal128,
-/// half to even, as MongoDB's arithmetic rounds its results, and a zero character in a name or a regular expression
-/// becomes U+FFFD. A key that is not a string stays.
+/// Replaces the values and names that BSON cannot represent by the nearest ones that it can. A decimal is rounded to
+/// decimal128, half to even, as in MongoDB's arithmetic. A zero character in a name or a regular expression becomes
+/// U+FFFD. A key that is not a string is unchanged.
 pub fn fit(map: &mut Map) {
     for (key, value) in &mut map.entries {
         if let Value::String(name) = key

@@ -10,7 +10,7 @@ fn table() -> ShapeTable {
     ShapeTable::new(ShapeOptions { document_sightings: 2, nested_sightings: 3, ..ShapeOptions::DEFAULT })
 }
 
-/// The row, its new shapes, and the `_id`, as from the decoded document.
+/// The row, its new shapes, and the `_id`, computed from the decoded document.
 fn by_map(document: &Map, table: &ShapeTable) -> (Vec<u8>, Vec<u32>) {
     let (mut row, mut shapes) = (Vec::new(), Vec::new());
     encode_row(document, table, None, &mut row, &mut shapes).expect("a row");
@@ -35,7 +35,7 @@ proptest! {
                 if encode_document(&document, &mut bytes).is_err() {
                     continue;
                 }
-                // Without what BSON does not keep.
+                // Decoded from BSON, so that details that BSON does not keep are removed.
                 let document = decode_document(&bytes).expect("BSON");
                 let expected = by_map(&document, &of_maps);
                 let (mut row, mut shapes) = (Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ fn deep_documents_are_refused() {
         let value = (0..levels).fold(value.clone(), |value, _| Value::Array(vec![value]));
         let document = Map { entries: vec![("_id".into(), 1.into()), ("a".into(), value)] };
         let mut bytes = Vec::new();
-        // BSON may be deeper than a document.
+        // BSON may nest deeper than a document.
         encode_document(&document, &mut bytes).expect("BSON");
         let row = BsonRowEncoder::default().encode(&bytes, &table(), &mut Vec::new(), &mut Vec::new());
         match fits {

@@ -23,7 +23,7 @@ fn known_days() {
         assert_eq!(Date { year, month, day }.day_number(), number);
         assert_eq!(Date::of_day(number), Date { year, month, day });
     }
-    // A day beyond the month is counted from its first.
+    // A day beyond the end of the month is counted from its first day.
     assert_eq!(Date { year: 2024, month: 2, day: 31 }.day_number(), Date { year: 2024, month: 3, day: 2 }.day_number());
     assert!(Date { year: 2024, month: 2, day: 29 }.is_valid());
     assert!(!Date { year: 1900, month: 2, day: 29 }.is_valid());

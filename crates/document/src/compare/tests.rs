@@ -15,7 +15,7 @@ fn array(elements: &[Value]) -> Value {
     Value::Array(elements.to_vec())
 }
 
-/// Each line is below the next; values on one line are equal.
+/// The values on one line are equal, and less than the values on the next line.
 fn ladder_of_numbers() -> Vec<Vec<Value>> {
     let two_63 = 9_223_372_036_854_775_808.0;
     vec![
@@ -54,7 +54,7 @@ fn ladder_of_numbers() -> Vec<Vec<Value>> {
     ]
 }
 
-/// Goes on where [`ladder_of_numbers`] ends.
+/// Values in ascending order; continues [`ladder_of_numbers`].
 fn ladder() -> Vec<Vec<Value>> {
     let code = |code: &str, scope| Value::Code(Box::new(Code { code: code.into(), scope }));
     let binary = |subtype, bytes: &[u8]| Value::Binary(Binary { subtype, bytes: bytes.to_vec() });

@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 const QUOTIENT_DIGITS: i64 = 34;
 
 impl Decimal {
-    /// The maximum number of digits of an exact result, so that 1e1000000000 + 1 is an error
-    /// instead of exhausting memory. The sum of the largest and the smallest decimal128 has 12,321.
+    /// The maximum number of digits of an exact result. With this limit, 1e1000000000 + 1 is an error instead of
+    /// exhausting memory. The sum of the largest and the smallest decimal128 has 12,321 digits.
     pub const MAX_RESULT_DIGITS: usize = 12_400;
 
-    /// The exact sum. Its scale is the larger of the two. Infinities, NaN and the sign of zero behave
-    /// as for doubles: only the sum of two negative zeros is a negative zero.
+    /// The exact sum. Its scale is the larger of the two scales. Infinities, NaN and the sign of zero behave as for
+    /// doubles: only the sum of two negative zeros is a negative zero.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`].
@@ -81,7 +81,8 @@ impl Decimal {
         if a.digits.len().max(b.digits.len()) > Self::MAX_RESULT_DIGITS {
             return Err(DecimalError::TooManyDigits);
         }
-        // Two more digits than needed, and a last one that is not zero if there is a remainder.
+        // The division computes two more digits than needed. If there is a remainder, a last digit that is not zero is
+        // appended.
         let shift = (QUOTIENT_DIGITS + 2 + b.digits.len() as i64 - a.digits.len() as i64).max(0);
         let ten = BigInt::from(10);
         let dividend = a.unscaled() * ten.pow(u32::try_from(shift).unwrap_or(u32::MAX));
@@ -98,7 +99,7 @@ impl Decimal {
         if nonzero > QUOTIENT_DIGITS as usize {
             return Decimal::finite(negative, &digits, exponent);
         }
-        // An exact quotient is returned without the zeros from the shift, down to the ideal scale.
+        // Trailing zeros that come from the shift are removed from an exact quotient, down to the ideal scale.
         let ideal = a.exponent - b.exponent;
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let extra = (ideal - exponent).clamp(0, zeros as i64);
@@ -106,8 +107,8 @@ impl Decimal {
         Decimal::finite(negative, &digits[..kept.max(1)], if kept == 0 { ideal } else { exponent + extra })
     }
 
-    /// The remainder of a division whose quotient is truncated: it has the sign of this decimal, and the
-    /// larger scale of the two. NaN if this decimal is not finite, or the other is zero.
+    /// The remainder of a division with a truncated quotient. It has the sign of this decimal, and the larger of the
+    /// two scales. NaN if this decimal is not finite, or the other decimal is zero.
     ///
     /// # Errors
     /// [`DecimalError::TooManyDigits`].

@@ -11,8 +11,8 @@ const MIN_EXPONENT: i64 = -6176;
 const MAX_EXPONENT: i64 = 6111;
 
 impl Decimal {
-    /// From the 16 bytes of a decimal128. Sign and payload of a NaN are dropped. A coefficient of
-    /// more than 34 digits is not canonical and counts as zero, as the standard requires.
+    /// Decodes the 16 bytes of a decimal128. Sign and payload of a NaN are dropped. A coefficient of more than 34
+    /// digits is not canonical and counts as zero, as the standard requires.
     pub fn from_decimal128(bytes: [u8; 16]) -> Decimal {
         let bits = u128::from_le_bytes(bytes);
         let negative = bits >> 127 == 1;
@@ -20,7 +20,7 @@ impl Decimal {
         let (exponent, coefficient) = match combination {
             0x1f => return Decimal::NAN,
             0x1e => return Decimal { repr: Repr::Infinity { negative } },
-            // The coefficient begins with the bits 100, and so always exceeds 34 digits.
+            // The coefficient begins with the bits 100, so it always exceeds 34 digits.
             0x18..=0x1d => ((bits >> 111) as i64 & 0x3fff, 0),
             _ => ((bits >> 113) as i64 & 0x3fff, bits & ((1 << 113) - 1)),
         };
@@ -51,8 +51,8 @@ impl Decimal {
         self.as_finite().is_none_or(|f| f.is_zero() || fit(&f.digits, f.exponent).is_some())
     }
 
-    /// The nearest decimal128 value, half to even, as IEEE 754 rounds results: infinite above its
-    /// largest exponent, fewer digits or zero below its smallest. The scale is kept if possible.
+    /// The nearest decimal128 value, rounded half to even as in IEEE 754. It is infinite above the largest exponent,
+    /// and has fewer digits or is zero below the smallest exponent. The scale is kept if possible.
     pub fn rounded_to_decimal128(&self) -> Decimal {
         let Repr::Finite(f) = &self.repr else { return self.clone() };
         let signed = |digits: &str, exponent| Decimal::finite(f.negative, digits, exponent).unwrap_or(Decimal::NAN);
@@ -64,10 +64,10 @@ impl Decimal {
         if keep < 0 {
             return signed("0", MIN_EXPONENT);
         }
-        // A leading zero, so that there is a digit to round even if none are kept.
+        // A leading zero is added, so that a digit can be rounded up even if none of the digits is kept.
         let (digits, exponent) = round_digits(&format!("0{}", f.digits), f.exponent, keep as usize + 1);
         let digits = digits.trim_start_matches('0');
-        // Rounding up nines has added a digit.
+        // Rounding up nines may have added a digit.
         match if digits.is_empty() { Some(("0".to_owned(), exponent)) } else { fit(digits, exponent) } {
             Some((digits, exponent)) => signed(&digits, exponent),
             None => Decimal { repr: Repr::Infinity { negative: f.negative } },

@@ -4,12 +4,12 @@ use super::{Decimal, Finite, Repr};
 use num_bigint::BigUint;
 use std::cmp::Ordering;
 
-/// A double's exact decimal expansion has at most 767 significant digits; more digits of a
-/// decimal can only show that the number is above them.
+/// The exact decimal expansion of a double has at most 767 significant digits. Further digits of a decimal can only
+/// show that its magnitude is greater.
 const DOUBLE_DIGITS: usize = 800;
 
 impl Decimal {
-    /// The decimal of the double's shortest text: `from_f64(0.1)` is 0.1.
+    /// The decimal with the shortest text of the double: `from_f64(0.1)` is 0.1.
     pub fn from_f64(x: f64) -> Decimal {
         if x.is_nan() {
             return Decimal::NAN;
@@ -40,7 +40,7 @@ impl Decimal {
             Repr::Finite(finite) => finite,
             Repr::Infinity { .. } => return total(self.to_f64(), x),
         };
-        // Rounding to the nearest is monotone: if the rounded decimal is greater or less, so is the
+        // Rounding to the nearest double is monotone: if the rounded decimal is greater or less than `x`, so is the
         // decimal.
         total(self.to_f64(), x).then_with(|| finite.compare_nearest(x))
     }

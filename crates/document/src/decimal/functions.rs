@@ -1,16 +1,16 @@
 //! Square roots, exponentials, logarithms and powers to 34 digits.
 //!
-//! They are computed in fixed point, with [`SCALE`] digits after the point. The last of the 34 digits
-//! is correct unless the exact result is within 10^-60 of the middle between two decimals.
+//! The functions are computed in fixed point, with [`SCALE`] digits after the point. The last of the 34 digits is
+//! correct unless the exact result is within 10^-60 of the midpoint between two decimals.
 
 use super::arithmetic::round_digits;
 use super::{Decimal, Finite};
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// The digits of results, as in BSON's decimal128.
+/// The number of digits of results, as in BSON's decimal128.
 const DIGITS: usize = 34;
 
-/// The digits after the point of intermediate results.
+/// The number of digits after the point in intermediate results.
 const SCALE: u32 = 110;
 
 /// The natural logarithm of 10, with [`SCALE`] digits after the point.
@@ -24,8 +24,8 @@ const LN_10: &str = concat!(
 const EXP_ARGUMENT_ADJUSTED_MAX: i64 = 5;
 
 impl Decimal {
-    /// The square root, to 34 digits; NaN of a negative number. The scale of an exact root is half that
-    /// of the argument.
+    /// The square root, to 34 digits; NaN for a negative number. The scale of an exact root is half the scale of the
+    /// argument.
     pub fn sqrt(&self) -> Decimal {
         let Some(finite) = self.as_finite() else {
             return if self.is_negative() { Decimal::NAN } else { self.clone() };
@@ -37,7 +37,7 @@ impl Decimal {
         if finite.negative {
             return Decimal::NAN;
         }
-        // Enough digits for a root of 36, and an even exponent.
+        // Shifts the argument so that the root has 36 digits, and the exponent is even.
         let shift = (2 * (DIGITS as i64 + 2) - finite.digits.len() as i64).max(0);
         let shift = shift + (finite.exponent - shift).rem_euclid(2);
         let Some(square) = magnitude(&finite.digits).map(|n| n * ten_to(shift)) else { return Decimal::NAN };
@@ -46,7 +46,7 @@ impl Decimal {
         let mut digits = root.to_string();
         let mut exponent = (finite.exponent - shift) / 2;
         if !is_exact {
-            // Below the last digit of the root there are others.
+            // The root is not exact, so a nonzero digit follows its last digit.
             digits.push('1');
             exponent -= 1;
         }
@@ -60,7 +60,7 @@ impl Decimal {
         let Some(finite) = self.as_finite() else {
             return if self.is_negative() { Decimal::from(0) } else { self.clone() };
         };
-        // So close to 1 that no digit shows it.
+        // The result is so close to 1 that it is rounded to 1.
         if finite.is_zero() || finite.adjusted() < -(DIGITS as i64) - 1 {
             return Decimal::from(1);
         }
@@ -70,7 +70,7 @@ impl Decimal {
         exponential(&finite.to_fixed())
     }
 
-    /// The natural logarithm, to 34 digits; NaN of a negative number, -infinity of zero.
+    /// The natural logarithm, to 34 digits; NaN for a negative number, -infinity for zero.
     pub fn ln(&self) -> Decimal {
         match self.logarithm() {
             Ok(fixed) => from_fixed(&fixed),
@@ -78,7 +78,7 @@ impl Decimal {
         }
     }
 
-    /// The logarithm to the base 10, to 34 digits; NaN of a negative number, -infinity of zero.
+    /// The logarithm to the base 10, to 34 digits; NaN for a negative number, -infinity for zero.
     pub fn log10(&self) -> Decimal {
         match self.logarithm() {
             Ok(fixed) => from_fixed(&(fixed * one() / ln_10())),
@@ -86,11 +86,11 @@ impl Decimal {
         }
     }
 
-    /// The number to the power of another, rounded as decimal128: NaN of a negative number unless the
-    /// exponent is whole, and 1 if the exponent is zero.
+    /// The number to the power of `exponent`, rounded as decimal128. NaN for a negative number unless the exponent is
+    /// whole; 1 if the exponent is zero.
     pub fn pow(&self, exponent: &Decimal) -> Decimal {
         let (Some(base), Some(power)) = (self.as_finite(), exponent.as_finite()) else {
-            // An infinity or NaN is one of doubles too.
+            // If an operand is an infinity or NaN, the result is the same as for doubles.
             return Decimal::from_f64(self.to_f64().powf(exponent.to_f64()));
         };
         if power.is_zero() {
@@ -108,7 +108,7 @@ impl Decimal {
             _ => {
                 let positive = if base.negative { self.negated() } else { self.clone() };
                 match positive.logarithm() {
-                    // 1 to any power, and what is so near to it that the digits of the product do not suffice.
+                    // The base is 1, or so close to 1 that its logarithm is zero in fixed point.
                     Ok(logarithm) if logarithm.sign() == Sign::NoSign => Decimal::from(1),
                     Ok(logarithm) => scaled(&logarithm, power).map_or_else(
                         || beyond((logarithm.sign() == Sign::Minus) != power.negative),
@@ -121,7 +121,7 @@ impl Decimal {
         if is_negative { magnitude.negated() } else { magnitude }
     }
 
-    /// The natural logarithm in fixed point; the result itself if it is not finite.
+    /// The natural logarithm in fixed point; `Err` with the result if it is not finite.
     fn logarithm(&self) -> Result<BigInt, Decimal> {
         let Some(finite) = self.as_finite() else {
             return Err(if self.is_negative() { Decimal::NAN } else { self.clone() });
@@ -149,7 +149,7 @@ impl Decimal {
 }
 
 impl Finite {
-    /// The number times 10^[`SCALE`], without the digits below that.
+    /// The number times 10^[`SCALE`], truncated to an integer.
     fn to_fixed(&self) -> BigInt {
         let shift = self.exponent + i64::from(SCALE);
         let digits = magnitude(&self.digits).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Finite {
     }
 }
 
-/// Infinity, or the smallest zero.
+/// The result of an overflow (infinity), or of an underflow (zero with the smallest exponent).
 fn beyond(is_small: bool) -> Decimal {
     if is_small { Decimal::finite(false, "0", -6176).unwrap_or(Decimal::NAN) } else { Decimal::INFINITY }
 }
@@ -168,7 +168,7 @@ fn magnitude(digits: &str) -> Option<BigUint> {
 }
 
 fn ten_to(power: i64) -> BigUint {
-    // Powers are bounded by the digits of a decimal and by `SCALE`.
+    // The power is bounded by the number of digits of a decimal and by `SCALE`.
     BigUint::from(10u8).pow(u32::try_from(power.clamp(0, 100_000)).unwrap_or(0))
 }
 
@@ -180,7 +180,7 @@ fn ln_10() -> BigInt {
     BigInt::from(magnitude(LN_10).unwrap_or_default())
 }
 
-/// The product of a number in fixed point and a power; `None` if the exponential of it is out of range.
+/// The product of a number in fixed point and a power; `None` if the exponential of the product is out of range.
 fn scaled(fixed: &BigInt, power: &Finite) -> Option<BigInt> {
     let decimal = |fixed: &BigInt| Decimal::from_big(fixed.clone(), -i64::from(SCALE)).ok();
     let power = Decimal::finite(power.negative, &power.digits, power.exponent).ok()?;
@@ -189,8 +189,7 @@ fn scaled(fixed: &BigInt, power: &Finite) -> Option<BigInt> {
     (product.adjusted() <= EXP_ARGUMENT_ADJUSTED_MAX).then(|| product.to_fixed())
 }
 
-/// The exponential of a number in fixed point. The exponent of ten is the number divided by ln 10, without the
-/// fraction.
+/// The exponential of a number in fixed point. The exponent of ten is the number divided by ln 10, truncated.
 fn exponential(fixed: &BigInt) -> Decimal {
     let ln_10 = ln_10();
     let tens = fixed / &ln_10;
@@ -205,7 +204,7 @@ fn exponential(fixed: &BigInt) -> Decimal {
 
 /// The exponential of a number in fixed point, by its Taylor series.
 fn exp_fixed(fixed: &BigInt) -> BigInt {
-    // The series of a small number is short: exp(x) is exp(x / 2^k) squared k times.
+    // The series converges fast for small numbers, so exp(x) is computed as exp(x / 2^k), squared k times.
     const HALVINGS: u32 = 16;
     let small = fixed >> HALVINGS;
     let (mut term, mut sum) = (one(), one());
@@ -232,7 +231,7 @@ fn from_fixed(fixed: &BigInt) -> Decimal {
     Decimal::finite(fixed.sign() == Sign::Minus, digits, exponent).unwrap_or(Decimal::NAN)
 }
 
-/// Without the zeros at the end, up to the exponent `ideal`.
+/// Removes trailing zeros, until the exponent is `ideal`.
 fn trimmed(digits: &str, exponent: i64, ideal: i64) -> (&str, i64) {
     let zeros = (digits.len() - digits.trim_end_matches('0').len()) as i64;
     let extra = (ideal - exponent).clamp(0, zeros.min(digits.len() as i64 - 1).max(0));

@@ -16,7 +16,7 @@ pub enum InexactError {
     /// The map would be parsed as a value of another type.
     #[error("a field has the name {0:?}, which Extended JSON reads as another value")]
     Name(String),
-    /// Parsers refuse it, or keep one of the two.
+    /// Parsers refuse a map with two such fields, or keep only one of them.
     #[error("the field {0:?} occurs twice in a map")]
     Twice(String),
 }
@@ -60,7 +60,7 @@ fn check_name(name: &str) -> Result<(), InexactError> {
     if is_extended(name) { Err(InexactError::Name(name.to_owned())) } else { Ok(()) }
 }
 
-/// Checks a decoded map: the scope of code. Its depth was checked on decoding.
+/// Checks a decoded map, which is the scope of code. Its depth was checked when it was decoded.
 fn check_scope(map: &Map) -> Result<(), InexactError> {
     let mut seen = HashSet::with_capacity(map.len());
     for (key, value) in map.iter() {

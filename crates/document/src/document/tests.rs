@@ -8,7 +8,7 @@ fn table() -> Arc<ShapeTable> {
     Arc::new(ShapeTable::new(ShapeOptions::default()))
 }
 
-/// The document as it comes back from storage, at the `n`-th write.
+/// The document as it is read from storage after the `n`-th write.
 fn stored(map: &Map, table: &Arc<ShapeTable>) -> Document {
     let (mut row, mut shapes) = (Vec::new(), Vec::new());
     encode_row(map, table, Some("id"), &mut row, &mut shapes).unwrap();
@@ -220,7 +220,7 @@ proptest! {
                 let json = document.write_json(&mut out);
                 let bytes = document.to_bson_bytes();
                 match document.to_map() {
-                    // What can be decoded prints as it decodes.
+                    // If the row can be decoded, its text is that of the decoded map.
                     Ok(map) => {
                         prop_assert_eq!(json.map(|()| out), printed(&map));
                         prop_assert_eq!(bytes, bson(&map));

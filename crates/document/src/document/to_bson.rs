@@ -31,7 +31,7 @@ fn write<'a>(map: &MapRef<'a>, exact: bool, out: &'a mut Vec<u8>) -> Result<(), 
 
 struct Writer<'a> {
     table: &'a ShapeTable,
-    /// True to refuse values that BSON does not represent exactly.
+    /// True if values that BSON does not represent exactly are refused.
     exact: bool,
     out: &'a mut Vec<u8>,
 }
@@ -60,8 +60,7 @@ impl<'a> Writer<'a> {
     ) -> Result<(), DocumentError> {
         let start = self.begin();
         for field in shape.fields() {
-            // Checked here, so that of several errors the first is returned, as for decoded
-            // documents.
+            // Checked here, so that the first of several errors is returned, as for decoded documents.
             if shape.has_zero_in_name() && field.name.contains('\0') {
                 return Err(BsonError::Nul.into());
             }

@@ -20,7 +20,7 @@ fn stored(map: &Map, table: &Arc<ShapeTable>) -> Document {
     Document::from_row(table, &key_of(map), row).unwrap()
 }
 
-/// Stored so often that it has a shape.
+/// The document, stored so often that its fields have a shape.
 fn often_stored(map: &Map, table: &Arc<ShapeTable>) -> Document {
     (0..3).for_each(|_| drop(stored(map, table)));
     stored(map, table)
@@ -35,7 +35,7 @@ fn parse(json: &str) -> Map {
 
 type Change = fn(&mut Draft);
 
-/// The document that the draft's row holds, if it makes one.
+/// The document in the row that the draft appends; `None` if it appends none.
 fn through_row(draft: &Draft, table: &Arc<ShapeTable>, map: &Map) -> Option<Document> {
     let (mut row, mut shapes) = (b"before".to_vec(), Vec::new());
     let made = draft.encode_row(table, &mut row, &mut shapes).unwrap();
@@ -197,7 +197,7 @@ proptest! {
         if let Some(made) = through_row(&draft, &table, &map) {
             prop_assert_eq!(made.to_map().unwrap(), expected.clone());
         }
-        // What was made on the way is not committed.
+        // A shape that was created before the error is not committed.
         let next = table.next_number();
         table.mark_committed(next.saturating_sub(1));
         let mut row = Vec::new();

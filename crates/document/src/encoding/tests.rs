@@ -8,7 +8,7 @@ fn bytes(value: impl Into<Value>) -> Vec<u8> {
     out
 }
 
-/// The table of the bytes of codes 1 to 9, row by row.
+/// Checks the table of bytes of codes 1 to 9, row by row.
 #[test]
 fn the_seeds_bytes() {
     assert_eq!(bytes(()), [0x01]);
@@ -32,7 +32,7 @@ fn the_seeds_bytes() {
     assert_eq!(bytes(map), [0x19, 0x54, 0x57, 0x68, 0x65, 0x6c, 0x6c, 0x6f]);
 }
 
-/// The types of codes 1 to 9: part of the format.
+/// The types of codes 1 to 9 are part of the format.
 #[test]
 fn the_further_types() {
     assert_eq!(bytes(3.0), [0x3a]);
@@ -76,7 +76,7 @@ fn the_limit_of_levels_and_no_more() {
     assert_eq!(skip(&mut &nested(1_000_000)[..]), Ok(()));
 }
 
-/// `n` codes, each in the scope of the one around it.
+/// Nested values of type code, each in the scope of the next outer one.
 fn codes(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| {
         Value::Code(Box::new(Code { code: "f".into(), scope: Some(Map::from([("s", inner)])) }))

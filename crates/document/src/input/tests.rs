@@ -62,7 +62,7 @@ fn maps_structs_and_values_of_other_crates_are_documents() {
     assert_eq!(HashMap::from([("a", 1i64)]).into_map().unwrap(), Map::from([("a", 1i64)]));
 }
 
-/// As the same text would be read: the smallest integers, and Extended JSON.
+/// `serde_json::Value` is interpreted like the same text: with the smallest integers, and Extended JSON.
 #[test]
 fn json_values_are_read_as_json_text() {
     let json =
@@ -204,7 +204,7 @@ fn a_document_of_another_type_is_named() {
     assert_eq!(Map::from_document(document).unwrap().get("age"), Some(&Value::from("old")));
 }
 
-/// Accepts whatever a collection of `T` accepts, by the same bound as the library's handles.
+/// Accepts the same types as a collection of `T`, by the same bound as the handles of the library.
 fn fields<T>(document: impl DocumentFor<T>) -> Map {
     document.into_fields().unwrap()
 }

@@ -76,7 +76,7 @@ pub(crate) fn parse_lenient(text: &str) -> Option<i64> {
     millis_of(day, seconds - offset, millis)
 }
 
-/// The range of the number of digits of years that do not have four.
+/// The minimum number of digits of a year with a sign.
 const YEAR_DIGITS: u32 = 6;
 const YEAR_DIGITS_MAX: usize = 9;
 

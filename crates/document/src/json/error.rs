@@ -40,13 +40,13 @@ pub enum Reason {
     /// A backslash is not followed by a valid escape.
     #[error("an invalid escape in a string")]
     InvalidEscape,
-    /// Half of a surrogate pair.
+    /// An escape is half of a surrogate pair.
     #[error("a lone surrogate in a string")]
     LoneSurrogate,
     /// A number is not in JSON's notation.
     #[error("an invalid number")]
     InvalidNumber,
-    /// A number that JSON has no notation for, and programs write nevertheless.
+    /// A number such as NaN, for which JSON has no notation, but which some programs write.
     #[error("{0} is no number of JSON")]
     NotFinite(&'static str),
     /// The exponent of a number exceeds the range of decimals.
@@ -66,7 +66,7 @@ pub enum Reason {
 }
 
 impl JsonError {
-    /// The error at `offset` of `text`; computes line and column.
+    /// The error at `offset` of `text`. Computes line and column.
     pub(crate) fn at(text: &[u8], offset: usize, reason: Reason) -> JsonError {
         let before = &text[..offset.min(text.len())];
         let line = memchr::memchr_iter(b'\n', before).count() + 1;

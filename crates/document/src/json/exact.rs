@@ -1,9 +1,9 @@
 //! Extended JSON that represents every value exactly.
 //!
-//! Canonical Extended JSON keeps the types of all values and the digits of all decimals. But it
-//! cannot represent maps whose keys are not strings, cannot distinguish a map with a field `$oid`
-//! from an object id, and parsers refuse a name that occurs twice. Maps of these kinds are replaced
-//! by `{"$alluviumMap":[key,value,key,value,…]}`; all other values are in canonical form.
+//! Canonical Extended JSON keeps the types of all values and the digits of all decimals. But it cannot represent maps
+//! whose keys are not strings, and cannot distinguish a map with a field `$oid` from an object id. Also, parsers refuse
+//! a name that occurs twice. Maps of these kinds are replaced by `{"$alluviumMap":[key,value,key,value,…]}`; all other
+//! values are in canonical form.
 
 use super::parse::Parser;
 use super::{Format, JsonError, PrintError, Reason, print_map};
@@ -12,20 +12,19 @@ use std::collections::HashSet;
 
 /// The name of the single field that represents a map.
 const NAME: &str = "$alluviumMap";
-/// The maximum nesting of the text: three levels for each level of a value (code whose scope is
-/// such a map), and three more for the innermost one.
+/// The maximum nesting of the text: three levels for each level of a value (code whose scope is such a map), and three
+/// more for the innermost value.
 const LEVELS: usize = 3 * MAX_DEPTH + 3;
 
-/// Appends a document on one line such that [`parse_exact`] returns it with all types and in the
-/// same order.
+/// Appends a document on one line, in a form from which [`parse_exact`] restores all types and the order.
 ///
 /// # Errors
-/// [`PrintError`]; `out` is then unchanged. No document should cause it.
+/// [`PrintError`]; `out` is then unchanged. No document should cause this error.
 pub fn print_exact(map: &Map, out: &mut Vec<u8>) -> Result<(), PrintError> {
     print_map(&wrap_map(map), Format::CANONICAL, out)
 }
 
-/// Parses the output of [`print_exact`]; also canonical and relaxed Extended JSON.
+/// Parses the output of [`print_exact`], or canonical or relaxed Extended JSON.
 ///
 /// # Errors
 /// [`JsonError`] with line, column and reason.

@@ -27,11 +27,11 @@ const NAMES: [&str; 18] = [
     "$scope",
     "$symbol",
     "$dbPointer",
-    // Part of the old form of `$binary`; alone it is an operator.
+    // A part of the old form of `$binary`. Without `$binary`, it is an operator.
     "$type",
 ];
 
-/// The name as in the list, if it is a name of Extended JSON.
+/// The entry of the list that equals `name`, if it is a name of Extended JSON.
 fn known(name: &str) -> Option<&'static str> {
     NAMES[..NAMES.len() - 1].iter().copied().find(|known| *known == name)
 }
@@ -44,7 +44,7 @@ pub(crate) fn is_extended(name: &str) -> bool {
 /// The value that a map represents; the map itself if it has no name of Extended JSON.
 ///
 /// # Errors
-/// [`Reason::Extended`] if it has one and is malformed.
+/// [`Reason::Extended`] if it has such a name and is malformed.
 pub(crate) fn interpret(map: Map) -> Result<Value, Reason> {
     let Some(name) = map.entries.iter().find_map(|(key, _)| key.as_str().and_then(known)) else {
         return Ok(Value::Map(map));
@@ -71,8 +71,8 @@ fn single(name: &str, value: Value) -> Result<Value, &'static str> {
             .ok_or("it is not an ISO 8601 date, such as 2024-05-01 or 2024-05-01T12:30:00Z"),
         ("$date", Value::Int32(millis)) => Ok(Value::DateTime(i64::from(millis))),
         ("$date", Value::Int64(millis)) => Ok(Value::DateTime(millis)),
-        // The inner map may not have been interpreted yet. In JSON text it was, since
-        // interpretation proceeds from the inside out.
+        // The inner map may not have been interpreted yet. In JSON text it has been, because inner maps are interpreted
+        // first.
         ("$date", Value::Map(inner)) => match interpret(inner) {
             Ok(Value::Int64(millis)) => Ok(Value::DateTime(millis)),
             _ => Err("it must be an ISO 8601 date in a string, or milliseconds"),

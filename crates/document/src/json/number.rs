@@ -34,7 +34,7 @@ pub fn parse_number(input: &str) -> Result<(Value, usize), (usize, Reason)> {
     if matches!(bytes.get(whole), Some(b'.' | b'e' | b'E')) {
         return parse_fraction(input, negative, whole, magnitude);
     }
-    // 18 digits cannot overflow.
+    // 18 digits cannot overflow 64 bits.
     if whole - start <= 18 {
         let n = if negative { -(magnitude as i64) } else { magnitude as i64 };
         return Ok((i32::try_from(n).map_or(Value::Int64(n), Value::Int32), whole));
@@ -93,8 +93,8 @@ fn parse_fraction(
     }
     exponent -= fraction as i64;
     let text = &input[..at];
-    // Up to 15 digits and exact powers need one correctly rounded operation. Two numbers with at
-    // most 15 digits are never the same double, so the double's shortest text has this value.
+    // With at most 15 digits and an exact power of ten, one correctly rounded operation suffices. Two different numbers
+    // with at most 15 digits are never the same double, so the shortest text of the double has this value.
     if digits <= 15 && exponent.unsigned_abs() <= 22 {
         let power = POWERS[exponent.unsigned_abs() as usize];
         let x = if exponent < 0 { magnitude as f64 / power } else { magnitude as f64 * power };
@@ -103,7 +103,7 @@ fn parse_fraction(
     classify(text).map(|value| (value, at))
 }
 
-/// As above, without the fast path.
+/// As [`parse_fraction`], without the fast path.
 fn classify(text: &str) -> Result<Value, (usize, Reason)> {
     let x: f64 = text.parse().map_err(|_| (0, Reason::InvalidNumber))?;
     if x == 0.0 {

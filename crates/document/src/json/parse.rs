@@ -1,7 +1,7 @@
 //! The parser: JSON text to a value.
 //!
-//! Recursive descent with a limited depth, over text that was already checked to be UTF-8.
-//! `docs/decisions/0002-json-parser.md` has the reasons for not using a library.
+//! Recursive descent with a limited depth, over text that is known to be UTF-8. `docs/decisions/0002-json-parser.md`
+//! explains why no library is used.
 
 use super::text::{find_special, unescape};
 use super::{JsonError, Reason, extended, parse_number};
@@ -9,8 +9,8 @@ use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 /// Up to this number of names, a new name is compared with all previous names.
 const FEW: usize = 8;
-/// In a map with at least this number of names, duplicates are found by sorting the names at its
-/// end, and not by a filter.
+/// In a map with at least this number of names, duplicates are found by sorting the names at the end of the map,
+/// instead of by a filter.
 const MANY: usize = 64;
 
 /// The maximum nesting of the text. Extended JSON has up to two levels for each level of a value
@@ -34,12 +34,12 @@ pub fn parse(json: &[u8]) -> Result<Value, JsonError> {
     Parser::new().parse(json)
 }
 
-/// Parses a JSON value as [`parse`] does, and takes what other programs write that is no JSON: `NaN`, `Infinity` and
-/// `-Infinity` (doubles), control characters in strings, and half of a surrogate pair and bytes that are not UTF-8 (both
-/// become U+FFFD).
+/// Parses a JSON value as [`parse`] does, but also accepts common deviations from JSON: `NaN`, `Infinity` and
+/// `-Infinity` (doubles), control characters in strings, and halves of surrogate pairs and bytes that are not UTF-8
+/// (both become U+FFFD).
 ///
 /// # Errors
-/// [`JsonError`] for what cannot be repaired.
+/// [`JsonError`] for other errors.
 pub fn parse_repaired(json: &[u8]) -> Result<Value, JsonError> {
     let text = String::from_utf8_lossy(json);
     let mut parser = Parser { repairs: true, ..Parser::default() };
@@ -49,8 +49,8 @@ pub fn parse_repaired(json: &[u8]) -> Result<Value, JsonError> {
 /// A parser that reuses its buffers for the next text.
 #[derive(Default)]
 pub struct Parser {
-    /// Entries of the open maps, outermost first. They move to their map at its end, so that each
-    /// map is allocated once with the exact capacity.
+    /// The entries of the open maps, outermost first. At the end of a map its entries are moved into the map, so that
+    /// each map is allocated once with the exact capacity.
     entries: Vec<(Value, Value)>,
     elements: Vec<Value>,
     /// See [`parse_repaired`].
@@ -74,8 +74,8 @@ impl Parser {
         }
     }
 
-    /// Parses a value of at most `levels` levels of text. Also returns where it first exceeds
-    /// [`MAX_DEPTH`], if it does.
+    /// Parses a value of at most `levels` levels of text. Also returns the position at which the text first nests
+    /// deeper than [`MAX_DEPTH`], if it does.
     pub(super) fn parse_levels(&mut self, json: &[u8], levels: usize) -> Result<(Value, Option<usize>), JsonError> {
         let text =
             std::str::from_utf8(json).map_err(|error| JsonError::at(json, error.valid_up_to(), Reason::InvalidUtf8))?;
@@ -89,7 +89,7 @@ impl Parser {
         result.map_err(|failure| JsonError::at(json, failure.0, failure.1))
     }
 
-    /// Removes remains of a failed text, and frees the memory that a single large text needed.
+    /// Clears the buffers after a failed text, and frees the memory of an exceptionally large text.
     fn tidy(&mut self) {
         self.entries.clear();
         self.elements.clear();
@@ -102,9 +102,9 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// With at most this number of levels left, the text is deeper than [`MAX_DEPTH`].
+    /// If at most this number of levels is left, the text is deeper than [`MAX_DEPTH`].
     deep: usize,
-    /// The first position at which it was.
+    /// The first position at which the text was deeper.
     deep_at: Option<usize>,
     scratch: &'a mut Parser,
 }
@@ -258,7 +258,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses the token after an element: true at the end of the container, false after a comma.
+    /// Parses the token after an element. Returns true at the end of the container, false after a comma.
     #[inline]
     fn ends(&mut self, close: u8, expected: &'static str) -> Result<bool, Failure> {
         self.skip_space();
@@ -321,7 +321,7 @@ impl Reader<'_> {
 /// Detects names that occur twice in one map, in less than quadratic time for any input.
 #[derive(Default)]
 struct Names {
-    /// A filter of hashes of the previous names, once there are more than a few.
+    /// A filter of hashes of the previous names, used if there are more than [`FEW`].
     filter: [u64; 8],
     /// The positions of the names after the first [`MANY`].
     places: Vec<usize>,

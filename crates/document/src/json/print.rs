@@ -12,10 +12,10 @@ use base64::engine::general_purpose::STANDARD;
 /// The format of printed JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Format {
-    /// Canonical Extended JSON, which keeps every type, instead of relaxed, which has plain
+    /// True for canonical Extended JSON, which keeps every type; false for relaxed Extended JSON, which has plain
     /// numbers.
     pub canonical: bool,
-    /// One field or element per line, indented by two spaces; otherwise all on one line.
+    /// True for one field or element per line, indented by two spaces; false for a single line.
     pub pretty: bool,
 }
 
@@ -38,9 +38,9 @@ pub enum PrintError {
 
 /// Appends `value` as JSON.
 ///
-/// A value that [`super::parse`] returned is printed in the relaxed format with the same fields,
-/// order and numbers. A map with field names of Extended JSON (which can only come from BSON or
-/// from a program) is printed unchanged, and is parsed as another value.
+/// A value that [`super::parse`] returned is printed in the relaxed format with the same fields, order and numbers. A
+/// map with field names of Extended JSON, which only BSON or a program can create, is printed unchanged; its text is
+/// parsed as another value.
 ///
 /// # Errors
 /// [`PrintError`]; `out` is then unchanged.
@@ -76,9 +76,8 @@ pub fn to_string(value: &Value, format: Format) -> Result<String, PrintError> {
     Ok(String::from_utf8(out).unwrap_or_default())
 }
 
-/// Relaxed Extended JSON on one line. A value that has no JSON, because a map in it has a key that
-/// is not a string, is written as the error in angle brackets; [`to_string`] returns the error
-/// instead.
+/// Relaxed Extended JSON on one line. If the value cannot be written as JSON, because a map has a key that is not a
+/// string, the error is written in angle brackets; [`to_string`] returns the error instead.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match to_string(self, Format::RELAXED) {
@@ -224,7 +223,7 @@ fn write_map(map: &Map, format: Format, level: usize, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// The types that JSON does not have, on one line in every format.
+/// Appends a value of a type that JSON does not have, on one line in every format.
 fn write_extended(value: &Value, format: Format, out: &mut Vec<u8>) -> Result<(), PrintError> {
     let mut quoted = |name: &str, text: &str| {
         out.extend_from_slice(b"{\"");
@@ -299,8 +298,8 @@ fn plain_number(decimal: &Decimal) -> Option<String> {
         Ok((Value::Decimal(read), taken)) => taken == text.len() && read == *decimal,
         _ => false,
     };
-    // With an exponent, an integer in the range of int64 is parsed as a decimal if a double cannot
-    // represent it.
+    // An integer in the range of int64 is parsed as a decimal only if it has an exponent and a double cannot represent
+    // it.
     let text = decimal.to_string();
     if reads_back(&text) { Some(text) } else { Some(text + "E+0").filter(reads_back) }
 }

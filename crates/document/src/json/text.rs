@@ -1,15 +1,14 @@
-//! The content of strings: finding special bytes, decoding escapes.
+//! The content of strings: finds special bytes, and decodes escapes.
 
 use super::Reason;
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The position of the first byte that is a quote, a backslash or below 0x20; the length if there
-/// is none.
+/// The position of the first byte that is a quote, a backslash or below 0x20; the length if no such byte exists.
 ///
-/// Tests eight bytes at a time with the well-known test for a zero byte in a word. The test may
-/// wrongly flag a byte above the first hit, but never below it, so the lowest flag is right.
+/// Tests eight bytes at a time with the well-known test for a zero byte in a word. The test may wrongly flag a byte
+/// after the first hit, but never one before it, so the lowest flag is correct.
 #[inline]
 pub fn find_special(bytes: &[u8]) -> usize {
     let mut at = 0;

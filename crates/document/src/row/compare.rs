@@ -1,4 +1,4 @@
-//! Comparison of values inside rows, with as little decoding as possible.
+//! Comparison of values inside rows, which decodes only the necessary parts.
 
 use std::cmp::Ordering;
 

@@ -1,12 +1,12 @@
-//! Finds some fields of rows in one walk.
+//! Finds fields of rows in one pass.
 
 use super::RowError;
 use super::view::{Form, MapRef, NESTED_ID, ValueRef};
 use crate::encoding;
 use crate::shape::{FieldKind, Shape};
 
-/// Finds the top-level fields with certain names of rows: each row is walked once, up to the last
-/// of them, and nothing is copied.
+/// Finds the top-level fields with certain names in rows. Each row is read once, up to the last of these fields, and
+/// nothing is copied.
 ///
 /// ```
 /// use alluvium_document::Document;
@@ -24,12 +24,12 @@ use crate::shape::{FieldKind, Shape};
 #[derive(Debug, Clone)]
 pub struct FieldFinder {
     names: Vec<Box<str>>,
-    /// The identity of the shape that the last row had: rows of one shape follow each other.
+    /// The identity of the shape of the last row. Consecutive rows usually have the same shape.
     shape: Option<u64>,
-    /// The stored fields of this shape that are looked for, in the order of the row: the number of values before each,
-    /// and its position in `names`.
+    /// The stored fields of this shape that are searched, in the order of the row: the number of values before the
+    /// field, and its position in `names`.
     stored: Vec<(usize, usize)>,
-    /// Where the fields of the last row are, in the order of `names`.
+    /// The places of the fields in the last row, in the order of `names`.
     places: Vec<Place>,
 }
 
@@ -43,7 +43,7 @@ enum Place {
 }
 
 impl FieldFinder {
-    /// Finds the first fields with these names.
+    /// A finder of the first fields with these names.
     pub fn new<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<Box<str>> = names.into_iter().map(N::into).collect();
         let places = vec![Place::Missing; names.len()];
@@ -53,7 +53,7 @@ impl FieldFinder {
     /// Finds the fields of a row.
     ///
     /// # Errors
-    /// [`RowError`] if the row is damaged; the finder then has the fields of no row.
+    /// [`RowError`] if the row is damaged. Afterwards the finder has no fields.
     pub fn find(&mut self, row: MapRef<'_>) -> Result<(), RowError> {
         match row.form {
             Form::Shaped { shape, .. } => self.find_shaped(shape, row.bytes),
@@ -61,7 +61,8 @@ impl FieldFinder {
         }
     }
 
-    /// The value of the field that has the name at `position`, in the row that was passed to [`FieldFinder::find`] last.
+    /// The value of the field whose name is at `position` in the list of names. `row` is the row that was last passed
+    /// to [`FieldFinder::find`].
     ///
     /// # Errors
     /// [`RowError`] if the value is damaged.
@@ -84,14 +85,14 @@ impl FieldFinder {
             for _ in passed..before {
                 encoding::skip(&mut rest)?;
             }
-            // Does not consume the value: a name may occur twice in `names`.
+            // The value is not consumed, because a name may occur twice in `names`.
             passed = before;
             self.places[name] = Place::At(row.len() - rest.len());
         }
         Ok(())
     }
 
-    /// Looks up the fields in a shape that the row before did not have.
+    /// Looks up the fields in a shape. Called when the shape differs from the shape of the previous row.
     fn begin_shape(&mut self, shape: &Shape) {
         self.shape = Some(shape.identity());
         self.stored.clear();

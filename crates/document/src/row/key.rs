@@ -17,7 +17,7 @@ impl ValueRef<'_> {
                 alluvium_codec::key::put_bytes(out, text.as_bytes());
             }
             Self::Other(value) => key::encode(value, out),
-            // The remaining types allocate no memory as values, except arrays, maps and binaries.
+            // Of the remaining types, only arrays, maps and binaries allocate memory as values.
             other => key::encode(&other.to_value()?, out),
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! The memory that the values of a row take when they are decoded.
+//! Estimates of the memory that the values of a row take when they are decoded.
 
 use super::{ArrayRef, MapRef, RowError, ValueRef};
 use crate::value::{Text, Value, block};
 
-/// The longest text that has no block of its own.
+/// The maximum length of a text that is stored without a heap allocation.
 const INLINE_TEXT: usize = size_of::<Text>();
 
 fn text_of(len: usize) -> usize {
@@ -11,7 +11,7 @@ fn text_of(len: usize) -> usize {
 }
 
 impl ValueRef<'_> {
-    /// About the bytes of memory that the value takes when it is decoded, its own place included.
+    /// The approximate bytes of memory that the value takes when it is decoded, including the value itself.
     ///
     /// # Errors
     /// [`RowError`] if the value is damaged.
@@ -55,7 +55,7 @@ impl MapRef<'_> {
         Ok(bytes)
     }
 
-    /// The bytes in which the map is stored.
+    /// The number of bytes of the stored map.
     pub fn stored_bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -26,16 +26,16 @@ use std::ops::Range;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FieldPicker {
-    /// In order, each once.
+    /// The names, sorted and without duplicates.
     names: Vec<Box<str>>,
-    /// The identity of the shape that the last row had: rows of one shape follow each other.
+    /// The identity of the shape of the last row. Consecutive rows usually have the same shape.
     shape: Option<u64>,
     /// The positions of the fields in this shape.
     positions: Vec<usize>,
 }
 
 impl FieldPicker {
-    /// Picks the fields with these names.
+    /// A picker of the fields with these names.
     pub fn new<N: Into<Box<str>>>(names: impl IntoIterator<Item = N>) -> Self {
         let mut names: Vec<Box<str>> = names.into_iter().map(N::into).collect();
         names.sort_unstable();
@@ -43,12 +43,12 @@ impl FieldPicker {
         Self { names, shape: None, positions: Vec::new() }
     }
 
-    /// Appends a row of the fields, in the order of the row.
+    /// Appends a row with the picked fields, in the order of the original row.
     ///
     /// # Errors
-    /// [`RowError`] if the row is damaged; what is in `out` then has no meaning.
+    /// [`RowError`] if the row is damaged; the content of `out` is then undefined.
     pub fn put_row(&mut self, row: MapRef<'_>, out: &mut Vec<u8>) -> Result<(), RowError> {
-        // The number of a row without a shape.
+        // The shape number of a row without a shape.
         out.push(0);
         match row.form {
             Form::Shaped { shape, id } => self.put_shaped(shape, id, row.bytes, out),
@@ -100,7 +100,7 @@ impl FieldPicker {
     }
 }
 
-/// Copies the value at the start of `rest`, which then begins behind it.
+/// Copies the value at the start of `rest`, and advances `rest` past it.
 fn put_value(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
     let before = *rest;
     encoding::skip(rest)?;

@@ -3,7 +3,7 @@
 use super::{ArrayRef, MapRef, RowError, ValueRef};
 use crate::bson::{bson_size, decimal_digits};
 
-/// The subtype whose bytes include their length a second time.
+/// The binary subtype whose bytes begin with a second copy of their length.
 const OLD_BINARY: u8 = 2;
 
 impl ValueRef<'_> {

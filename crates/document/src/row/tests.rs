@@ -4,7 +4,7 @@ use super::*;
 use crate::shape::ShapeOptions;
 use crate::value::{Binary, Code, Double, Regex, Timestamp};
 
-/// Any value, of few names and small numbers, so that shapes come again.
+/// Any value with few names and small numbers, so that shapes occur again.
 pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
@@ -38,7 +38,7 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A map of few names; a name may occur twice.
+/// A map with few different names; a name may occur twice.
 fn any_map(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Map> {
     let name = prop_oneof![Just(""), Just("a"), Just("b"), Just("ä\n"), Just("$date"), Just("_id"), Just("id")];
     proptest::collection::vec((name.prop_map(|name| Value::String(name.into())), values), 0..6)
@@ -85,7 +85,8 @@ fn the_bytes_are_as_agreed() {
         ("e", Value::Map(Map::new())),
         ("l", Value::Array(vec![nested(&[("k", Value::Int32(1))])])),
     ]);
-    // First sighting: all self-describing, but the nested map is seen twice and has its shape the second time.
+    // At the first occurrence the document is self-describing. The nested map occurs twice in it, and has a shape the
+    // second time.
     let (row, shapes) = encode(&document, &table, Some("id"));
     assert_eq!(row, b"\x00\x69\x37_id\x17x\x27id\x17x\x17n\x54\x17m\x19\x17k\x01\x17e\x09\x17l\x18\x1e\x01\x14");
     assert_eq!(shapes, [1]);
@@ -94,7 +95,7 @@ fn the_bytes_are_as_agreed() {
     assert_eq!(shapes, [2, 1]);
     table.mark_committed(1);
     assert_eq!(encode(&document, &table, Some("id")).1, [2]);
-    // Without the copy, `id` costs its bytes and the shape is another.
+    // Without `id_copy`, the row contains the value of `id`, and the shape differs.
     encode(&document, &table, None);
     assert_eq!(encode(&document, &table, None).0, b"\x03\x17x\x54\x1e\x01\x01\x09\x18\x1e\x01\x14");
     assert_eq!(decode_row(&row, &table, &Value::String("x".into())).unwrap(), document);
@@ -155,7 +156,7 @@ fn a_document_that_is_too_deep_is_refused_and_leaves_nothing_behind() {
     }
 }
 
-/// Codes within codes, within arrays: what is written can be read.
+/// Nested values of type code, also within arrays, can be decoded after they were encoded.
 #[test]
 fn codes_with_scopes_count_with_what_is_around_them() {
     let table = ShapeTable::new(ShapeOptions { document_sightings: 1, nested_sightings: 1, ..ShapeOptions::default() });
@@ -293,7 +294,7 @@ proptest! {
     }
 }
 
-/// Reads a row in every way there is.
+/// Reads a row by all methods.
 fn walk(row: &[u8], table: &ShapeTable) {
     let whole = decode_row(row, table, &Value::Int32(1));
     let Ok(view) = MapRef::of_row(row, Context { table, id: b"\x14" }) else {
@@ -314,7 +315,7 @@ fn walk(row: &[u8], table: &ShapeTable) {
     }
 }
 
-/// The scalars of a stored document are read without decoding it, as those of a value are.
+/// The scalars of a stored document are read without decoding it, with the same results as those of a value.
 #[test]
 fn values_are_read_as_rust_types() {
     let whole = Value::Decimal("3.0".parse().unwrap());

@@ -18,8 +18,7 @@ pub(crate) struct Context<'a> {
     pub(crate) id: &'a [u8],
 }
 
-/// Finds the shapes of nested maps for [`encoding::decode_with`], and records the number of an
-/// unknown one.
+/// Finds the shapes of nested maps for [`encoding::decode_with`], and records the number of an unknown shape.
 struct RowShapes<'a> {
     table: &'a ShapeTable,
     unknown: Cell<Option<u32>>,
@@ -40,8 +39,7 @@ impl Shapes for RowShapes<'_> {
 }
 
 impl<'a> RowShapes<'a> {
-    /// Runs a decoder; if an unknown shape was the cause of its error, returns an error with the
-    /// shape's number.
+    /// Runs a decoder. If it fails because of an unknown shape, returns an error with the number of the shape.
     fn run<T>(table: &'a ShapeTable, decode: impl FnOnce(&Self) -> alluvium_codec::Result<T>) -> Result<T, RowError> {
         let shapes = Self { table, unknown: Cell::new(None) };
         decode(&shapes).map_err(|error| shapes.unknown.get().map_or(error.into(), RowError::UnknownShape))
@@ -163,7 +161,7 @@ impl<'a> ValueRef<'a> {
         })
     }
 
-    /// A value that is decoded already: arrays and maps are not entered.
+    /// Wraps a decoded value. The elements and fields of arrays and maps cannot be accessed.
     pub fn from_value(value: Value) -> Self {
         match value {
             Value::Int32(n) => Self::Int32(n),
@@ -222,7 +220,7 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The value as a 64-bit integer, as [`Value::as_i64`] returns it: an integer of either width, or a double or
-    /// decimal that equals one.
+    /// decimal that equals such an integer.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int32(n) => Some(i64::from(*n)),
@@ -272,7 +270,7 @@ impl<'a> ValueRef<'a> {
     /// the value itself.
     ///
     /// # Errors
-    /// [`RowError`] if bytes on the way are damaged.
+    /// [`RowError`] if bytes up to the value are damaged.
     pub fn get_path(self, path: &str) -> Result<Option<ValueRef<'a>>, RowError> {
         let mut value = self;
         if path.is_empty() {
@@ -358,7 +356,7 @@ impl<'a> ArrayRef<'a> {
         Ok(Some(element))
     }
 
-    /// True if both are the same bytes of the same row, rather than merely equal.
+    /// True if both are the same bytes of the same row. Equal bytes at different places are not the same.
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self.bytes, other.bytes)
     }
@@ -397,9 +395,10 @@ impl<'a> Iterator for ArrayIter<'a> {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Form<'a> {
-    /// Values only. `id` is the value of fields that equal `_id`; it is `Some` in a document.
+    /// The map has a shape, and the bytes contain only values. `id` is the value of fields that equal `_id`; it is
+    /// `Some` in a document.
     Shaped { shape: &'a Shape, id: Option<&'a [u8]> },
-    /// Keys and values.
+    /// The map is self-describing, and the bytes contain keys and values.
     Plain { count: usize },
 }
 
@@ -456,8 +455,8 @@ impl<'a> MapRef<'a> {
         }
     }
 
-    /// Appends the row of a document of which this is a view: [`crate::Document::from_row`] reads it under the same
-    /// shapes, and if it has no shape [`crate::Document::from_fields`], too.
+    /// Appends the row of the document that this map is a view of. [`crate::Document::from_row`] reads the row under
+    /// the same shapes. If the row has no shape, [`crate::Document::from_fields`] reads it, too.
     pub fn put_row(&self, out: &mut Vec<u8>) {
         match self.form {
             Form::Shaped { shape, .. } => varint::put_u64(out, u64::from(shape.number())),
@@ -493,8 +492,8 @@ impl<'a> MapRef<'a> {
         ValueRef::take(&mut rest, self.table).map(Some)
     }
 
-    /// The values of the first fields with these names, in the order of `names`. Reads the map
-    /// once, up to the last of them.
+    /// The values of the first fields with these names, in the order of `names`. Reads the map once, up to the last of
+    /// these fields.
     ///
     /// # Errors
     /// [`RowError`] if bytes up to the last of them are damaged.
@@ -517,7 +516,7 @@ impl<'a> MapRef<'a> {
         for (position, at) in wanted {
             let stored = shape.stored_before(position);
             skip(&mut rest, stored - passed)?;
-            // Does not consume the value: the same name may occur twice in `names`.
+            // The value is not consumed, because a name may occur twice in `names`.
             passed = stored;
             found[at] = Some(ValueRef::take(&mut &*rest, self.table)?);
         }

@@ -1,4 +1,4 @@
-//! Deserialization: formats to values, values to types.
+//! Deserialization: converts other formats to values, and values to types.
 
 use super::foreign;
 use super::key::KeyDeserializer;
@@ -18,11 +18,11 @@ use std::fmt;
 
 /// Deserializes a type from a value.
 ///
-/// Rare types appear as canonical Extended JSON, which the types of the crate `bson` understand;
-/// binary data of subtype 0 appears as bytes. [`Value`] itself is unchanged.
+/// Values of rare types are passed as canonical Extended JSON, which the types of the crate `bson` understand. Binary
+/// data of subtype 0 is passed as bytes. [`Value`] itself is unchanged.
 ///
 /// # Errors
-/// [`SerdeError`] of the type.
+/// [`SerdeError`] that the type returns.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, SerdeError> {
     T::deserialize(value)
 }
@@ -33,7 +33,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Deserializes a map from any format; a map that represents another value is an error.
+/// Deserializes a map from any format. A map that represents another value is an error.
 impl<'de> Deserialize<'de> for Map {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
@@ -53,8 +53,7 @@ macro_rules! visit {
     };
 }
 
-/// The smallest type that can represent the integer, since other formats do not distinguish the
-/// same widths.
+/// The integer in the smallest type that can represent it, because other formats do not distinguish the same widths.
 fn natural(n: impl Into<Decimal>) -> Value {
     let decimal: Decimal = n.into();
     match decimal.to_i64() {
@@ -131,7 +130,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         checked(interpret(map).map_err(A::Error::custom)?)
     }
 
-    /// Our own deserializer passes the value in its encoding, which keeps it unchanged.
+    /// The deserializer of this crate passes the encoded value, so that it is unchanged.
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
         let (Encoded(value), variant) = access.variant()?;
         variant.unit_variant()?;
@@ -139,7 +138,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// Checks that the value can be stored, whatever the format allows.
+/// Checks that the value can be stored, because the format may allow other values.
 fn checked<E: Error>(value: Value) -> Result<Value, E> {
     if value.is_too_deep() { Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))) } else { Ok(value) }
 }
@@ -164,7 +163,7 @@ impl<'de> Deserialize<'de> for Encoded {
     }
 }
 
-/// Passes [`Encoded`].
+/// Passes an encoded value to [`Encoded`].
 struct Handover(Vec<u8>);
 
 impl<'de> EnumAccess<'de> for Handover {
@@ -207,7 +206,7 @@ impl<'de> IntoDeserializer<'de, SerdeError> for Value {
 }
 
 impl Value {
-    /// A whole decimal, for target types that are wider than 64 bits or unsigned.
+    /// The value of a whole decimal, for target types that are wider than 64 bits or unsigned.
     fn wide(&self) -> Option<i128> {
         match self {
             Value::Decimal(decimal) => match decimal.normalized_parts()? {
@@ -330,7 +329,7 @@ impl<'de> Deserializer<'de> for Value {
         }
     }
 
-    /// Types of other crates ask for text where a date or a UUID is stored.
+    /// Types of other crates request text, although a date or a UUID is stored.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match self {
             Value::DateTime(millis) => match foreign::date_text::<V>(millis) {

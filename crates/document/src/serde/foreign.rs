@@ -1,8 +1,9 @@
-//! Types of other crates that serialize themselves as text, and are values of another type here: dates of `chrono`
-//! and `jiff`, and `uuid::Uuid`.
+//! Types of other crates that are serialized as text, but stored as values of another type: dates of `chrono` and
+//! `jiff`, and `uuid::Uuid`.
 //!
-//! Serde does not name these types, and a trait of ours cannot be implemented for them besides all types of serde. So
-//! they are recognized by the names of their Rust types. If such a name changes, the type is stored as text again.
+//! Serde does not identify these types, and a trait that is implemented for all types of serde cannot have another
+//! implementation for them. Therefore they are recognized by the names of their Rust types. If such a name changes, the
+//! type is stored as text again.
 
 use crate::json::date;
 use crate::value::{Binary, Value};
@@ -11,14 +12,15 @@ use std::any::type_name;
 /// The subtype of a UUID.
 const UUID: u8 = 4;
 
-/// The types whose text is a moment, without more: one with an offset or a time zone stays text, which keeps these.
+/// The types whose text is only a moment. A type with an offset or a time zone is stored as text, because a date would
+/// lose these.
 const DATES: [&str; 3] = [
     "chrono::datetime::DateTime<chrono::offset::utc::Utc>",
     "chrono::datetime::DateTime<chrono::offset::local::Local>",
     "jiff::timestamp::Timestamp",
 ];
 
-/// The value of `serialized`, which a `T` has made.
+/// The value to store for `serialized`, the serialized form of a `T`.
 #[inline]
 pub(super) fn stored<T: ?Sized>(serialized: Value) -> Value {
     let name = type_name::<T>().trim_start_matches('&');
@@ -29,8 +31,8 @@ pub(super) fn stored<T: ?Sized>(serialized: Value) -> Value {
     if name == "uuid::Uuid" { uuid(serialized) } else { serialized }
 }
 
-/// The milliseconds since 1970 of a date as text. `chrono` writes years of five digits with a sign and no zero before
-/// them.
+/// The milliseconds since 1970 of a date as text. `chrono` writes years of five digits with a sign, but without a
+/// leading zero.
 fn millis(text: &str) -> Option<i64> {
     let parsed = date::parse_lenient(text);
     parsed.or_else(|| date::parse_lenient(&format!("{}0{}", text.get(..1)?, text.get(1..)?)))
@@ -46,7 +48,7 @@ pub(super) fn uuid(value: Value) -> Value {
     }
 }
 
-/// The text that the visitor `V` expects instead of a date; `None` for a visitor of another type.
+/// The text of a date, if the visitor `V` belongs to a type that expects text; `None` for other visitors.
 pub(super) fn date_text<V>(millis: i64) -> Option<String> {
     let of_date = is_of::<V>("chrono::datetime::") || is_of::<V>("jiff::timestamp::");
     of_date.then(|| {
@@ -56,7 +58,7 @@ pub(super) fn date_text<V>(millis: i64) -> Option<String> {
     })
 }
 
-/// True if the visitor `V` takes the bytes of a binary value of this subtype in place of text.
+/// True if the visitor `V` accepts the bytes of a binary value of this subtype instead of text.
 pub(super) fn takes_bytes<V>(subtype: u8) -> bool {
     subtype == UUID && is_of::<V>("uuid::")
 }

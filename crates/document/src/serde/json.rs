@@ -1,4 +1,4 @@
-//! Conversions with values of `serde_json`, which represent Extended JSON as maps.
+//! Conversions from and to values of `serde_json`, which represent Extended JSON as maps.
 
 use super::{SerdeError, extended};
 use crate::json::{PrintError, interpret, parse_number};

@@ -1,5 +1,4 @@
-//! Deserializes the keys of maps as the type requests: a string may represent an integer or a
-//! boolean.
+//! Deserializes the keys of maps as the requested type. A string may represent an integer or a boolean.
 
 use super::SerdeError;
 use crate::value::Value;

@@ -1,7 +1,7 @@
 //! Deserialization of rows, without building values first.
 //!
-//! Text and bytes are read where they are stored, and fields that the type does not have are skipped. Rare
-//! values are decoded and deserialized as by [`super::from_value`].
+//! Text and bytes are borrowed from the row, and fields that the type does not have are skipped. Values of rare types
+//! are decoded, and deserialized as by [`super::from_value`].
 
 use super::key::KeyDeserializer;
 use super::{SerdeError, VALUE};
@@ -19,19 +19,19 @@ use std::fmt;
 /// Deserializes a type from a document. Fields that the type does not read are not checked.
 ///
 /// # Errors
-/// [`RowError`] if what is read is damaged; inside, the error of the type.
+/// [`RowError`] if a part that is read is damaged; the inner result has the error of the type.
 pub(crate) fn from_row<T: DeserializeOwned>(map: MapRef<'_>) -> Result<Result<T, SerdeError>, RowError> {
     let damage = Damage::default();
     let document = RowValue { value: ValueRef::Map(map), levels: MAX_DEPTH, damage: &damage };
     let result = T::deserialize(document);
-    // A type may ignore an error of a field; damage is never ignored.
+    // A type may ignore the error of a field, but damage is never ignored.
     match damage.0.into_inner() {
         Some(error) => Err(error),
         None => Ok(result),
     }
 }
 
-/// The first damage that was found; errors of serde cannot contain it.
+/// The first damage that was found. It is stored here because errors of serde cannot contain it.
 #[derive(Default)]
 struct Damage(RefCell<Option<RowError>>);
 
@@ -48,7 +48,7 @@ impl Damage {
 /// A value of a row.
 struct RowValue<'de, 'd> {
     value: ValueRef<'de>,
-    /// The levels that it may nest.
+    /// The number of levels that it may nest.
     levels: usize,
     damage: &'d Damage,
 }
@@ -58,7 +58,7 @@ impl<'de> RowValue<'de, '_> {
         self.damage.note(self.value.to_value())
     }
 
-    /// The levels inside.
+    /// The number of levels that its elements may nest.
     fn deeper(&self) -> Result<usize, SerdeError> {
         let levels = self.levels.checked_sub(1).ok_or(DecodeError::Invalid(TOO_DEEP));
         self.damage.note(levels.map_err(RowError::Damaged))
@@ -85,7 +85,7 @@ impl<'de> RowValue<'de, '_> {
 
 /// The elements of an array.
 struct Elements<'de, 'd> {
-    /// The elements to come.
+    /// The remaining elements.
     array: ArrayRef<'de>,
     taken: usize,
     levels: usize,
@@ -108,7 +108,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
 
 /// The fields of a map.
 struct Fields<'de, 'd> {
-    /// The map, with the bytes to come.
+    /// The map, with the remaining bytes.
     map: MapRef<'de>,
     position: usize,
     next: Next<'de>,
@@ -120,9 +120,9 @@ struct Fields<'de, 'd> {
 enum Next<'de> {
     /// A name, or the end.
     Key,
-    /// The value at the beginning of the bytes to come.
+    /// The value at the beginning of the remaining bytes.
     Value,
-    /// The value of the document's `_id`, which is encoded here.
+    /// The value of the document's `_id`, encoded in these bytes.
     Id(&'de [u8]),
 }
 
@@ -136,7 +136,7 @@ impl<'de, 'd> Fields<'de, 'd> {
         Ok(RowValue { value: self.damage.note(value)?, levels: self.levels, damage: self.damage })
     }
 
-    /// Passes over it.
+    /// Skips the value of the field whose name was read.
     fn skip(&mut self) -> Result<(), SerdeError> {
         match std::mem::replace(&mut self.next, Next::Key) {
             Next::Id(_) => Ok(()),
@@ -181,7 +181,7 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
     }
 }
 
-/// The value of a field; it is read only if the type has the field.
+/// The value of a field. It is read only if the type has the field.
 struct FieldValue<'de, 'd, 'f>(&'f mut Fields<'de, 'd>);
 
 /// Reads the value.

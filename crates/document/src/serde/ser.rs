@@ -1,4 +1,4 @@
-//! Serialization: values to formats, types to values.
+//! Serialization: converts values to other formats, and types to values.
 
 use super::foreign::{self, uuid};
 use super::{SYSTEM_TIME, SerdeError, VALUE, extended};
@@ -13,13 +13,12 @@ use std::cell::Cell;
 
 /// Serializes a type to a value.
 ///
-/// Integers beyond 64 bits signed become decimals. Structs with the names of Extended JSON (those
-/// of the crate `bson`) become the values that they represent; maps never do. [`crate::serde`] has
-/// the complete table.
+/// Integers beyond signed 64 bits become decimals. Structs with the names of Extended JSON (the types of the crate
+/// `bson`) become the values that they represent; maps never do. [`crate::serde`] has the complete table.
 ///
 /// # Errors
-/// [`SerdeError`] of the type, for keys of maps that are not strings, integers, booleans or
-/// characters, and for more than [`MAX_DEPTH`] levels.
+/// [`SerdeError`] that the type returns; for keys of maps that are not strings, integers, booleans or characters; for
+/// more than [`MAX_DEPTH`] levels.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerdeError> {
     ToValue::new().value(value)
 }
@@ -45,8 +44,7 @@ impl Serialize for Map {
 }
 
 thread_local! {
-    /// Passes a value from [`Content`] to [`ToValue`] unchanged, since serde has no way to identify
-    /// a type of ours.
+    /// Passes a value from [`Content`] to [`ToValue`] unchanged, because serde cannot identify a type of this crate.
     static HANDOVER: Cell<Handover> = const { Cell::new(Handover::Idle) };
 }
 
@@ -127,7 +125,7 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: false }
     }
 
-    /// For an existing value of any depth. The depth is checked when the value is used.
+    /// A serializer for an existing value of any depth. The depth is checked when the value is used.
     pub(super) fn of_value() -> Self {
         ToValue { depth: usize::MAX, json: false }
     }
@@ -136,7 +134,7 @@ impl ToValue {
         ToValue { depth: MAX_DEPTH, json: true }
     }
 
-    /// The value of a part that has a type of its own.
+    /// Serializes a part that has its own type.
     fn value<T: Serialize + ?Sized>(self, part: &T) -> Result<Value, SerdeError> {
         Ok(foreign::stored::<T>(part.serialize(self)?))
     }
@@ -149,7 +147,7 @@ impl ToValue {
     }
 
     fn list(self, variant: Option<&'static str>, len: Option<usize>) -> Result<ListBuilder, SerdeError> {
-        // Lengths are hints from the type, so only a small one is trusted.
+        // A length is only a hint of the type, so memory is reserved for small lengths only.
         let elements = Vec::with_capacity(len.unwrap_or(0).min(1024));
         let outer = if variant.is_some() { self.deeper()? } else { self };
         Ok(ListBuilder { variant, elements, inner: outer.deeper()? })
@@ -184,14 +182,14 @@ pub(super) struct MapBuilder {
     inner: ToValue,
 }
 
-/// The name of the newtype struct as which `bson::Uuid` is serialized.
+/// `bson::Uuid` is serialized as a newtype struct with this name.
 const BSON_UUID: &str = "$__bson_private_uuid";
 
 fn too_deep() -> SerdeError {
     SerdeError::custom(format_args!("nested deeper than {MAX_DEPTH} levels"))
 }
 
-/// The content of an enum's variant becomes a map with one entry.
+/// Wraps the content of an enum's variant in a map with one entry.
 fn under(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(name) => Value::Map(Map::from([(name, value)])),
@@ -283,8 +281,7 @@ impl Serializer for ToValue {
             _ => return self.value(value),
         }
         HANDOVER.set(Handover::Requested);
-        // The type may be another than that of this module: serde's own buffers repeat the name of
-        // a newtype.
+        // The type may not be the one of this module, because serde's own buffers repeat the name of a newtype.
         let serialized = value.serialize(self);
         match HANDOVER.replace(Handover::Idle) {
             Handover::Given(value) if value.is_deeper_than(self.depth) => Err(too_deep()),
@@ -369,7 +366,7 @@ list!(
     SerializeTupleVariant::serialize_field
 );
 
-/// The key of a map as a string: documents in JSON and BSON have no other keys.
+/// The key of a map as a string, because documents in JSON and BSON have no other keys.
 fn text_key(key: Value) -> Result<Value, SerdeError> {
     match key {
         Value::String(_) => Ok(key),

@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// Changes the scalars of a value.
+/// Applies `change` to each scalar of a value.
 fn each(value: Value, change: fn(Value) -> Value) -> Value {
     let map = |map: Map| Map { entries: map.entries.into_iter().map(|(k, v)| (k, each(v, change))).collect() };
     match value {
@@ -198,7 +198,7 @@ fn natural(value: Value) -> Value {
     })
 }
 
-/// The other crate reads long doubles with an error of one bit.
+/// Doubles with a short text, because the other crate reads long ones with an error of one bit.
 fn tame(value: Value) -> Value {
     each(value, |value| match value {
         Value::Double(Double(x)) if x.is_finite() => Value::from((x % 1000.0).trunc() / 4.0),
@@ -206,7 +206,7 @@ fn tame(value: Value) -> Value {
     })
 }
 
-/// The other crate's deserializer moves dates into the years to 9999.
+/// Dates up to the year 9999, because the deserializer of the other crate changes all other dates.
 fn recent(value: Value) -> Value {
     each(value, |value| match value {
         Value::DateTime(millis) => Value::DateTime(millis.rem_euclid(1 << 47)),
@@ -214,7 +214,7 @@ fn recent(value: Value) -> Value {
     })
 }
 
-/// Dates and a UUID, in every place that a struct can have them.
+/// Dates and a UUID, at every place that a struct can have.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct WithForeign {
     #[serde(rename = "_id")]

@@ -1,4 +1,4 @@
-//! Types to documents: like [`super::to_value`], but a string at the top level is JSON.
+//! Converts types to documents, like [`super::to_value`]; but a string at the top level is parsed as JSON.
 
 use super::SerdeError;
 use super::ser::{ListBuilder, MapBuilder, ToValue};
@@ -12,15 +12,15 @@ pub enum InputError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(JsonError),
-    /// It is not a map, contains a value that cannot be stored, or is damaged.
+    /// The input is not a map, contains a value that cannot be stored, or is damaged.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// A document in the form that the caller passed.
+/// A document in the form in which the caller passed it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
-    /// Its fields.
+    /// The fields of the document.
     Fields(Map),
     /// JSON text, which may be malformed.
     Json(String),
@@ -59,7 +59,7 @@ pub(crate) fn to_map<T: Serialize>(value: &T) -> Result<Map, InputError> {
     map_of(made, refused)
 }
 
-/// A value, given as one of any type or as JSON text; so may be the elements of an array.
+/// A value, given as a value of any type or as JSON text. The elements of an array may also be given as JSON text.
 pub(crate) fn to_any_value<T: Serialize>(value: &T) -> Result<Value, InputError> {
     let mut refused = None;
     let made = value.serialize(Top { inner: serializer_of::<T>(), refused: &mut refused, text: None });
@@ -94,9 +94,9 @@ fn map_of(made: Result<Value, SerdeError>, refused: Option<InputError>) -> Resul
     }
 }
 
-/// `serde_json::Value` is interpreted like the same JSON text. Serde cannot distinguish it from
-/// other maps, and a trait of ours cannot be implemented for it besides all types of serde. So it
-/// is recognized by its type name; if the name changes, it is treated like any other map.
+/// `serde_json::Value` is interpreted like the same JSON text. Serde cannot distinguish it from other maps, and a trait
+/// that is implemented for all types of serde cannot have another implementation for it. Therefore it is recognized by
+/// the name of its type. If the name changes, it is treated like any other map.
 fn serializer_of<T>() -> ToValue {
     match std::any::type_name::<T>().trim_start_matches('&') {
         "serde_json::value::Value" | "serde_json::map::Map<alloc::string::String, serde_json::value::Value>" => {
@@ -108,9 +108,9 @@ fn serializer_of<T>() -> ToValue {
 
 struct Top<'a> {
     inner: ToValue,
-    /// The reason why text is not a document.
+    /// Receives the reason why text is not a document.
     refused: &'a mut Option<InputError>,
-    /// Takes text that is not to be parsed.
+    /// Receives text that is not to be parsed.
     text: Option<&'a mut Option<String>>,
 }
 

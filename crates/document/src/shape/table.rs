@@ -8,18 +8,16 @@ use super::{Field, FieldKind, MAX_FIELDS, MAX_NAME_BYTES, MAX_NUMBER, Shape, Sha
 /// Options for the creation of shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeOptions {
-    /// The number of occurrences at which the fields of a document get a shape (1: at once). At
-    /// most 255.
+    /// The number of occurrences after which the fields of a document get a shape (1: immediately). At most 255.
     pub document_sightings: u32,
-    /// The number of occurrences at which the fields of a nested map get a shape (1: at once). At
-    /// most 255.
+    /// The number of occurrences after which the fields of a nested map get a shape (1: immediately). At most 255.
     pub nested_sightings: u32,
     /// The maximum number of shapes in a collection; further maps stay self-describing.
     pub max_shapes: u32,
 }
 
 impl ShapeOptions {
-    /// A shape at the second occurrence for documents and nested maps; 4096 shapes.
+    /// Documents and nested maps get a shape at the second occurrence; at most 4096 shapes.
     pub const DEFAULT: Self = Self { document_sightings: 2, nested_sightings: 2, max_shapes: 4096 };
 }
 
@@ -29,34 +27,32 @@ impl Default for ShapeOptions {
     }
 }
 
-/// Numbers up to 2^20 are in chunks of 1, 2, 4, … shapes.
+/// The number of chunks. Shapes with numbers up to 2^20 are in chunks of 1, 2, 4, … shapes.
 const CHUNKS: usize = 20;
-/// The hash index starts with 2^6 slots and doubles.
+/// The hash index starts with 2^6 slots, and doubles when it is half full.
 const FIRST_INDEX_BITS: usize = 6;
 const INDEXES: usize = 17;
-/// The number of maps without a shape whose occurrences are remembered; older ones are replaced.
+/// The number of maps without a shape whose occurrences are counted. Newer maps replace older ones.
 const SIGHTINGS: usize = 1024;
-/// The number of slots as long as they suffice.
+/// The initial number of slots, which is used until two maps collide.
 const FEW_SIGHTINGS: usize = 8;
 
 type Chunk = OnceLock<Box<[OnceLock<Arc<Shape>>]>>;
 
 /// The shapes of one collection. Look-ups take no locks.
 ///
-/// Shapes are only added. A shape is published by number before it is published in the hash index,
-/// so a shape that is found by hash is also found by number. One thread at a time adds shapes; if
-/// another thread encounters a new map concurrently, it leaves the map self-describing and does not
-/// count the occurrence.
+/// Shapes are only added. A shape is published by number before it is published in the hash index, so a shape that is
+/// found by hash is also found by number. One thread at a time adds shapes. If another thread encounters a new map at
+/// the same time, it leaves the map self-describing and does not count the occurrence.
 #[derive(Debug)]
 pub struct ShapeTable {
     options: ShapeOptions,
     by_number: [Chunk; CHUNKS],
-    /// Hash tables with open addressing over [`Shape::hash`]: shape numbers; 0 is empty. `index` is
-    /// the position of the current one. The smaller ones before it remain for readers that still
-    /// use them.
+    /// Hash tables with open addressing over [`Shape::hash`]. A slot holds a shape number; 0 is empty. `index` is the
+    /// position of the current table. The smaller tables before it remain for readers that still use them.
     indexes: [OnceLock<Box<[AtomicU32]>>; INDEXES],
     index: AtomicUsize,
-    /// Counts of occurrences, until two shapes collide here: most collections have few shapes.
+    /// Counts of occurrences, until two shapes collide here. Most collections have few shapes.
     few_sightings: [AtomicU64; FEW_SIGHTINGS],
     sightings: OnceLock<Box<[AtomicU64]>>,
     adding: AtomicBool,
@@ -82,8 +78,8 @@ impl ShapeTable {
         }
     }
 
-    /// A table of the shapes that were read when a collection was opened. New shapes get numbers
-    /// from `next_number` upwards, or above the highest number in `shapes` if that is greater.
+    /// A table of the shapes that were read when a collection was opened. New shapes get numbers from `next_number`
+    /// upwards, and above the highest number in `shapes`.
     ///
     /// # Errors
     /// [`ShapeError::Conflict`] if two different shapes have the same number.
@@ -130,7 +126,7 @@ impl ShapeTable {
         self.len() == 0
     }
 
-    /// True if no more shapes are created; rows with other fields are then larger.
+    /// True if no more shapes are created. Rows with other fields are larger in that case.
     pub fn is_full(&self) -> bool {
         self.len.load(Ordering::Relaxed) >= self.options.max_shapes
     }
@@ -152,9 +148,9 @@ impl ShapeTable {
         }
     }
 
-    /// The shape with these fields; created if they have occurred often enough.
+    /// The shape with these fields. Creates it if the fields have occurred often enough.
     ///
-    /// `hash` is that of the fields ([`ShapeHash`]).
+    /// `hash` is the hash of the fields ([`ShapeHash`]).
     pub(crate) fn find_or_make<'a>(
         &self,
         hash: u64,
@@ -173,7 +169,7 @@ impl ShapeTable {
         self.get(number?)
     }
 
-    /// The shape with these fields, if there is one.
+    /// The shape with these fields, if it exists.
     pub(crate) fn find<'a>(
         &self,
         hash: u64,
@@ -195,14 +191,13 @@ impl ShapeTable {
         }
     }
 
-    /// Counts an occurrence; true if the shape is now to be created.
+    /// Counts an occurrence. Returns true if the shape is to be created now.
     fn is_time(&self, hash: u64, sightings: u32) -> bool {
         if sightings <= 1 {
             return true;
         }
-        // The slot comes from the low bits, which are partly missing in the tag of the high 56
-        // bits. Both together distinguish hashes well enough, and a wrong count only creates a
-        // shape early.
+        // The slot is chosen by the low bits of the hash, and the tag consists of the high 56 bits. Together they
+        // distinguish hashes well enough; a wrong count only creates a shape early.
         let tag = hash & !0xff;
         let few = &self.few_sightings[hash as usize % FEW_SIGHTINGS];
         let seen = few.load(Ordering::Relaxed);
@@ -222,7 +217,7 @@ impl ShapeTable {
 
     /// Creates a shape. Only for the thread that holds `adding`.
     fn make<'a>(&self, hash: u64, fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone) -> Option<u32> {
-        // Another thread may have created it between the look-up and taking `adding`.
+        // Another thread may have created the shape between the look-up and the acquisition of `adding`.
         if let Some(shape) = self.find(hash, fields.clone()) {
             return Some(shape.number);
         }

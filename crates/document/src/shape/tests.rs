@@ -44,7 +44,7 @@ fn definitions_that_no_encoder_writes_are_refused() {
     assert!(matches!(Shape::new(MAX_NUMBER + 1, stored(&["a"])), Err(ShapeError::Invalid(_))));
     let name = "n".repeat(MAX_NAME_BYTES + 1);
     assert!(matches!(Shape::new(1, stored(&[&name])), Err(ShapeError::Invalid(_))));
-    // Not UTF-8; and a count that no memory should be claimed for.
+    // A name that is not UTF-8; and a count that must not make the decoder claim memory.
     assert!(Shape::decode(&mut &b"\x01\x01\x02\xff"[..]).is_err());
     assert!(Shape::decode(&mut &b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\x7f"[..]).is_err());
 }
@@ -86,7 +86,7 @@ fn the_cap_limits_the_shapes() {
     assert_eq!(make(&table, &["c"]), None);
     assert!(table.is_full());
     table.mark_committed(1);
-    // Committed shapes count, too, and those that exist are still found.
+    // Committed shapes count for the limit, too, and existing shapes are still found.
     assert_eq!(make(&table, &["c"]), None);
     assert_eq!((make(&table, &["a"]), make(&table, &["b"])), (Some(1), Some(2)));
     assert_eq!(table.len(), 2);
@@ -127,7 +127,7 @@ fn many_shapes_made_by_many_threads_are_each_made_once() {
             scope.spawn(|| {
                 for n in 0..1000 {
                     let name = format!("field{n}");
-                    // While another thread adds, this one stays without.
+                    // While another thread adds a shape, this map gets none.
                     while make(&table, &[&name, "x"]).is_none() {}
                 }
             });

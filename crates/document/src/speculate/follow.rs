@@ -25,21 +25,21 @@ struct Job<'a> {
     key_start: usize,
 }
 
-/// The point from which reading continues.
+/// The position at which reading continues.
 enum Next {
-    /// Field by field, after the value of the node's name.
+    /// Continue field by field, after the value of the field that the node names.
     Walk { node: NodeId, at: usize },
-    /// Along a template, after the value before this field.
+    /// Continue along a template, at the name of this field.
     Follow { place: Place, at: usize },
-    /// The document ended after the node's name.
+    /// The document has ended after the field that the node names.
     EndOfWalk { node: NodeId, at: usize },
-    /// The document ended with the template.
+    /// The document has ended together with the template.
     EndOfTemplate { template: usize, at: usize },
 }
 
 impl Encoder {
-    /// Encodes the line without the full parser; false if it is unexpected. `row` and `key` then
-    /// contain partial data.
+    /// Encodes the line without the full parser. Returns false if the line is unexpected; `row` and `key` then contain
+    /// partial data.
     #[inline]
     pub(super) fn speculate(
         &mut self,
@@ -76,7 +76,7 @@ impl Encoder {
         Ok(true)
     }
 
-    /// The shape of the line, and the template that it ended with.
+    /// Reads the line. Returns its shape, and the template that matched its end, if one did.
     #[inline]
     fn read(&mut self, job: &mut Job<'_>) -> Option<(Arc<Shape>, Option<usize>)> {
         let mut next = follow(&self.templates, Place { template: self.current, field: 0 }, &mut self.values, job, 0)?;
@@ -105,8 +105,8 @@ impl Encoder {
         }
     }
 
-    /// Records that a line that diverged from its template at the field before `place` ended with
-    /// `template`.
+    /// Records that `template` matched the end of a line that had diverged from its template at the field before
+    /// `place`.
     fn note_place(&mut self, place: Place, template: usize) {
         let field = place.field - 1;
         let node = self.templates[place.template].fields[field].node;
@@ -115,7 +115,7 @@ impl Encoder {
         }
     }
 
-    /// Reads field by field until a template continues from there.
+    /// Reads field by field until a template continues at the next field.
     fn walk(&mut self, job: &mut Job<'_>, mut node: NodeId, at: usize) -> Option<Next> {
         let line = job.line;
         let mut at = skip_space(line, at);
@@ -186,8 +186,8 @@ fn follow(templates: &[Template], place: Place, values: &mut Values, job: &mut J
     Some(Next::EndOfTemplate { template: place.template, at })
 }
 
-/// The field at which `line` diverges from the template's text between `text_at` and `text_end`,
-/// and whether it diverges in its value (rather than in its name).
+/// The field at which `line` diverges from the text of the template between `text_at` and `text_end`. True if it
+/// diverges in the value, false if in the name.
 fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -> (usize, bool) {
     let text = &template.text[text_at..text_end];
     let place = text_at + common_prefix(text, line);
@@ -195,8 +195,8 @@ fn diverges(template: &Template, text_at: usize, text_end: usize, line: &[u8]) -
     let position = fields.partition_point(|field| field.name <= place).saturating_sub(1);
     let is_in_text = |field: &Field| field.is_constant() && field.value >= text_at;
     let field = &fields[position];
-    // If a number continues where the template's number ends, the divergence is found after the
-    // template's value.
+    // If the number in the line is longer than the number of the template, the texts diverge only after the template's
+    // value. The divergence is attributed to that value.
     if place == field.name && position > 0 && is_in_text(&fields[position - 1]) {
         return (position - 1, true);
     }
@@ -209,7 +209,7 @@ fn put_field(values: &mut Values, job: &mut Job<'_>, at: usize, is_id: bool) -> 
     if !is_id {
         return values.put(job.line, at, job.row, LEVELS);
     }
-    // The row has no value for `_id` and its copy, provided that both are equal.
+    // The row contains no value for `_id` and for its copy. Both must be equal.
     let before = job.key.len();
     let end = values.put_id(job.line, at, job.key)?;
     if before > job.key_start {

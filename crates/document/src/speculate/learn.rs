@@ -12,7 +12,7 @@ use crate::row::{Context, ID, MapRef, ValueRef};
 use crate::shape::{FieldKind, Shape};
 
 impl Encoder {
-    /// Records that the line matched this template to its end.
+    /// Records that this template matched the end of the line.
     #[inline]
     pub(super) fn ended_with(&mut self, template: usize, line: &[u8]) {
         self.current = template;
@@ -36,7 +36,7 @@ impl Encoder {
             self.values.names.clear();
             self.templates.clear();
         }
-        // The value of the id does not matter here.
+        // The value of the `_id` is irrelevant here.
         if let Ok(map) = MapRef::of_row(row, Context { table: &table, id: b"\x01" }) {
             for (_, value) in map.iter().flatten() {
                 self.learn_nested(&value);
@@ -69,7 +69,7 @@ impl Encoder {
         let mut node = NESTED;
         for position in 0..shape.fields().len() {
             let name = shape.json_name(position);
-            // Strips the comma, the quotes and the colon.
+            // Removes the comma, the quotes and the colon.
             let start = if position == 0 { 1 } else { 2 };
             match self.values.names.child_or_new(node, &name[start..name.len() - 2], false) {
                 Some(child) => node = child,
@@ -102,11 +102,12 @@ impl Encoder {
         self.counts.learnt += 1;
     }
 
-    /// Adds the names of the line to the tree. Returns `None` if lines with these names may have different shapes.
+    /// Adds the names of the line to the tree, and returns their nodes. `None` if lines with these names may have
+    /// different shapes.
     fn enter_document(&mut self, line: &[u8], shape: &Arc<Shape>) -> Option<Vec<(NodeId, bool)>> {
         let is_id_name = |name: &str| name == ID || Some(name) == self.id_copy.as_deref();
-        // If the key does not give `_id` exactly, the row contains it, and the shape depends on the
-        // value.
+        // If `_id` cannot be restored exactly from the key, the row contains it, and the shape depends on the value of
+        // `_id`.
         if shape.fields().iter().any(|field| is_id_name(&field.name) != (field.kind == FieldKind::IsId)) {
             return None;
         }
@@ -124,7 +125,7 @@ impl Encoder {
     }
 }
 
-/// In Extended JSON, names that begin with `$` have a meaning, so such lines need the full parser.
+/// True if a name begins with `$`. Such names have a meaning in Extended JSON, so lines with them need the full parser.
 fn has_operators(shape: &Shape) -> bool {
     shape.fields().iter().any(|field| field.name.starts_with('$'))
 }

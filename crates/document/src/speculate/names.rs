@@ -1,13 +1,13 @@
-//! The tree of field names: a node represents the sequence of names from the start of a map.
+//! The tree of field names. A node represents the sequence of names from the start of a map to a name.
 //!
-//! Only names of maps that were fully parsed enter the tree. So no path contains a name twice, and
+//! Only names of maps that the full parser has read are added to the tree. Therefore no path contains a name twice, and
 //! a map that is read along a path needs no check for duplicates.
 
 use std::sync::Arc;
 
 use crate::shape::Shape;
 
-/// A node's number.
+/// The number of a node.
 pub(super) type NodeId = u32;
 
 /// The root for maps inside documents. Their names are stored as the printer writes them.
@@ -17,10 +17,10 @@ pub(super) const DOCUMENT: NodeId = 1;
 
 /// If more names than this follow a node, its children are dropped and learnt again.
 const MAX_CHILDREN: usize = 64;
-/// At this number of nodes the tree is cleared.
+/// The number of nodes at which the tree is cleared.
 const MAX_NODES: usize = 1 << 15;
 
-/// A field of a template that passes through a node.
+/// A field of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) template: usize,
@@ -38,7 +38,7 @@ pub(super) struct Node {
     pub(super) shape: Option<Arc<Shape>>,
     /// The template that continues from this node.
     pub(super) place: Option<Place>,
-    /// In documents: true if the name is `_id`, or that of its copy.
+    /// In documents: true if the name is `_id` or the name of its copy.
     pub(super) is_id: bool,
 }
 
@@ -52,7 +52,7 @@ impl Names {
         Self { nodes: vec![Node::new(b"", false), Node::new(b"", false)] }
     }
 
-    /// About the bytes of memory that it takes.
+    /// The approximate bytes of memory of the tree.
     pub(super) fn memory_bytes(&self) -> usize {
         let node = |node: &Node| size_of::<Node>() + node.text.len() + node.children.capacity() * size_of::<NodeId>();
         self.nodes.iter().map(node).sum()
@@ -104,7 +104,7 @@ impl Names {
         self.nodes.push(Node::new(&text, is_id));
         let node = self.node_mut(parent);
         if node.children.len() >= MAX_CHILDREN {
-            // The nodes remain, since templates may refer to them, until the tree is cleared.
+            // The nodes themselves remain until the tree is cleared, because templates may refer to them.
             node.children.clear();
         }
         node.children.push(id);

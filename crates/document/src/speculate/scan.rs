@@ -1,13 +1,13 @@
 //! Scanning JSON text, eight or more bytes at a time.
 //!
-//! The tests for bytes inside a word are by Mycroft (1987), as in "Bit Twiddling Hacks"; eight
-//! digits are read at once as in simdjson (Lemire, 2018).
+//! The tests for bytes inside a word are by Mycroft (1987), as in "Bit Twiddling Hacks". Eight digits are converted
+//! together as in simdjson (Lemire, 2018).
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Marks (in its highest bit) each byte of `word` that ends a run of plain text inside a JSON
-/// string: a quote, a backslash or a control character. Exact up to the lowest mark.
+/// Sets the highest bit of each byte of `word` that ends a run of plain text inside a JSON string: a quote, a backslash
+/// or a control character. Exact up to the lowest mark.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -20,8 +20,8 @@ fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
-/// The end of plain text that begins at `start`: the position of a quote, a backslash or a control
-/// character, or the end of `line`; and whether any byte before it is not ASCII.
+/// The end of the plain text that begins at `start`: the position of a quote, a backslash or a control character, or
+/// the end of `line`. Also returns whether any byte before this end is not ASCII.
 #[inline]
 pub(super) fn plain_end(line: &[u8], start: usize) -> (usize, bool) {
     let mut high = 0;
@@ -33,7 +33,7 @@ pub(super) fn plain_end(line: &[u8], start: usize) -> (usize, bool) {
         let marks = special_bytes(word);
         if marks != 0 {
             let before = marks.trailing_zeros() / 8;
-            // Masks the bytes before the mark; a mark in the first byte leaves none.
+            // Selects the bytes before the mark; none if the mark is in the first byte.
             let mask = (1u64 << (before * 8)) - 1;
             return (at + before as usize, (high | word & mask) & HIGHS != 0);
         }
@@ -86,8 +86,7 @@ fn long_end(line: &[u8], start: usize, mut is_high: bool) -> (usize, bool) {
     tail_end(line, at, is_high)
 }
 
-/// The digits at `start`: their value and their end. Reads at most 18; without digits the result is
-/// (0, start).
+/// The value and the end of the digits at `start`. Reads at most 18 digits. Without digits the result is (0, start).
 #[inline]
 pub(super) fn digits(line: &[u8], start: usize) -> (u64, usize) {
     let (value, count) = up_to_eight(line, start);
@@ -111,7 +110,7 @@ pub(super) fn digits(line: &[u8], start: usize) -> (u64, usize) {
 
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Up to eight digits at `start`: their value and their number.
+/// The value and the number of up to eight digits at `start`.
 #[inline]
 fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
     let word = match line.get(start..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -123,15 +122,15 @@ fn up_to_eight(line: &[u8], start: usize) -> (u64, usize) {
             u64::from_le_bytes(chunk)
         }
     };
-    // Zero in every byte that is a digit: the high half is 3, also after adding 6. Only a byte that
-    // is not a digit causes a carry.
+    // The result is zero in every byte that is a digit: the high half of a digit is 3, also after 6 is added. Only a
+    // byte that is not a digit causes a carry.
     let not_three = |word: u64| (word & (ONES * 0xf0)) ^ (ONES * 0x30);
     let others = not_three(word) | not_three(word.wrapping_add(ONES * 0x06));
     let count = others.trailing_zeros() as usize / 8;
     if count == 0 {
         return (0, 0);
     }
-    // Moves the digits to the high end, with zeros before them.
+    // Shifts the digits to the high end of the word; the bytes before them become zero.
     let word = (word & (ONES * 0x0f)) << (64 - count * 8);
     let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);

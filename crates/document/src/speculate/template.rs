@@ -1,8 +1,7 @@
 //! The text of a document with a known shape, with holes for varying values.
 //!
-//! The text between two holes (names, punctuation, values that rarely change) is compared as a
-//! whole, and the encoded values in it are appended to the row as a whole. Samples show which
-//! values rarely change.
+//! The text between two holes (names, punctuation, values that rarely change) is compared as a whole, and the encoded
+//! values in it are appended to the row as a whole. Samples of lines determine which values rarely change.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::shape::Shape;
 /// value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Start and end of the name between its quotes.
+    /// Start and end of the name, without its quotes.
     pub(super) name: (usize, usize),
     /// Start and end of the value.
     pub(super) value: (usize, usize),
@@ -68,13 +67,13 @@ struct Learnt {
 /// The maximum length of a constant value.
 const MAX_CONSTANT: usize = 64;
 const MAX_SCORE: u32 = 12;
-/// The reduction of the score for a sample with another value; a sample with the same value adds 1.
-/// So a value is constant if it occurs in at least four of five cases.
+/// A sample with another value reduces the score by this number; a sample with the same value adds 1. So a value counts
+/// as constant if it occurs in at least four of five cases.
 const PENALTY: u32 = 4;
 const BECOMES_CONSTANT: u32 = 6;
 const STAYS_CONSTANT: u32 = 2;
 
-/// Each of the first documents is a sample; after them every 64th is.
+/// Each of the first documents is a sample. Afterwards every 64th document is a sample.
 const FIRST_SAMPLES: u32 = 10;
 const SAMPLE_EVERY: u32 = 64;
 
@@ -82,26 +81,26 @@ const SAMPLE_EVERY: u32 = 64;
 pub(super) struct Template {
     pub(super) text: Vec<u8>,
     pub(super) row: Vec<u8>,
-    /// The last entry is the closing brace.
+    /// The fields. The last entry represents the closing brace.
     pub(super) fields: Vec<Field>,
     pub(super) steps: Vec<Step>,
     pub(super) shape: Arc<Shape>,
     learnt: Vec<Learnt>,
     uses: u32,
-    /// The time of the last match, counted in lines.
+    /// The time of the last match, as a count of lines.
     pub(super) last_use: u64,
 }
 
 impl Template {
-    /// The bytes of memory that it takes.
+    /// The bytes of memory of the template.
     pub(super) fn memory_bytes(&self) -> usize {
         let learnt = self.learnt.iter().map(|learnt| size_of::<Learnt>() + learnt.name.len() + learnt.value.capacity());
         let lists = self.fields.capacity() * size_of::<Field>() + self.steps.capacity() * size_of::<Step>();
         size_of::<Self>() + self.text.capacity() + self.row.capacity() + lists + learnt.sum::<usize>()
     }
 
-    /// A template of this line. `spans` are its fields; `nodes` are the names in the tree, each
-    /// with a flag whether it is the `_id`.
+    /// A template of this line. `spans` are its fields. `nodes` are its names in the tree, each with a flag that is
+    /// true for the `_id` and its copy.
     pub(super) fn new(line: &[u8], spans: &[Span], nodes: &[(NodeId, bool)], shape: Arc<Shape>) -> Self {
         let mut learnt = Vec::with_capacity(spans.len() + 1);
         let mut end = 0;
@@ -117,7 +116,7 @@ impl Template {
         Self { text: Vec::new(), row: Vec::new(), fields, steps: Vec::new(), shape, learnt, uses: 0, last_use: 0 }
     }
 
-    /// Counts a use; true if the line should be [sampled](Self::sample).
+    /// Counts a use. Returns true if the line should be [sampled](Self::sample).
     #[inline]
     pub(super) fn is_sample(&mut self) -> bool {
         self.uses = self.uses.wrapping_add(1);
@@ -177,7 +176,7 @@ impl Learnt {
         self.score = self.score.saturating_sub(PENALTY);
         if self.score == 0 {
             self.value.clear();
-            // Maps with names use shapes, which must be recorded for every line.
+            // The value of a map uses shapes, which must be recorded for every line, so it is never constant.
             let may_be_constant = match value.first() {
                 Some(b'[') => value == b"[]",
                 Some(b'{') => value == b"{}",

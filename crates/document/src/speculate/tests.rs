@@ -5,7 +5,7 @@ use crate::MAX_DEPTH;
 use crate::row::decode_row;
 use crate::shape::ShapeOptions;
 
-/// The result of a line: row, key, and the numbers of the shapes that its batch carries.
+/// The result of a line: row, key, and the numbers of the shapes that its batch must include.
 type Outcome = Result<(Vec<u8>, Vec<u8>, Vec<u32>), LineError>;
 
 fn numbers(shapes: &[Arc<Shape>]) -> Vec<u32> {
@@ -14,7 +14,7 @@ fn numbers(shapes: &[Arc<Shape>]) -> Vec<u32> {
     numbers
 }
 
-/// The encoder under test beside the plain encoding, which must give the same result; each has its own table.
+/// The encoder under test and the plain encoding, which must give the same result. Each has its own table.
 struct Pair {
     encoder: Encoder,
     table: Arc<ShapeTable>,
@@ -65,7 +65,7 @@ impl Pair {
         }
     }
 
-    /// Gives the line to both; whether the encoder read it without the parser.
+    /// Encodes the line with both, and compares the results. Returns true if the encoder did not need the parser.
     fn check(&mut self, line: &[u8]) -> bool {
         let (actual, speculated) = self.actual(line);
         assert_eq!(actual, self.expected(line), "{}", String::from_utf8_lossy(line));
@@ -94,7 +94,7 @@ fn lines_of_one_shape_are_read_without_the_parser() {
         assert_eq!(pair.check(line.as_bytes()), n >= 2, "{n}");
         pair.commit_all();
         if n == 20 {
-            // Holes for the author, the id and the number; then comes the end.
+            // Three steps end with the holes for the author, the id and the number; the fourth ends with the line.
             assert_eq!(pair.encoder.templates[0].steps.len(), 4);
         }
     }
@@ -134,7 +134,7 @@ fn constants_that_change_are_noticed() {
         ["1", "10", "100", "\"a\"", "\"ab\"", "null", "true", "[]", "{}", "[1]", "{\"x\":1}", "-1", "1.5", "\"\""];
     let mut speculated = 0;
     for round in 0..values.len() * 30 {
-        // Runs that are long enough for a constant, and changes one after the other.
+        // Runs of one value that are long enough for a constant, and values that change with every line.
         let (a, b) = (values[round / 30], values[round % values.len()]);
         let line = format!("{{\"_id\":{round},\"k\":0,\"a\":{a},\"b\":{b},\"c\":{a}}}");
         speculated += usize::from(pair.check(line.as_bytes()));
@@ -166,7 +166,7 @@ fn extended_json_of_scalars_is_read_in_place() {
         );
         assert_eq!(pair.check(line.as_bytes()), n > 0, "{n}");
     }
-    // What stays a map and begins with an operator, or has one, is for the full parser.
+    // A map with an operator that does not represent a scalar needs the full parser.
     for map in ["{\"$other\":1}", "{\"x\":1,\"$other\":1}", "{\"$code\":\"f()\"}", "{\"$code\":\"f()\",\"$scope\":{}}"]
     {
         for _ in 0..5 {
@@ -265,7 +265,8 @@ fn awkward_lines_are_as_the_parser_has_them() {
                 pair.check(line);
             }
             for line in lines() {
-                // Each several times, so that it is learnt, and then its neighbours along what was learnt.
+                // Each line is encoded several times, so that it is learnt. Then similar lines are compared with the
+                // learnt template.
                 pair.check(line);
                 pair.check(line);
                 for cut in 0..line.len().min(60) {
@@ -288,14 +289,14 @@ fn a_flood_of_odd_documents_costs_no_endless_learning() {
     let learnt = pair.encoder.counts().learnt;
     assert!(learnt <= 1500 / u64::from(LEARN_EVERY) + 64, "{learnt}");
     assert!(pair.encoder.templates.len() <= MAX_TEMPLATES);
-    // Shapes that come again are learnt all the same, once there is credit.
+    // Shapes that occur again are learnt nevertheless, when the credit suffices.
     for n in 0..50 {
         let speculated = pair.check(format!("{{\"_id\":{n},\"a\":{{\"b\":1}}}}").as_bytes());
         assert!(speculated || n <= LEARN_EVERY, "{n}");
     }
 }
 
-/// A value in JSON, of few kinds so that shapes come again.
+/// A value in JSON. There are few kinds, so that shapes occur again.
 fn any_json() -> impl Strategy<Value = String> {
     let scalar = prop_oneof![
         Just("null".to_owned()),
@@ -321,7 +322,7 @@ fn any_space() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => Just(""), 1 => Just(" "), 1 => Just("\t\r\n ")]
 }
 
-/// A map of some of the names in their order, mostly.
+/// A map with some of the names, mostly in their order.
 fn any_map(values: impl Strategy<Value = String>, names: &'static str) -> impl Strategy<Value = String> {
     let names: Vec<&str> = names.split('|').collect();
     let all = 0..=names.len();
@@ -357,7 +358,7 @@ proptest! {
         for (which, change) in order {
             let mut line = documents[which.index(documents.len())].clone();
             if let Some((field, value)) = change {
-                // A field that was constant has another value: the shape stays, and the constant changes.
+                // A constant field gets another value. The shape remains, and the constant changes.
                 let mut spans = Vec::new();
                 template::find_spans(line.as_bytes(), &mut spans);
                 if !spans.is_empty() {

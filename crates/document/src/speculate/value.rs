@@ -1,8 +1,7 @@
 //! Encodes the JSON text of one value directly for a row.
 //!
-//! Every function returns `None` on unexpected text; the line then goes to the full parser, which
-//! reports the error if there is one. So these functions must accept only valid JSON, but need not
-//! accept all of it.
+//! Every function returns `None` on unexpected text. The full parser then reads the line, and reports the error if
+//! there is one. Therefore these functions must not accept invalid JSON, but may refuse valid JSON.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ pub(super) struct Values {
     pub(super) parser: Parser,
 }
 
-/// The maximum nesting of a map that is a scalar of Extended JSON.
+/// The maximum nesting of a map that represents a scalar in Extended JSON.
 const EXTENDED_LEVELS: usize = 4;
 
 impl Values {
@@ -35,8 +34,8 @@ impl Values {
         Self { table, names: Names::new(), new_shapes: Vec::new(), scratch: Vec::new(), parser: Parser::new() }
     }
 
-    /// Appends the value at `at` to `row`; returns the position after it. `levels` is the number of
-    /// levels that it may nest.
+    /// Appends the value at `at` to `row`, and returns the position after the value. `levels` is the number of levels
+    /// that it may nest.
     #[inline]
     pub(super) fn put(&mut self, line: &[u8], at: usize, row: &mut Vec<u8>, levels: usize) -> Option<usize> {
         match *line.get(at)? {
@@ -87,7 +86,7 @@ impl Values {
             return Some(at + 1);
         }
         if line[at..].starts_with(b"\"$") {
-            // The brace is before the space.
+            // `start` is the position after the brace.
             return self.put_extended(line, start - 1, head, row, levels);
         }
         let mut node = NESTED;
@@ -110,8 +109,8 @@ impl Values {
         Some(at + 1)
     }
 
-    /// A map that begins with an operator is parsed alone by the full parser, and accepted if it
-    /// represents a scalar.
+    /// Parses a map that begins with an operator separately with the full parser, and accepts it if it represents a
+    /// scalar.
     #[cold]
     fn put_extended(
         &mut self,
@@ -130,13 +129,13 @@ impl Values {
     /// The scalar that the map at `start` represents, and the position after it.
     fn extended(&mut self, line: &[u8], start: usize, levels: usize) -> Option<(Value, usize)> {
         let end = value_end(line, start)?;
-        // The levels inside it must count as they would in the whole line.
+        // The full parser must count the levels of the map as in the whole line.
         if levels < EXTENDED_LEVELS {
             return None;
         }
         match self.parser.parse(&line[start..end]).ok()? {
             Value::Map(_) | Value::Array(_) | Value::Code(_) => None,
-            // The full parser refuses it where BSON has to hold it.
+            // The full parser refuses such a decimal if the document must be representable as BSON.
             Value::Decimal(decimal) if !decimal.is_decimal128() => None,
             Value::Regex(regex) if regex.pattern.contains('\0') || regex.options.contains('\0') => None,
             scalar => Some((scalar, end)),
@@ -185,7 +184,7 @@ fn insert_head(row: &mut Vec<u8>, head: usize, put: impl FnOnce(&mut Vec<u8>)) {
     put(row);
     let len = row.len() - end;
     row[head..].rotate_right(len);
-    // After the new head is the byte that it replaces.
+    // The byte that was replaced follows the new head.
     row.remove(head + len);
 }
 
@@ -229,7 +228,7 @@ fn escaped_string(line: &[u8], start: usize, out: &mut Vec<u8>) -> Option<usize>
             _ => {
                 let (end, is_high) = plain_end(line, at);
                 let text = &line[at..end];
-                // A control character ends the text.
+                // The text has ended at a control character.
                 if text.is_empty() || is_high && std::str::from_utf8(text).is_err() {
                     return None;
                 }
@@ -264,7 +263,7 @@ fn any_number(line: &[u8], start: usize) -> Option<(Value, usize)> {
     let end = rest.iter().position(|byte| !may_belong(byte)).unwrap_or(rest.len());
     let (number, len) = parse_number(std::str::from_utf8(&rest[..end]).ok()?).ok()?;
     match number {
-        // The full parser refuses it where BSON has to hold it.
+        // The full parser refuses such a decimal if the document must be representable as BSON.
         Value::Decimal(decimal) if !decimal.is_decimal128() => None,
         number => Some((number, start + len)),
     }

@@ -5,10 +5,10 @@ use super::{Map, Text, Value};
 /// The bytes that an allocator needs for each block, in addition to those requested.
 const BLOCK_BYTES: usize = 16;
 
-/// About what a decimal takes beside its place.
+/// The approximate bytes of memory of a decimal, in addition to the value itself.
 const DECIMAL_BYTES: usize = 64;
 
-/// A block of memory; none if it has no bytes.
+/// The memory of a block with this number of bytes; 0 for an empty block.
 pub(crate) fn block(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes + BLOCK_BYTES }
 }
@@ -18,7 +18,7 @@ fn text(text: &Text) -> usize {
 }
 
 impl Value {
-    /// About the bytes of memory that the value takes, its own place included.
+    /// The approximate bytes of memory that the value takes, including the value itself.
     ///
     /// ```
     /// use alluvium_document::Value;
@@ -29,7 +29,7 @@ impl Value {
         size_of::<Self>() + self.memory_beside()
     }
 
-    /// The bytes of memory that the value uses outside its own size.
+    /// The bytes of memory that the value uses in addition to its own size.
     pub(crate) fn memory_beside(&self) -> usize {
         match self {
             Self::Null
@@ -61,7 +61,7 @@ impl Value {
 }
 
 impl Map {
-    /// About the bytes of memory that the fields take.
+    /// The approximate bytes of memory that the fields take.
     ///
     /// ```
     /// use alluvium_document::{Map, Value};

@@ -48,7 +48,7 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// A copier for a power cut of this style. `None` stands for the death of the process alone:
+    /// A copier for a power cut of this style. `None` means the death of the process alone:
     /// nothing is lost, and nothing becomes durable.
     pub(super) fn new(seed: u64, style: Option<CrashStyle>, capacity: u64) -> Self {
         let dice = Dice { rng: SeededRng::new(seed) };

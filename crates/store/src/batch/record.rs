@@ -44,7 +44,7 @@ pub(crate) enum LogRecord<'a> {
     Batch(Vec<(u32, Entry<'a>)>),
     /// The number up to which each partition is flushed.
     Flushed {
-        /// Numbers from this one on were not removed from the log.
+        /// This number and those above it were not removed from the log.
         needed: Seq,
         /// Partitions, each with the number up to which it is flushed. Its manifest is synced up to that number.
         flushed: Vec<(u32, Seq)>,

@@ -126,7 +126,7 @@ impl Store {
         self.upkeep.compact(stop)
     }
 
-    /// Does pending background work on this thread until there is none left. For stores opened with `background:
+    /// Does pending background work on this thread until all of it is done. For stores opened with `background:
     /// false`.
     ///
     /// ```

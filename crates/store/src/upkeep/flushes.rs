@@ -47,7 +47,7 @@ impl Flushes {
     }
 
     /// Among the sealed memtables that no other thread is flushing, flushes the one that pins the oldest part of the
-    /// log. Returns false if there is none.
+    /// log. Returns false without such a memtable.
     pub fn flush_one(&self) -> Result<bool> {
         let mut candidates: Vec<(u64, usize)> = Vec::new();
         for (at, partition) in self.partitions.iter().enumerate() {

@@ -24,7 +24,7 @@ fn a_scan_that_failed_stays_so() {
     let (mut failed, mut at_the_start) = (0, 0);
     for reverse in [false, true] {
         for nth in 1.. {
-            // The store is opened anew, so that nothing is cached.
+            // The store is opened again, so that nothing is cached.
             let store = Store::open(env(), Path::new("db"), options()).unwrap();
             let mut scan = store.scan(tree, Bounds { reverse, ..Bounds::all() }, None).unwrap();
             fs.inject(Fault::nth(nth).of(OpKind::Read));

@@ -210,7 +210,7 @@ fn on_what_is_absent_deltas_do_nothing() {
         assert!(all(&store, tree).is_empty(), "{step}");
         if step == 0 { store.flush().unwrap() } else { store.compact().unwrap() }
     }
-    // A key that is put again after a delete starts anew.
+    // A key that is put again after a delete starts without deltas.
     put(&store, tree, b"gone", 1);
     assert_eq!(get(&store, tree, b"gone"), Some((1, 0)));
 }

@@ -38,7 +38,7 @@ fn taken_for(c: &Collection, filter: &str, limit: Option<u64>) -> (Option<String
 fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     let db = database();
     let c = db.collection("c");
-    // Most values of `few` are rare, and one is not.
+    // One value of `few` is frequent, and all others are rare.
     let few = |n: i32| if n % 2 == 0 { 0 } else { n };
     let text = |n: i32| format!(r#"{{"_id": {n}, "few": {}, "other": {}}}"#, few(n), n % 20);
     c.insert((0..8000).map(text));
@@ -48,7 +48,7 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     let few = Some("few_1".to_owned());
     assert_eq!(taken(&c, &query(1)), (few.clone(), false));
     assert_eq!(taken(&c, &query(3)), (few.clone(), true));
-    // This one has 4,000 entries where a few were expected.
+    // This value has 4,000 entries; the plan expected a few.
     assert_eq!(count(c.find(FindRequest::new(query(0)))), 0);
     assert_ne!(taken(&c, &query(0)).0, few);
     assert_eq!(taken(&c, &query(1)), (Some("other_1".to_owned()), false));
@@ -57,7 +57,7 @@ fn plans_are_remembered_until_they_turn_out_wrong_or_indexes_change() {
     assert_eq!(taken(&c, &query(1)), (few, false));
 }
 
-/// Most values of `few` are rare, and one is not.
+/// One value of `few` is frequent, and all others are rare.
 fn skewed() -> (Database, Collection) {
     let db = database();
     let c = db.collection("c");
@@ -139,7 +139,7 @@ fn ranges_are_looked_into() {
         if flushed {
             db.compact();
         }
-        // No plan is taken from the cache: a scan is never cached, and each of these queries has another form.
+        // No plan is taken from the cache, because a scan is never cached, and each of these queries has another form.
         assert_eq!(taken(&c, r#"{"a": {"$gte": 0}}"#).0, None);
         assert_eq!(taken(&c, r#"{"a": {"$gt": 19900}}"#), (a.clone(), flushed));
         assert_eq!(taken(&c, r#"{"a": {"$gt": 100, "$lt": 200}}"#), (a.clone(), flushed));
@@ -169,7 +169,7 @@ fn a_hint_that_leaves_no_choice_is_not_looked_into() {
     assert_eq!(looked_up(hinted(filter, r#"{"a": 1}"#), false), 0);
     assert_eq!(looked_up(FindRequest::new(filter), false), 0, "its plan is remembered");
     assert!(looked_up(hinted(filter, "a_1"), true) > 0, "an explanation has estimates");
-    // Of two indexes with these keys, the one for fewer documents may be cheaper.
+    // If two indexes have these keys, the index with fewer documents may be cheaper.
     c.create_index(r#"{"a": 1}"#, r#"{"name": "some", "partialFilterExpression": {"a": {"$gt": 50}}}"#);
     db.compact();
     let (view, query) = (c.view(), Query::new(hinted(filter, r#"{"a": 1}"#), Variables::NONE).unwrap());
@@ -190,7 +190,8 @@ fn ranges_of_ids_are_looked_into() {
         if flushed {
             db.compact();
         }
-        // The last ten documents, in place of the 400 with this value, or of all in order.
+        // A scan of the last ten documents is cheaper than the 400 entries with this value, or than all documents in
+        // order.
         assert_eq!(taken(&c, r#"{"_id": {"$gte": 19990}, "g": 5}"#).0, None);
         let explained = c.explain(FindRequest {
             sort: Some(r#"{"r": 1}"#.into_map()),

@@ -1,4 +1,4 @@
-//! `$out` and changes of its target that are acknowledged while it runs.
+//! `$out`, with changes of its target that are acknowledged while the stage runs.
 
 use super::*;
 use crate::limits::CappedLimits;
@@ -117,7 +117,7 @@ fn writes_of_documents_do_not_fail_it() {
     assert_eq!((options.len(), indexes.len(), count), (0, 1, 1));
 }
 
-/// The look-up of the document to change is a query of its own.
+/// The look-up of the document to change is a separate query.
 #[test]
 fn the_look_ups_of_a_merge_end_with_its_limits() {
     let db = filled();

@@ -1,4 +1,4 @@
-//! Writes of many encoded documents to one collection, as loads make them.
+//! Writes of many encoded documents to one collection. Used by loads.
 
 use super::{Locked, Named, WriteTxn};
 use crate::engine::Engine;
@@ -22,11 +22,11 @@ impl<'a> WriteTxn<'a> {
         txn
     }
 
-    /// Puts a document whose row is encoded already, to the first collection. Nothing is added
-    /// after an error.
+    /// Puts a document whose row is encoded already into the first collection. If it returns an error, nothing was
+    /// added.
     ///
     /// # Errors
-    /// [`Error::IndexOf`] if an index cannot take the document.
+    /// [`Error::IndexOf`] if an index cannot accept the document.
     #[inline]
     pub fn put_encoded(&mut self, key: &[u8], row: &[u8]) -> Result<()> {
         self.groups[0].put_encoded(&mut self.batch, key, row)?;
@@ -54,7 +54,7 @@ impl<'a> WriteTxn<'a> {
         self.groups[0].entries.claimed().next().is_some()
     }
 
-    /// Records parts of indexes that lead through arrays.
+    /// Records the parts of indexes whose paths lead through arrays, or whose keys are cut.
     ///
     /// # Errors
     /// Errors of writing to the store.
@@ -62,17 +62,17 @@ impl<'a> WriteTxn<'a> {
         self.groups[0].record_marks(self.store)
     }
 
-    /// An empty write to the same collection, under the indexes that it has now.
+    /// An empty write to the same collection, under its current indexes.
     fn empty(&self) -> Self {
         let group = &self.groups[0];
         let (name, state) = (group.name, group.state.clone());
         Self::new(self.store, &[Named { name, state, validates: group.validates, interrupt: group.interrupt }])
     }
 
-    /// The same documents, with entries for the indexes that the collection has now.
+    /// The same documents, with entries for the current indexes of the collection.
     ///
     /// # Errors
-    /// [`Error::IndexOf`] if an index cannot take a document.
+    /// [`Error::IndexOf`] if an index cannot accept a document.
     pub fn encoded_again(self) -> Result<Self> {
         let mut again = self.empty();
         again.batch.reserve(self.batch.encoded_bytes());
@@ -82,8 +82,8 @@ impl<'a> WriteTxn<'a> {
         Ok(again)
     }
 
-    /// The first `at` documents and the remaining ones, each with entries for the indexes that the
-    /// collection has now.
+    /// Splits the write after the first `at` documents. Both parts have entries for the current indexes of the
+    /// collection.
     ///
     /// # Errors
     /// As [`WriteTxn::encoded_again`].
@@ -96,8 +96,8 @@ impl<'a> WriteTxn<'a> {
         Ok((first, rest))
     }
 
-    /// Admits the write, with `shapes` that its rows use, and locks its documents in the given
-    /// mode, and its unique keys.
+    /// Admits the write, and locks its documents in the given mode, and its unique keys. `shapes` are the shapes that
+    /// its rows use.
     ///
     /// # Errors
     /// [`alluvium_store::Error::BatchTooLarge`]; errors of writing to the store.
@@ -119,7 +119,8 @@ impl<'a> WriteTxn<'a> {
         Ok(Locked { txn: self, durability, locks, _admitted: admitted })
     }
 
-    /// Takes documents out of the write: those whose place among the documents `keeps` refuses.
+    /// Removes the documents from the write for which `keeps` returns false. Its argument is the position of the
+    /// document.
     ///
     /// # Errors
     /// As [`WriteTxn::encoded_again`].
@@ -129,7 +130,8 @@ impl<'a> WriteTxn<'a> {
         let entries = &mut self.groups[0].entries;
         entries.keep(|id| kept.contains(id));
         if entries.replaces() {
-            // Of several puts of a document another one is kept: its keys are locked, too.
+            // If a document was put several times, an earlier put may remain now. The keys of all puts are locked
+            // already.
             let shapes = std::mem::take(&mut self.groups[0].shapes);
             let empty = self.empty();
             *self = std::mem::replace(self, empty).encoded_again()?;
@@ -138,8 +140,7 @@ impl<'a> WriteTxn<'a> {
         Ok(())
     }
 
-    /// A unique key that two documents would have, in the batch or in the collection. The caller
-    /// holds the locks.
+    /// A unique key that two documents of the batch or of the collection would have. The caller holds the locks.
     ///
     /// # Errors
     /// Errors of reading the store.
@@ -147,8 +148,8 @@ impl<'a> WriteTxn<'a> {
         self.groups[0].entries.taken(self.within(0))
     }
 
-    /// Adds a document to those that are written one after the other in this write; the error if
-    /// another document has one of its unique keys. The caller holds the locks.
+    /// Adds a document to the sequence of documents of this write. Returns the error if another document has one of its
+    /// unique keys. The caller holds the locks.
     ///
     /// # Errors
     /// Errors of reading the store.
@@ -156,8 +157,8 @@ impl<'a> WriteTxn<'a> {
         sequence.add(self.within(0), self.indexes(0), id, document)
     }
 
-    /// Puts a key of the collection's system tree, after the shapes that the rows use: the order is
-    /// part of the fixtures.
+    /// Puts a key of the collection's system tree. The key follows the shapes that the rows use, because the fixtures
+    /// contain this order.
     pub fn put_system(&mut self, key: &[u8], value: &[u8]) {
         self.put_shapes();
         self.batch.put(self.groups[0].state.system, key, value);

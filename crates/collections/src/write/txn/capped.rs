@@ -1,4 +1,4 @@
-//! Writes to capped collections: their order, their locks, and the documents that are too old.
+//! Writes to capped collections: the order, the locks, and the deletes of the oldest documents.
 
 use super::{Group, Locked, WriteTxn, note_counts};
 use crate::capped::{self, Accounting};
@@ -9,13 +9,14 @@ use alluvium_env::sync::atomic::Ordering;
 use alluvium_store::{Durability, TreeId};
 
 impl WriteTxn<'_> {
-    /// Makes the order of each capped collection that has none. The caller holds no lock.
+    /// Builds the order of each capped collection that has none. The caller holds no lock.
     pub(super) fn prepare(&self) -> Result<()> {
         let mut capped = self.groups.iter().filter(|group| group.capped().is_some());
         capped.try_for_each(|group| capped::ensure_ordered(self.store, &group.state, group.name))
     }
 
-    /// True if the collection is capped: then documents are written whole, so that their sizes are known.
+    /// True if the collection is capped. In that case documents are written as whole rows, so that their sizes are
+    /// known.
     pub(crate) fn is_capped(&self, group: usize) -> bool {
         self.groups[group].capped().is_some()
     }
@@ -26,14 +27,14 @@ impl WriteTxn<'_> {
         capped.map(|group| capped::overhead_bytes(self.batch.keys(group.state.documents))).sum()
     }
 
-    /// Adds the entries of capped collections. Returns those from which more documents are to be deleted. The caller
-    /// holds the locks.
+    /// Adds the entries of capped collections. Returns the collections from which more documents have to be deleted.
+    /// The caller holds the locks.
     fn account(&mut self) -> Result<Vec<usize>> {
         let mut exceeded = Vec::new();
         for (at, group) in self.groups.iter().enumerate() {
             let Some(limits) = group.capped() else { continue };
             if !group.state.is_ordered.load(Ordering::Acquire) {
-                // It became capped after the write began.
+                // The collection became capped after the write began.
                 return Err(alluvium_store::Error::SchemaChanged(group.state.documents.0).into());
             }
             let accounts = Accounting::new(self.store, &group.state, group.name, limits)?;
@@ -44,7 +45,7 @@ impl WriteTxn<'_> {
         Ok(exceeded)
     }
 
-    /// The totals of capped collections, whose locks all their writers hold.
+    /// The keys of the totals of capped collections. All writers of a capped collection hold the lock of its totals.
     pub(super) fn totals(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         let capped = self.groups.iter().filter(|group| group.capped().is_some());
         capped.map(|group| (group.state.system, CAPPED_TOTALS))
@@ -52,8 +53,8 @@ impl WriteTxn<'_> {
 }
 
 impl Locked<'_> {
-    /// Commits a write with a capped collection. The locks, which all writers of the collection need, are released
-    /// before the log is synced.
+    /// Commits a write to at least one capped collection. The locks are released before the log is synced, because all
+    /// writers of the collection need them.
     #[cold]
     pub(super) fn commit_capped(self) -> Result<()> {
         let Self { mut txn, durability, locks, _admitted } = self;
@@ -71,7 +72,7 @@ impl Locked<'_> {
         }
         for at in exceeded {
             let Group { state, name, .. } = &groups[at];
-            // The write itself is made. The next insert tries again.
+            // The write itself has succeeded. The next insert tries again.
             if let Err(error) = capped::trim(store, state, name, until_visible) {
                 log::warn!("the oldest documents of collection {name} cannot be deleted: {error}");
             }
@@ -84,14 +85,14 @@ impl Locked<'_> {
 }
 
 impl Group<'_> {
-    /// The limits of a collection whose documents have an order: without any if it is not capped.
+    /// The limits of a collection whose documents have an order; unlimited if it is not capped.
     #[inline]
     pub(super) fn capped(&self) -> Option<CappedLimits> {
         self.entries.set().options.order()
     }
 }
 
-/// The error of a sync after a batch was written: if the log had failed before, the outcome is unknown, too.
+/// Converts the error of a sync after a batch was written. If the log had failed before, the outcome is unknown, too.
 fn unknown_if_poisoned(error: alluvium_store::Error) -> alluvium_store::Error {
     match error {
         alluvium_store::Error::Poisoned(_) => alluvium_store::Error::OutcomeUnknown(Box::new(error)),

@@ -1,4 +1,4 @@
-//! Writes of documents that are given as JSON text or as BSON, and encoded without a tree of values.
+//! Writes of documents that are given as JSON text or as BSON. They are encoded without a tree of values.
 
 use super::{Absent, WriteTxn};
 use crate::error::{Error, Result};
@@ -15,14 +15,14 @@ struct FromText {
     key: Vec<u8>,
     /// The shapes of the row that are not visible yet.
     shapes: Vec<Arc<Shape>>,
-    /// The document has no `_id`; it gets the offered one.
+    /// True if the document has no `_id` and gets the offered one.
     takes_id: bool,
 }
 
 impl WriteTxn<'_> {
-    /// Puts a document with this `_id` to the first collection. False, and nothing is added, if it
-    /// has to be parsed: it has another `_id`, is large, or is refused. Of two equal `_id`s, the
-    /// document's own is stored.
+    /// Puts a document with this `_id` into the first collection. Returns false and adds nothing if the document has to
+    /// be parsed, because it has another `_id`, is large, or is refused. If the document has an equal `_id`, its own
+    /// `_id` is stored.
     pub(crate) fn put_json(&mut self, encoder: &mut Encoder, text: &str, id: &Value) -> Result<bool> {
         let Some(encoded) = self.encode_json(encoder, text, &mut || id.clone()) else { return Ok(false) };
         if !encoded.takes_id && !id_key(id).is_ok_and(|key| key == encoded.key) {
@@ -33,8 +33,8 @@ impl WriteTxn<'_> {
         Ok(true)
     }
 
-    /// Inserts a document into the first collection; one without an `_id` gets one from `new_id`.
-    /// Returns its `_id`; `None`, and nothing is added, if it has to be parsed.
+    /// Inserts a document into the first collection. A document without an `_id` gets one from `new_id`. Returns the
+    /// `_id`. Returns `None` and adds nothing if the document has to be parsed.
     pub(crate) fn insert_json(
         &mut self,
         encoder: &mut Encoder,
@@ -53,8 +53,8 @@ impl WriteTxn<'_> {
         Ok(Some(id))
     }
 
-    /// Inserts a document that is given as BSON into the first collection. Returns its `_id`; `None`, and nothing is
-    /// added, if it has to be decoded.
+    /// Inserts a document that is given as BSON into the first collection. Returns its `_id`. Returns `None` and adds
+    /// nothing if the document has to be decoded.
     pub(crate) fn insert_bson(&mut self, encoder: &mut BsonRowEncoder, bytes: &[u8]) -> Result<Option<Value>> {
         check_size(bytes.len())?;
         self.row.clear();

@@ -1,21 +1,21 @@
-//! The memory that a document takes once it is decoded.
+//! Computes the memory that a document takes when it is decoded.
 
 use super::{BsonError, LEVELS_MAX, Map, Reader, Value, tag};
 
-/// The bytes of a field of a map, and of an element of an array.
+/// The bytes of a field in the vector of a map.
 const ENTRY: usize = size_of::<(Value, Value)>();
 const ELEMENT: usize = size_of::<Value>();
-/// The first room that a vector has.
+/// The capacity of a vector after its first allocation.
 const ROOM: usize = 4;
-/// Texts of more bytes than this are on the heap.
+/// The maximum number of bytes of a text that is stored inline. Longer texts are on the heap.
 const INLINE: usize = 24;
 /// The allocator's own bytes for each block.
 const BLOCK: usize = 16;
-/// Rare values are boxed, with their parts.
+/// The bytes of the box of a value of a rare type.
 const BOXED: usize = 96;
 
-/// The bytes of memory that a BSON document takes as a [`Map`]: up to sixty times its own. Nothing is decoded; of a
-/// damaged document the part before the damage is counted, as far as decoding would come.
+/// The bytes of memory that a BSON document takes as a [`Map`], which may be sixty times the size of the document.
+/// Nothing is decoded. A damaged document is counted up to the damage, where decoding would stop.
 pub fn tree_bytes(bytes: &[u8]) -> usize {
     let mut reader = Reader::new(bytes);
     let mut total = size_of::<Map>();
@@ -23,7 +23,7 @@ pub fn tree_bytes(bytes: &[u8]) -> usize {
     total
 }
 
-/// Adds the values of a document or an array, whose elements have this size.
+/// Adds the values of a document or an array. Each element takes `size` bytes in its vector.
 fn level(reader: &mut Reader<'_>, depth: usize, size: usize, total: &mut usize) -> Result<(), BsonError> {
     let depth = depth.checked_sub(1).ok_or(BsonError::TooDeep)?;
     let outer = reader.enter()?;
@@ -44,14 +44,14 @@ fn level(reader: &mut Reader<'_>, depth: usize, size: usize, total: &mut usize) 
     Ok(())
 }
 
-/// Adds a text.
+/// Adds the heap memory of a text.
 fn heap(len: usize, total: &mut usize) {
     if len > INLINE {
         *total += len + BLOCK;
     }
 }
 
-/// Adds what a value has outside of itself.
+/// Adds the memory of a value outside its place in the vector.
 fn value(reader: &mut Reader<'_>, tag: u8, depth: usize, total: &mut usize) -> Result<(), BsonError> {
     let skipped = match tag {
         tag::DOCUMENT => return level(reader, depth, ENTRY, total),
@@ -104,7 +104,7 @@ pub struct RawField<'a> {
     pub tag: u8,
     /// The name.
     pub name: &'a [u8],
-    /// The value: of a document or an array, the whole of it.
+    /// The bytes of the value. Those of a document or an array are complete, including the length.
     pub value: &'a [u8],
     /// Type, name and value.
     pub whole: &'a [u8],
@@ -122,11 +122,11 @@ impl RawField<'_> {
     }
 }
 
-/// Gives the fields of a document or an array to a function, until it returns false. Documents and arrays in them are not
-/// looked into.
+/// Calls `each` with the fields of a document or an array, until it returns false. Nested documents and arrays are
+/// passed as a whole.
 ///
 /// # Errors
-/// [`BsonError`] for a damaged document, after the fields before the damage.
+/// [`BsonError`] for a damaged document, after `each` was called for the fields before the damage.
 pub fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(RawField<'a>) -> bool) -> Result<(), BsonError> {
     let mut reader = Reader::new(bytes);
     let outer = reader.enter()?;

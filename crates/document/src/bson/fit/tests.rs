@@ -28,7 +28,7 @@ fn the_first_value_that_bson_cannot_hold_is_named_by_its_path() {
 
 #[test]
 fn decimals_are_rounded_as_mongodb_rounds_results() {
-    // IEEE 754-2008 decimal128, which MongoDB has from the Intel library: 34 digits, half to even.
+    // IEEE 754-2008 decimal128, which MongoDB implements with the Intel library: 34 digits, rounded half to even.
     let mut it = map(&format!(r#"{{"a":{}5,"b":1e-7000,"c":1e7000}}"#, "1".repeat(34)));
     fit(&mut it);
     let shown = |name: &str| match it.get(name) {

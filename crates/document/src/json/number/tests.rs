@@ -40,7 +40,7 @@ fn fractions_are_doubles_where_nothing_is_lost() {
     assert_eq!(number("0.30000000000000004"), Value::from(0.1 + 0.2));
     assert_eq!(number("1.1000000000000000000000"), Value::from(1.1));
     assert_eq!(number("0e99999999999999999999"), Value::from(0.0));
-    // Two texts are equally short; the one that is not printed keeps its value as a decimal.
+    // Two texts are equally short. The text that the printer does not choose becomes a decimal.
     assert_eq!(number("600000000000000.2"), Value::from(6e14 + 0.25));
     assert_eq!(number("600000000000000.3"), dec("600000000000000.3"));
     assert_eq!(number("1E+22"), Value::from(1e22));
@@ -78,14 +78,14 @@ fn what_is_no_number() {
     fails("1e-99999999999", 0, Reason::NumberOutOfRange);
 }
 
-/// The value by the rule, computed without shortcuts.
+/// The value according to the rule, computed without shortcuts.
 fn by_the_rule(text: &str) -> Value {
     if let Ok(n) = text.parse::<i64>() {
         return i32::try_from(n).map_or(Value::Int64(n), Value::Int32);
     }
     let decimal: Decimal = text.parse().unwrap();
     let x: f64 = text.parse().unwrap();
-    // Of two texts of the same length (600000000000000.25 ends in .2 or .3) the printer's counts.
+    // If two texts have the same length (600000000000000.25 ends in .2 or .3), the text of the printer counts.
     let shortest: Option<Decimal> = serde_json::to_string(&x).ok().and_then(|text| text.parse().ok());
     let fits = text.contains(['.', 'e', 'E']) && x.is_finite() && shortest.is_some_and(|s| s.compare(&decimal).is_eq());
     if fits { Value::from(x) } else { Value::Decimal(decimal) }

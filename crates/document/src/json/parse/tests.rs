@@ -94,7 +94,7 @@ fn errors_are_friendly() {
     assert_eq!(error.to_string(), "line 2, column 1: duplicate field \"a\"");
 }
 
-/// Few names, more than a few, many; the same in escapes.
+/// Maps with few names, more than a few, and many; the same with escapes.
 #[test]
 fn duplicate_fields() {
     for count in [1, 7, 8, 9, 20, 63, 64, 65, 66, 200, 1000] {
@@ -132,7 +132,7 @@ fn the_limit_of_levels_and_no_more() {
     }
 }
 
-/// Names that libraries use inside for raw numbers are names like any others.
+/// Names that libraries use internally for raw numbers are ordinary names here.
 #[test]
 fn no_name_is_magic() {
     for name in ["$serde_json::private::Number", "$serde_json::private::RawValue", "$sonic_rs::private::JsonNumber"] {
@@ -151,7 +151,7 @@ fn a_parser_is_clean_after_an_error() {
     assert!(parser.elements.capacity() < 10_000);
 }
 
-/// True if `serde_json` agrees. It accepts duplicate fields; otherwise it is as strict.
+/// True if `serde_json` agrees. It accepts duplicate fields, and is equally strict otherwise.
 fn agrees_with_serde_json(bytes: &[u8]) -> bool {
     let ours = parse(bytes);
     match (serde_json::from_slice::<serde_json::Value>(bytes), &ours) {

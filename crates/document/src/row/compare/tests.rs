@@ -1,4 +1,4 @@
-//! Comparing inside a row gives what comparing decoded values gives.
+//! A comparison inside a row has the same result as a comparison of the decoded values.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ proptest! {
         prop_assert_eq!(inside.compare(&a).unwrap(), std::cmp::Ordering::Equal);
     }
 
-    /// Two that begin alike.
+    /// Two values with a common beginning.
     #[test]
     fn arrays_and_maps_in_rows_have_their_place(all in prop::collection::vec(value(), 0..4), more in value()) {
         let longer: Vec<Value> = all.iter().cloned().chain([more]).collect();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 proptest! {
     #[test]
     fn found_fields_are_those_of_the_document(documents in proptest::collection::vec(any_document(), 1..6)) {
-        // Shapes at once and on the second sight, so that rows with and without them follow each other.
+        // Shapes are created at the first or at the second occurrence, so that rows with and without a shape alternate.
         for document_sightings in [1, 2] {
             let options = ShapeOptions { document_sightings, nested_sightings: 1, ..ShapeOptions::default() };
             let table = Arc::new(ShapeTable::new(options));

@@ -16,7 +16,7 @@ fn picked(document: &Map, names: &[&str]) -> Map {
 proptest! {
     #[test]
     fn picked_fields_are_those_of_the_document(documents in proptest::collection::vec(any_document(), 1..6)) {
-        // Shapes at once and on the second sight, so that rows with and without them follow each other.
+        // Shapes are created at the first or at the second occurrence, so that rows with and without a shape alternate.
         for document_sightings in [1, 2] {
             let options = ShapeOptions { document_sightings, nested_sightings: 1, ..ShapeOptions::default() };
             let table = Arc::new(ShapeTable::new(options));
@@ -40,7 +40,7 @@ proptest! {
         }
     }
 
-    /// A row that is copied whole is the row.
+    /// A copy of all fields of a row equals the row.
     #[test]
     fn a_copied_row_is_the_row(document in any_document()) {
         let table = Arc::new(ShapeTable::new(ShapeOptions { document_sightings: 2, ..ShapeOptions::default() }));

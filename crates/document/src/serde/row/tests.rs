@@ -38,7 +38,7 @@ impl Default for Typed {
     }
 }
 
-/// A few fields of a document; the others are passed over.
+/// A few fields of a document; the others are skipped.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Some3 {
     a: Value,
@@ -91,7 +91,7 @@ mod serde_bytes_like {
     }
 }
 
-/// The document under shapes, and without.
+/// The document with shapes, and without shapes.
 fn stored(fields: &Map) -> [Document; 2] {
     let (table, row) = shaped(fields);
     [Document::from_row(&table, &key(), row).unwrap(), Document::from_map(fields).unwrap()]
@@ -109,7 +109,7 @@ fn key() -> Vec<u8> {
     id_key(&1.into()).unwrap()
 }
 
-/// Checks that reading a type from rows does what reading it from values does, errors included.
+/// Checks that a type is deserialized from rows with the same result as from values, including errors.
 fn same<T: DeserializeOwned + PartialEq + Debug>(fields: &Map) {
     let expected = crate::serde::from_value::<T>(Value::Map(fields.clone())).map_err(DocumentError::Serde);
     for document in stored(fields) {
@@ -193,7 +193,7 @@ fn chosen_documents_are_read_as_their_values_are() {
     }
 }
 
-/// A damaged row can nest without end; so deep, it is refused, and the stack does not overflow.
+/// A damaged row can nest without limit. It is refused at the maximum depth, so the stack does not overflow.
 #[test]
 fn deep_damage_is_refused() {
     let mut row = vec![0, 1 << 4 | crate::encoding::MAP, 1 << 4 | crate::encoding::STRING, b'a'];

@@ -210,7 +210,7 @@ struct Outdated {
 /// The consequence for a partition without a usable manifest.
 const ALL_FILES: &str = "all sorted files of the partition are read; a missing one is not noticed";
 
-/// The version of the manifest, or, if there is none to use, the known facts.
+/// The version of the manifest, or, without a usable one, the known facts.
 fn known_version(
     env: &Env,
     dir: &Path,

@@ -11,7 +11,7 @@ use crate::options::Options;
 use alluvium_env::{DirEntry, Env, OpenMode};
 use std::path::Path;
 
-/// Frees the unused end of the log. Returns false if there is none, or if the log is not known to be undamaged.
+/// Frees the unused end of the log. Returns false without an unused end, or if the log is not known to be undamaged.
 ///
 /// First recovers the database in memory ([`Options::read_only`]), so that an opening that is refused for damage
 /// changes nothing. The recovery in memory frees the end of the log there.

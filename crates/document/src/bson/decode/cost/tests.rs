@@ -2,7 +2,7 @@ use super::*;
 use crate::bson::{decode_document, encode_document};
 use proptest::prelude::*;
 
-/// The bytes that a decoded value has outside of itself.
+/// The bytes of a decoded value outside its place in a vector.
 fn outside(value: &Value) -> usize {
     match value {
         Value::Map(map) => inside(map),
@@ -25,7 +25,7 @@ fn encoded(map: &Map) -> Vec<u8> {
     bytes
 }
 
-/// A document of elements of two bytes.
+/// A document whose elements have two bytes each.
 fn smallest_elements(count: usize) -> Vec<u8> {
     let array = [(count as u32 * 2 + 5).to_le_bytes().to_vec(), [tag::NULL, 0].repeat(count), vec![0]].concat();
     let head = [tag::ARRAY, b'a', 0];
@@ -59,7 +59,7 @@ proptest! {
     fn a_damaged_document_costs_what_is_decoded_of_it(cut in 5_usize..2000) {
         let mut bytes = smallest_elements(1000);
         bytes.truncate(cut.min(bytes.len()));
-        // The length says that there is more, so nothing is decoded.
+        // The length exceeds the bytes, so nothing is decoded.
         prop_assert!(tree_bytes(&bytes) <= 100);
     }
 }
