@@ -3,8 +3,9 @@
 //! The policy is quick_cache's (CLOCK-PRO with ghosts, after Jiang, Chen and Zhang 2005).
 //! A cached block can never be stale: file numbers are never reused, and files never change.
 //!
-//! Files hold their index partitions themselves, outside the cache, as long as these take at most
-//! half of its bytes ([`alluvium_sst::Holder`]); the cache is smaller by as much.
+//! Files hold their index partitions themselves, outside the cache, as long as the partitions take
+//! at most half of the cache's bytes ([`alluvium_sst::Holder`]). The cache is smaller by the bytes
+//! that files hold.
 
 mod counts;
 
@@ -19,8 +20,8 @@ use std::sync::{Arc, Weak};
 type Key = (u64, u64);
 type Blocks = quick_cache::sync::Cache<Key, Arc<Block>, ByBytes>;
 
-/// The cost of an entry beside the block: slab slot (some 64 bytes, growing by doubling), ghost
-/// slots, hash table, the block's `Arc`.
+/// The cost of an entry in addition to the block: slab slot (some 64 bytes, growing by doubling),
+/// ghost slots, hash table, the block's `Arc`.
 const ENTRY_OVERHEAD: u64 = 160;
 
 /// Weighs a block by the memory it takes. Allocators round sizes up by some 6% on average.

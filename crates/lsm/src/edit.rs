@@ -61,11 +61,13 @@ pub struct VersionEdit {
     pub moved: Vec<(u64, u64)>,
     /// Added range tombstones.
     pub ranges: RangeSet,
-    /// Ranges whose tombstones up to a number are removed: they hide nothing any more.
+    /// Ranges with numbers: tombstones over a range up to its number are removed, because they hide
+    /// nothing any more.
     pub forgotten: RangeSet,
-    /// Of several tombstones over the same keys only the newest up to this number is kept.
+    /// Of several tombstones over the same keys with numbers up to this one, only the newest is
+    /// kept.
     pub thinned: Option<Seq>,
-    /// Raised numbers of trees.
+    /// Trees whose superseded numbers are raised, with the new numbers.
     pub superseded: Superseded,
 }
 
@@ -215,7 +217,7 @@ fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> alluviu
     set.add(start, end, at_most(varint::get_u64(input)?, most, SEQ)?)
 }
 
-/// The field directly follows the file that it belongs to.
+/// Decodes the `clean` number of a file. The field directly follows the file that it belongs to.
 fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> alluvium_codec::Result<()> {
     let (number, clean) = (get_number(input, "a file number")?, get_number(input, SEQ)?);
     match added.last_mut().filter(|file| file.meta.number == number) {

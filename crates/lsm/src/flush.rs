@@ -59,7 +59,7 @@ impl Partition {
                 let (dir, files) = (self.home.dir.display(), new.files.len());
                 log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
-            // Once poisoned, the manifest may name the files.
+            // If the partition is poisoned, the manifest may name the files, so they are kept.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &new.files);
@@ -84,8 +84,8 @@ impl Partition {
         let ranges = live_ranges(memtable, &*policies.liveness, &snapshots);
         let retention = Retention::new(snapshots);
         let oldest = retention.oldest();
-        // Range tombstones of newer memtables are left out: they are not durable yet when these
-        // files are.
+        // Range tombstones of newer memtables are left out, because they become durable later than
+        // these files.
         let retention = retention.with_ranges(vec![ranges.clone(), version.ranges.clone()]);
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so older entries are in runs.
@@ -108,7 +108,8 @@ impl Partition {
         }
         self.shared().policies.log.sync_past(edit.flushed_seq.unwrap_or(0))?;
         let mut added = new.files.clone();
-        // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
+        // Until the edit is installed, the ticket keeps jobs from writing to the places that the
+        // files sink to.
         let _ticket = self.sink_outputs(&mut added);
         let moves = added.iter().filter(|file| file.run != run).count();
         self.commit(VersionEdit { added, ..edit }, Some(memtable))?;

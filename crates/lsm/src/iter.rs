@@ -512,7 +512,7 @@ impl PartitionIter {
     }
 }
 
-/// Writes to `out` what a reader sees of `base` under the chain, which may be empty.
+/// Writes the value that a reader sees for `base` under the chain to `out`. The chain may be empty.
 fn finish(chain: &Chain, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
     match base {
         Base::Value(_, value) if chain.is_empty() => {

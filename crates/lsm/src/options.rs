@@ -16,8 +16,8 @@ pub struct Options {
     pub database_id: u64,
     /// Blocks, filters and compression of all files. The dictionary is chosen file by file.
     pub writer: WriterOptions,
-    /// The compression of files in the base; `None`: that of all files. Files that reach the base
-    /// by a trivial move keep the compression with which they were flushed.
+    /// The compression of files in the base; if `None`, the compression of all files is used. Files
+    /// that reach the base by a trivial move keep the compression with which they were flushed.
     pub base_compression: Option<Compression>,
     /// The compressed bytes after which an output file is closed. Default: 16 MiB.
     pub target_file_bytes: u64,
@@ -44,11 +44,13 @@ pub struct Options {
     /// only to remove range tombstones. Default: 1 MiB.
     pub max_range_bytes: u64,
     /// The limit of the memory of a partition's range tombstones. A flush that would exceed it
-    /// fails with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
+    /// fails with [`alluvium_env::Error::TooManyRanges`] until compactions have removed range
+    /// tombstones.
     pub full_range_bytes: usize,
-    /// Up to this many tombstones above the base, in one part of the key space, are merged into it
-    /// only together with other work; more are also merged alone once they are a quarter of the
-    /// entries that they may hide. A scan steps over them one by one. Default: 4096.
+    /// In one part of the key space, up to this many tombstones above the base are merged into the
+    /// base only together with other work. More tombstones are also merged alone once they are a
+    /// quarter of the entries that they may hide, because a scan steps over tombstones one by one.
+    /// Default: 4096.
     pub few_tombstones: u64,
     /// Sorted files are read and written without the system's page cache. Default: false.
     pub direct_io: bool,
@@ -83,7 +85,7 @@ impl Default for Options {
 
 /// The state that all partitions of a store share.
 pub struct Shared {
-    /// The outside world.
+    /// The environment: file system, clock and other interfaces to the system.
     pub env: Env,
     /// As `env`, for the content of sorted files: it keeps a bounded number of them open, and with
     /// [`Options::direct_io`] it bypasses the page cache.
@@ -96,7 +98,7 @@ pub struct Shared {
     pub budget: Arc<Budget>,
     /// All dictionaries in use, each once.
     pub dictionaries: Arc<DictionaryRegistry>,
-    /// The layer above.
+    /// The policies of the layer above.
     pub policies: Arc<Policies>,
     /// The current dictionary of each tree.
     pub(crate) trees: Dictionaries,
@@ -132,7 +134,7 @@ impl Shared {
         self.file_numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A number above those of all files that were begun.
+    /// A number above the numbers of all files that were begun.
     pub fn file_number_bound(&self) -> u64 {
         self.file_numbers.load(Ordering::Relaxed)
     }

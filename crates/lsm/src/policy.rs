@@ -7,7 +7,7 @@ use alluvium_codec::entry::{Entry, Seq};
 use alluvium_env::Result;
 use std::sync::Arc;
 
-/// The sequence number of entries that need none ([`TreeProperties::needs_numbers`]): it takes no space.
+/// The sequence number of entries whose numbers are never used ([`TreeProperties::needs_numbers`]): it takes no space.
 pub const NUMBERLESS: Seq = 1;
 
 /// Live snapshots and live trees.
@@ -69,7 +69,7 @@ pub trait DeltaFold: Send + Sync {
     }
 }
 
-/// The definitions that values refer to by number, kept beside them for salvage.
+/// The definitions that values refer to by number, kept next to the values for salvage.
 pub trait DefinitionUse: Send + Sync {
     /// True if the values of a tree use definitions. Default: false.
     fn uses_definitions(&self, tree: u32) -> bool {
@@ -83,8 +83,8 @@ pub trait DefinitionUse: Send + Sync {
         let _ = (entry, used);
     }
 
-    /// Opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older`
-    /// reads those of the compaction's inputs. Default: empty.
+    /// Returns opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older` reads
+    /// these bytes from the compaction's input files. Default: empty.
     fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
         let _ = (used, older);
         Vec::new()

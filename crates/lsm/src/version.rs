@@ -87,7 +87,7 @@ pub(crate) struct Version {
     pub runs: Vec<Arc<Run>>,
     /// Everything up to this number is in the files.
     pub flushed_seq: Seq,
-    /// Above every run number ever used.
+    /// A number above every run number ever used.
     pub next_run: u64,
     /// Bytes that files hold for snapshots.
     pub kept: Kept,

@@ -43,8 +43,8 @@ impl View {
         self.ranged || self.active.has_ranges()
     }
 
-    /// True if memtables have range tombstones. These are thinned concurrently, except for
-    /// registered snapshots and *visible*: a read at another number, which was *visible* before,
+    /// True if memtables have range tombstones. Those are thinned concurrently, and stay complete
+    /// only for registered snapshots and *visible*. A read at a number that was *visible* earlier
     /// must register it.
     #[inline]
     pub fn needs_snapshot(&self) -> bool {
@@ -75,14 +75,14 @@ impl View {
         in_memory.max(self.version.ranges.cover(key, seq))
     }
 
-    /// The newest version of `key` that is not above `seq`: its number and kind, with its content
-    /// in `value`, which is replaced. `None` if there is no such version. A delta is a version too,
-    /// and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it deleted
-    /// anything or not.
+    /// Finds the newest version of `key` that is not above `seq`: returns its number and kind, and
+    /// replaces `value` by its content. Returns `None` if there is no such version. A delta is a
+    /// version too, and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it
+    /// deleted anything or not.
     ///
-    /// Searches from the newest source to the oldest and ends at the first hit: of one key, a
-    /// memtable or run has no version that is older than a version in a source below it. A run
-    /// costs a search among its files' bounds, then the file's filter, then at most one data block.
+    /// Searches from the newest source to the oldest and ends at the first hit: no memtable or run
+    /// has a version of a key that is older than a version in a source below it. A run costs a
+    /// search among its files' bounds, then the file's filter, then at most one data block.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
@@ -101,7 +101,8 @@ impl View {
         Ok(found.or((cover > 0).then_some((cover, Kind::RangeDelete))))
     }
 
-    /// The newest entry of `key` not above `seq`. It may be missing if it is not above `floor`.
+    /// Finds the newest entry of `key` not above `seq`. An entry at or below `floor` may be left
+    /// out.
     #[inline(always)]
     fn find_entry(&self, key: &[u8], seq: Seq, floor: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
         if let Some(found) = self.active.get(key, seq, value) {
@@ -186,9 +187,9 @@ impl View {
         Ok(found.then_some(chain.len()))
     }
 
-    /// Folds the deltas of `key` in `memtable`, one of this view's, if there are at least `longest`
-    /// in a row below `visible`: the result replaces the newest. So a chain stays short, however
-    /// often a key is written. Returns the number of deltas that could not apply.
+    /// Folds the deltas of `key` in `memtable`, a memtable of this view, if at least `longest` of them are in a row
+    /// below `visible`. The result replaces the newest delta. Therefore a chain stays short, however often a key is
+    /// written. Returns the number of deltas that could not apply.
     ///
     /// The caller is registered as a writer of the memtable, and everything up to `visible` is applied.
     ///
@@ -296,10 +297,9 @@ impl View {
     /// newest version of the key; false proves nothing. Uses filters only, and reads no data block. Only
     /// for trees of [`crate::TreeProperties::needs_numbers`].
     ///
-    /// A newer version would be in a memtable, or under a range tombstone, or in a second place of
-    /// the files; or it has met that write in a flush or a compaction. Then the newest version of
-    /// the key marks it in the filter of its file, or the number of the tree was raised to `seq`
-    /// ([`crate::Superseded`]).
+    /// A newer version would be in a memtable, under a range tombstone, or in a second place of the files, unless a
+    /// flush or a compaction had both versions as input. In that case the newest version of the key marks the key in
+    /// the filter of its file, or the number of the tree was raised to `seq` ([`crate::Superseded`]).
     ///
     /// # Errors
     /// As [`View::find`].

@@ -97,7 +97,7 @@ fn run(ops: Vec<Op>) {
     let mut db = Db::new(options);
     let (mut next, mut no_fold) = (0u32, false);
     for op in ops {
-        // Reads can always fold.
+        // Folding is only turned off while files are written; reads can always fold.
         let moves_files = matches!(op, Op::Flush | Op::Compact | Op::CompactAll);
         db.policy.no_fold.store(no_fold && moves_files, Ordering::SeqCst);
         match op {
