@@ -22,7 +22,7 @@ use column::{Line, Small};
 /// The most entries that a block holds.
 pub(crate) const MAX_ENTRIES: usize = 1 << 16;
 
-/// The zero bytes after the content, which allow a column to be read eight bytes at a time.
+/// The zero bytes after the content. They allow a column to be read eight bytes at a time.
 pub(crate) const PADDING: usize = 8;
 
 /// The offsets of the key and the value of a directly reachable entry.
@@ -62,7 +62,7 @@ struct Columns {
     suffix_len: Small,
     value_len: Small,
     kind: Small,
-    /// Bytes that the key shares, after the block's prefix, with the previous key.
+    /// Bytes after the block's prefix that the key shares with the previous key.
     shared: Small,
     seq_width: u8,
     seq_before: u8,
