@@ -11,9 +11,9 @@
 //! | [`limits`] | time limit and stop flag |
 //! | [`counts`] | what steps report, for `explain` |
 //!
-//! Steps pull batches from the steps below them. A step never requests more documents than the
-//! query will use, unless the query reads to the end. So `limit` reads no more than it needs, and
-//! `explain` counts only necessary work.
+//! Steps pull batches from the steps below them. A step never requests more documents than the query will use, unless
+//! the query reads to the end. Therefore `limit` reads no more documents than it needs, and `explain` counts only
+//! necessary work.
 //!
 //! The crate has no storage: no sequence numbers, snapshots, partitions, trees or files.
 

@@ -1,4 +1,4 @@
-//! Documents by their `_id`s: scans in order, and look-ups of single ones.
+//! Documents by their `_id`s: scans in order, and look-ups of single documents.
 
 use crate::item::{Demand, Fields, Item};
 use crate::run::Run;
@@ -61,7 +61,7 @@ impl<S: Source> DocumentScan<S> {
 
 /// Single documents.
 pub(super) struct Lookup {
-    /// The remaining ones, the next one last.
+    /// The `_id`s that remain, in reverse order.
     ids: Vec<Value>,
     filter: Filter,
     /// Items of the batch that is being read.
