@@ -43,7 +43,7 @@ fn written_once() {
         db = db.reopen();
         let found = db.check_numbers();
         check(tree, found, KEYS as usize, "opened again");
-        // A key that is in a memtable has no proof either.
+        // A key that is also in a memtable has no proof.
         db.put(&key(tree, 0), b"again");
         assert_eq!(db.check_numbers(), found - 1);
     }

@@ -1,5 +1,5 @@
-//! Any bit of a small log flipped: no panic, never a record that was not written, and nothing
-//! that was provably durable is silently lost.
+//! For each flipped bit of a small log: there is no panic, no record is returned that was not
+//! written, and nothing that was provably durable is silently lost.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{GROUPS_AT, Owned, append, disk_with, files, groups, new_disk, options, recover, skipping};
@@ -34,8 +34,8 @@ fn log(close: bool) -> Log {
     Log { files: files(&*mem), records }
 }
 
-/// Calls `f` with the log after each flip that matters: every bit up to a little behind the
-/// last byte that is not zero of each page, one bit in 64 elsewhere.
+/// Calls `f` with the log after each flip that matters: of each page, every bit up to shortly after
+/// the last byte that is not zero, and one bit in 64 elsewhere.
 fn flip_all(log: &Log, mut f: impl FnMut(usize, usize, &[(PathBuf, Vec<u8>)])) {
     let mut files = log.files.clone();
     for file in 0..files.len() {
