@@ -214,7 +214,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Returns the header of the complete group at `at`, or the reason why there is none.
+    /// Returns the header of the complete group at `at`, or the reason why no complete group begins there.
     fn group_at(&mut self, at: u64) -> Result<std::result::Result<GroupHeader, &'static str>> {
         let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
         let Some(group) = GroupHeader::decode(bytes, at, self.seeds) else {
