@@ -42,7 +42,7 @@ pub struct Counts {
     pub stale: u64,
     /// Ranges of entries that were begun; each begins with a seek.
     pub seeks: u64,
-    /// Time and blocks, including those of the steps below it.
+    /// Time and blocks, including the time and blocks of the steps below it.
     pub spent: Spent,
 }
 

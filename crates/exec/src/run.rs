@@ -44,7 +44,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// The path of which each value must be returned at least once.
+    /// The path whose values must each be returned at least once.
     pub fn distinct(&self) -> Option<&FieldPath> {
         match self.needs.as_deref() {
             Some([path]) if self.any_of_equals => Some(path),

@@ -71,8 +71,8 @@ impl std::ops::AddAssign for BlockCounts {
     }
 }
 
-/// The capacity is divided between cached blocks and those that files hold in steps of this
-/// fraction.
+/// The step, as a fraction of the capacity, in which the capacity is divided between cached blocks
+/// and the blocks that files hold.
 const SHARE_STEPS: u64 = 64;
 
 /// The block cache.
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    /// A cache that takes what `budget` leaves it, and follows later changes.
+    /// A cache that uses the memory that `budget` leaves to it, and follows later changes.
     pub fn new(budget: &Arc<Budget>) -> Arc<Self> {
         let capacity = budget.cache_capacity();
         let items = (capacity / (8 << 10)).max(64);
@@ -120,8 +120,8 @@ impl Cache {
         cache
     }
 
-    /// Bounds cached blocks by what files leave of the capacity, and leaves files a little more
-    /// than they have.
+    /// Limits cached blocks to the part of the capacity that files leave, and leaves files a little
+    /// more than they use.
     fn share(&self) {
         let left = self.holder.bytes() as u64 + self.capacity() / SHARE_STEPS;
         self.left_to_files.store(left, Ordering::Relaxed);

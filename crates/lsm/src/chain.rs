@@ -25,7 +25,7 @@ pub(crate) enum Base<'a> {
 }
 
 impl<'a> Base<'a> {
-    /// The number of the last full write; 0 if there is nothing.
+    /// The number of the last full write; 0 if there is no full write.
     pub fn full_seq(&self) -> Seq {
         match self {
             Self::Absent => 0,
@@ -44,7 +44,7 @@ impl<'a> Base<'a> {
 }
 
 impl Chain {
-    /// Adds a delta that is older than those so far.
+    /// Adds a delta that is older than all deltas added before.
     pub fn push(&mut self, seq: Seq, delta: &[u8]) {
         self.bytes.extend_from_slice(delta);
         self.deltas.push((seq, self.bytes.len()));

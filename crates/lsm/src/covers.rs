@@ -77,13 +77,13 @@ impl Covers {
         self.end().unwrap_or(&[])
     }
 
-    /// The end of the range, if there is one.
+    /// The end of the range, if the range has one.
     pub fn end(&self) -> Option<&[u8]> {
         self.high.as_deref()
     }
 }
 
-/// A walk that can skip what a range tombstone hides without visiting each entry.
+/// A walk that can skip entries that a range tombstone hides, without visiting each of them.
 pub(crate) trait Pass: EntryIter {
     /// Called on an entry that the tombstone `cover` hides; this tombstone covers all keys up to
     /// `high`. Moves forward, at most over entries that the tombstone hides.

@@ -122,7 +122,7 @@ impl Dictionaries {
     }
 }
 
-/// Values spread evenly over the input, [`SAMPLE_BYTES`] of them.
+/// Takes [`SAMPLE_BYTES`] of values, spread evenly over the input.
 pub(crate) fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let total: usize = values.iter().map(|value| value.len()).sum();
     let step = total.div_ceil(SAMPLE_BYTES).max(1);

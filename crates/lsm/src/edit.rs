@@ -1,4 +1,4 @@
-//! Version edits: what a flush or a compaction changes, as bytes of the manifest.
+//! Version edits: the changes that a flush or a compaction makes, as bytes of the manifest.
 //!
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
@@ -37,14 +37,15 @@ pub struct AddedFile {
     pub trees: Vec<u32>,
     /// Entries that are not the newest of their key in this file: they are kept for snapshots.
     pub shadowed: u64,
-    /// The file holds nothing that range tombstones up to this number hide; 0 if that is unknown.
+    /// No entry of the file is hidden by range tombstones with numbers up to this one; 0 if
+    /// unknown.
     pub clean: Seq,
     /// The number of shadowed entries by the last snapshot that reads them, ascending. In memory
     /// only: a partition that is opened has no snapshots.
     pub readers: Vec<(Seq, u64)>,
 }
 
-/// One change of a version. Either all of it becomes durable or nothing.
+/// One change of a version. Either the whole change becomes durable, or nothing of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionEdit {
     /// Everything up to this number is now in files.
@@ -72,7 +73,7 @@ pub struct VersionEdit {
 }
 
 impl VersionEdit {
-    /// The range tombstones after the edit, given those before.
+    /// Returns the range tombstones after the edit, given the range tombstones before it.
     ///
     /// # Errors
     /// A description, if they would take more than [`MAX_RANGE_BYTES`] of memory.
@@ -82,8 +83,8 @@ impl VersionEdit {
         left.ok_or_else(|| format!("its range tombstones take more than {} MiB", MAX_RANGE_BYTES >> 20))
     }
 
-    /// Applies the checks of reading to an edit that is about to be written, so that no unreadable
-    /// edit is written.
+    /// Checks an edit that is about to be written in the same way as reading does, so that no
+    /// unreadable edit is written.
     ///
     /// # Errors
     /// [`DecodeError::Invalid`] if a number is above its limit ([`alluvium_codec::limits`]).

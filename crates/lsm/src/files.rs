@@ -127,7 +127,8 @@ impl Home {
 /// Files that were written and are not part of a version yet.
 pub(crate) struct NewFiles {
     pub files: Vec<AddedFile>,
-    /// The failed syncs of the directory ([`Home::failed_syncs`]) before the first of them was created.
+    /// The number of failed syncs of the directory ([`Home::failed_syncs`]) before the first of these files was
+    /// created.
     pub failed_syncs: u64,
 }
 
@@ -330,8 +331,8 @@ impl FileHandle {
         found
     }
 
-    /// The approximate bytes of entries that readers may see now: without tombstones, old versions,
-    /// and what range tombstones were last found to hide.
+    /// The approximate bytes of entries that readers may see now. Tombstones, old versions and
+    /// entries that range tombstones hide (as last determined) are left out.
     pub fn live_bytes(&self) -> u64 {
         let (_, _, covered) = *self.covered.lock();
         let dead = self.meta.tombstones + self.shadowed + covered.entries;

@@ -22,14 +22,14 @@ use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
 impl Partition {
-    /// Flushes the oldest immutable memtable: its files are written and synced, the log is synced
-    /// past its numbers, one edit is written, and the memtable is released. False if there is no
-    /// such memtable. One flush runs at a time; other callers wait.
+    /// Flushes the oldest immutable memtable: writes and syncs its files, syncs the log past its
+    /// numbers, writes one edit, and releases the memtable. Returns false if there is no such
+    /// memtable. One flush runs at a time; other callers wait.
     ///
     /// # Errors
-    /// The error of the file system or of [`crate::LogBarrier::sync_past`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, the written files are removed again, and
-    /// the flush can be tried again, for instance when a full disk has space.
+    /// The error of the file system or of [`crate::LogBarrier::sync_past`]. Unless the partition is
+    /// [poisoned](Partition::poisoned), nothing has changed then: the written files are removed,
+    /// and the flush can be tried again, for instance when a full disk has space again.
     pub fn flush_oldest(&self) -> Result<bool> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
@@ -70,7 +70,7 @@ impl Partition {
     }
 
     /// Writes the entries of a memtable that a reader may still see. Returns the files, and an edit
-    /// with the range tombstones and what is superseded.
+    /// with the range tombstones and the superseded numbers.
     fn write_memtable(
         &self,
         memtable: &Arc<Memtable>,
@@ -133,7 +133,7 @@ impl Partition {
     }
 }
 
-/// The range tombstones of a memtable without writers, except those of dead trees.
+/// The range tombstones of a memtable without writers, except tombstones of dead trees.
 fn live_ranges(memtable: &Memtable, liveness: &dyn Liveness, snapshots: &[Seq]) -> Arc<RangeSet> {
     let sets = memtable.ranges().iter().map(|set| RangeSet::clone(set)).collect();
     let all = RangeSet::union(sets, snapshots);

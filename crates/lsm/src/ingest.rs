@@ -19,7 +19,8 @@ impl Partition {
     ///
     /// # Errors
     /// The error of the file system, of the entries, or of [`crate::LogBarrier::sync_past`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, and the written files are removed again.
+    /// the partition is [poisoned](Partition::poisoned), nothing has changed then, and the written
+    /// files are removed.
     pub fn ingest<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> Result<()> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;

@@ -1,9 +1,9 @@
 //! The manifest: the version edits of a partition, durable one by one.
 //!
 //! `MANIFEST-<n>` is a header, a frame with a whole version, and a frame for each edit since; the
-//! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced,
-//! renamed, and the directory synced, before anything is appended to it; so the one with the
-//! highest number is the current one, and only its last frame can be torn.
+//! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced and
+//! renamed, and the directory is synced, before anything is appended to it. Therefore the manifest
+//! with the highest number is the current one, and only its last frame can be torn.
 //!
 //! Space is reserved ahead of the frames. Therefore a full disk refuses an edit before any byte of
 //! the edit is written, and refuses a new manifest before it has its name. After every other
@@ -246,8 +246,8 @@ impl Manifest {
         if end > self.reserved {
             let wanted = end.next_multiple_of(RESERVE_STEP);
             self.file.allocate(wanted).map_err(|error| {
-                // A full disk reserves no space and changes nothing that counts: zeros at the end
-                // are not a frame.
+                // A full disk reserves no space and causes no relevant change, because zeros at the
+                // end are not a frame.
                 WriteError { ambiguous: !error.is_no_space(), error }
             })?;
             self.reserved = wanted;

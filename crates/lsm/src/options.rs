@@ -1,4 +1,4 @@
-//! Options of partitions, and what all partitions of a store share.
+//! The options of partitions, and the state that all partitions of a store share.
 
 use crate::budget::Budget;
 use crate::cache::Cache;
@@ -36,7 +36,8 @@ pub struct Options {
     pub upper_floor_bytes: u64,
     /// With more runs above the base than this, runs of similar size are merged. Default: 4.
     pub soft_upper_runs: usize,
-    /// With more runs in all than this, runs are merged whatever their size. Default: 10.
+    /// If there are more runs than this in total, runs are merged regardless of their size.
+    /// Default: 10.
     pub max_runs: usize,
     /// The input bytes that a base merge tries not to exceed. Default: 192 MiB.
     pub max_job_bytes: u64,
@@ -87,7 +88,7 @@ impl Default for Options {
 pub struct Shared {
     /// The environment: file system, clock and other interfaces to the system.
     pub env: Env,
-    /// As `env`, for the content of sorted files: it keeps a bounded number of them open, and with
+    /// As `env`, for the content of sorted files. It keeps a bounded number of files open; with
     /// [`Options::direct_io`] it bypasses the page cache.
     pub sorted_env: Env,
     /// The options.
@@ -128,8 +129,8 @@ impl Shared {
         })
     }
 
-    /// A file number that was never used. All partitions are opened before the first call, because
-    /// opening raises the numbers above those in use.
+    /// Returns a file number that was never used. All partitions must be opened before the first
+    /// call, because opening raises the numbers above the numbers in use.
     pub(crate) fn next_file_number(&self) -> u64 {
         self.file_numbers.fetch_add(1, Ordering::Relaxed)
     }

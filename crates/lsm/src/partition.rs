@@ -194,7 +194,7 @@ impl Partition {
     }
 
     /// The torn end of the manifest that open ignored, if any: an edit that was being written when
-    /// the machine stopped. The log still has what it would have recorded.
+    /// the machine stopped. The log still has the data that the edit would have recorded.
     pub fn dropped_tail(&self) -> Option<&DroppedTail> {
         self.dropped_tail.as_ref()
     }
@@ -214,7 +214,7 @@ impl Partition {
         &self.home.dir
     }
 
-    /// Everything up to this sequence number is in files: recovery replays only what is above.
+    /// Everything up to this sequence number is in files, so recovery replays only higher numbers.
     pub fn flushed_seq(&self) -> Seq {
         self.view.load().version.flushed_seq
     }
@@ -228,8 +228,9 @@ impl Partition {
 
     /// The current memtables and files.
     ///
-    /// A read at a *registered* snapshot, one that [`crate::Liveness::snapshots`] has listed since
-    /// before the read began, finds everything that the snapshot sees, whenever the view is taken.
+    /// A read at a *registered* snapshot, which is a snapshot that [`crate::Liveness::snapshots`]
+    /// has listed since before the read began, finds everything that the snapshot sees, whenever
+    /// the view is taken.
     ///
     /// A read of the newest visible version without a registered snapshot takes the view first and
     /// reads *visible* after that. Flushes and compactions drop versions by a list that counts
@@ -239,9 +240,9 @@ impl Partition {
     /// flush between the two steps may have dropped the version that the older *visible* sees.)
     ///
     /// The view may lack a memtable that was started after the view was taken, while V includes
-    /// writes in that memtable. Those writes became visible after the read began, so the read may
-    /// be ordered before them; and it sees everything that precedes them, since what is visible is
-    /// fully applied.
+    /// writes in that memtable. These writes became visible after the read began, so the read may
+    /// be ordered before them. The read also sees everything that precedes them, because all
+    /// visible writes are fully applied.
     ///
     /// If [`View::needs_snapshot`] is true, the read needs a registered snapshot.
     pub fn view(&self) -> Arc<View> {
@@ -328,7 +329,7 @@ impl Partition {
         let _ = self.poison.set(error.clone());
     }
 
-    /// From now on, range tombstones grow to [`crate::Options::full_range_bytes`] at most. Not to
+    /// From now on, range tombstones grow to at most [`crate::Options::full_range_bytes`]. Must not
     /// be called before the log was replayed, because a replay must not stop.
     pub fn limit_ranges(&self) {
         self.ranges_limited.store(true, Ordering::Relaxed);
@@ -408,8 +409,8 @@ impl Partition {
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
         self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policies.clone())));
-        // Iterators hold only what they need of a view; point reads, checks and checkpoints hold
-        // the view itself.
+        // Iterators hold only the parts of a view that they need; point reads, checks and
+        // checkpoints hold the view itself.
         if Arc::strong_count(&view) > 1 {
             marks::READ_OVERTAKEN.hit();
         }
@@ -452,8 +453,8 @@ impl std::fmt::Debug for Partition {
     }
 }
 
-/// Adds to an edit from one version to another the range tombstones that it makes superfluous;
-/// false if there are none.
+/// Adds to an edit from one version to another the removal of the range tombstones that the edit
+/// makes superfluous. Returns false if there are no such tombstones.
 fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> bool {
     if after.ranges.is_empty() {
         return false;

@@ -62,7 +62,7 @@ pub struct FileDesc<'a> {
     pub trees: usize,
     /// The number of dropped trees among them.
     pub dead_trees: usize,
-    /// Its keys belong to one tree, of which short ranges are scanned: the tree is to have few runs.
+    /// True if the keys belong to one tree, of which short ranges are scanned, so that the tree should have few runs.
     pub scanned: bool,
     /// A running job reads it.
     pub busy: bool,
@@ -108,7 +108,7 @@ impl RunDesc<'_> {
 /// The key range and runs that a running job covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The run that its output goes to.
+    /// The run of the job's output.
     pub out: u64,
     /// The newest run that it reads.
     pub newest: u64,
@@ -271,7 +271,7 @@ impl<'a> Layout<'a> {
         bytes.saturating_add(tombstones.saturating_mul(self.tombstone_worth()))
     }
 
-    /// The bytes above the base beyond what the rules allow.
+    /// The bytes above the base that exceed the limit of the rules.
     pub fn debt(&self, rules: &Rules) -> u64 {
         self.above().saturating_sub(self.limit(rules))
     }
@@ -430,8 +430,8 @@ fn merge_base(files: Vec<u64>) -> Option<Pick> {
     Some(Pick::Merge { reason: MergeReason::Base, files, out: 0 })
 }
 
-/// Merges the runs from index `from` to the base, without it: their union, cut where the base is
-/// cut, can then go into the base range by range.
+/// Merges the runs above the base from index `from` on, without the base. The resulting run is cut where the base is
+/// cut, so that it can be merged into the base range by range.
 fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
     let window = &layout.upper()[from..];
     let busy = window.iter().flat_map(|run| &run.files).any(|file| file.busy);
@@ -518,8 +518,7 @@ fn merge_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     best.map(|(_, files)| Pick::Merge { reason: MergeReason::Tombstones, files, out: 0 })
 }
 
-/// Rewrites the file that keeps most range tombstones for its size, among those with numbers below
-/// `below`.
+/// Rewrites the file that keeps most range tombstones relative to its size, among the files with numbers below `below`.
 fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     let files = layout.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)));
     let free = files.filter(|(run, file)| {
@@ -638,8 +637,8 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, reason: MergeReason) -> Option
 fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], reason: MergeReason) -> Option<Pick> {
     let (out, newest) = (window.last()?.id, window.first()?.id);
     let components = components(layout, window);
-    // A file that overlaps nothing in the window need not be rewritten: it stays, or sinks. But no
-    // output may span it, so it ends a stretch.
+    // A file that overlaps nothing in the window need not be rewritten: it stays or sinks. It ends a stretch, because
+    // no output may span it.
     let stretches = components.split(|component| component.files.len() < 2).filter(|stretch| {
         stretch.first().zip(stretch.last()).is_some_and(|(a, b)| !layout.conflicts(out, newest, a.low, b.high))
     });

@@ -12,8 +12,8 @@
 //! stripe hides cannot be read. An entry that only tombstones of newer stripes hide is kept for the
 //! snapshots in between.
 //!
-//! A tombstone hides older versions. It is dropped only when its stripe is 0, so that every older
-//! version in the same input is dropped with it, and nothing older can be in runs below.
+//! A tombstone hides older versions. It is dropped only if its stripe is 0, so that every older
+//! version in the same input is dropped with it, and if no older version can be in runs below.
 
 use crate::covers::Covers;
 use alluvium_codec::entry::{Kind, Seq};
@@ -49,7 +49,7 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// Decides about each entry; entries come in entry order.
+/// Decides about each entry. Entries must be passed in entry order.
 pub(crate) struct Retention {
     /// Ascending.
     snapshots: Vec<Seq>,
@@ -91,7 +91,7 @@ impl Retention {
         (seq < cover).then(|| (cover, covers.high()))
     }
 
-    /// True if a range tombstone covers the key, whatever its number.
+    /// True if a range tombstone with any number covers the key.
     pub fn is_covered(&mut self, key: &[u8]) -> bool {
         self.covers.as_mut().is_some_and(|covers| !covers.seqs(key).is_empty())
     }

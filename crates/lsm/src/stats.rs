@@ -20,7 +20,7 @@ pub struct Debt {
     pub immutable_bytes: u64,
     /// Sorted runs, the base included if it has files.
     pub runs: usize,
-    /// Bytes above the base beyond what the shape of the tree allows.
+    /// Bytes above the base that exceed the limit of the tree's shape.
     pub compaction_bytes: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct Verified {
     pub files: usize,
     /// Entries in them.
     pub entries: u64,
-    /// Bytes of them.
+    /// Bytes of these files.
     pub bytes: u64,
     /// All damage found.
     pub damage: Vec<alluvium_env::Error>,

@@ -26,7 +26,7 @@ impl Superseded {
         self.trees.binary_search_by_key(&tree, |(tree, _)| *tree).map_or(0, |at| self.trees[at].1)
     }
 
-    /// Raises the number of a tree. Cheapest if the trees come in order.
+    /// Raises the number of a tree. Cheapest if trees are passed in order.
     #[inline]
     pub fn note(&mut self, tree: u32, seq: Seq) {
         if let Some((last, highest)) = self.trees.last_mut()

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 mod invariants;
 
-/// The memtables and files that a partition had at one time. Holds them as long as it lives.
+/// The memtables and files that a partition had at one time. A view holds them until it is dropped.
 pub struct View {
     pub(crate) active: Arc<Memtable>,
     /// Sealed, newest first.
@@ -126,12 +126,12 @@ impl View {
         Ok(None)
     }
 
-    /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there; the
-    /// content of `value` is unspecified then. Deltas are collected and folded onto the value below
-    /// them.
+    /// Reads `key` at `seq` into `value`, whose content is replaced. Returns false if the key is
+    /// absent; the content of `value` is then unspecified. Deltas are collected and folded onto the
+    /// value below them.
     ///
     /// # Errors
-    /// As [`View::find`], and those of [`crate::DeltaFold::fold`].
+    /// As [`View::find`], and the errors of [`crate::DeltaFold::fold`].
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(key, seq, value)?.is_some())
@@ -233,8 +233,9 @@ impl View {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
-    /// Visits the versions of `key` from `seq` down that no range tombstone hides there, until
-    /// `visit` returns false. The content of the last visited version is in `value` then.
+    /// Visits the versions of `key` with numbers up to `seq`, newest first, that no range tombstone
+    /// hides, until `visit` returns false. `value` then has the content of the last visited
+    /// version.
     fn walk(
         &self,
         key: &[u8],
@@ -329,9 +330,9 @@ impl View {
         self.version.flushed_seq
     }
 
-    /// The first sequence number of the oldest memtable that has or may get something to flush:
-    /// every immutable one, and the active one if it is not empty. `None` if there is no such
-    /// memtable.
+    /// The first sequence number of the oldest memtable that has or may get entries to flush. These
+    /// memtables are all immutable ones, and the active one if it is not empty. `None` if there is
+    /// no such memtable.
     pub fn oldest_unflushed(&self) -> Option<Seq> {
         let active = (!self.active.is_empty()).then_some(&self.active);
         self.immutable.last().or(active).map(|memtable| memtable.first_seq())

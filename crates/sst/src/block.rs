@@ -1,9 +1,9 @@
 //! Blocks: sorted entries, packed column by column.
 //!
-//! Data blocks, index partitions and the top-level index are all made of the same packed
-//! entries; [`Block`] is the decoded form of any of them. The fields of the entries (lengths,
-//! kinds, numbers) are columns of fixed width, so that any entry's fields are read without
-//! parsing those before it, and a column whose values follow a straight line takes no bytes.
+//! Data blocks, index partitions and the top-level index all consist of the same packed entries;
+//! [`Block`] is the decoded form of any of them. The fields of the entries (lengths, kinds,
+//! numbers) are columns of fixed width. Therefore the fields of an entry are read without parsing
+//! earlier entries, and a column whose values follow a straight line takes no bytes.
 
 mod builder;
 mod column;

@@ -1,4 +1,4 @@
-//! Trained dictionaries for zstd, and the registry that holds each of them once.
+//! Trained dictionaries for zstd, and the registry that holds each dictionary once.
 
 mod train;
 

@@ -56,7 +56,7 @@ impl IndexFileMeta {
         out.extend_from_slice(&self.footer_checksum.to_le_bytes());
     }
 
-    /// Takes what [`IndexFileMeta::encode`] wrote from the front of `input`.
+    /// Takes the output of [`IndexFileMeta::encode`] from the front of `input`.
     ///
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
@@ -106,8 +106,9 @@ impl IndexFile {
     /// Opens the index file `meta` of the sorted file `data`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not the one that `meta` describes, does not belong to
-    /// `data`, or is damaged; [`Error::NewerFormat`] if this build is too old for it; [`Error::Io`].
+    /// [`Error::Corrupt`] if `meta` does not describe the file, if the file does not belong to
+    /// `data`, or if it is damaged; [`Error::NewerFormat`] if this build is too old for it;
+    /// [`Error::Io`].
     pub fn open(
         env: &Env,
         path: &Path,

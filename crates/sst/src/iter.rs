@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The most bytes that are read ahead at once.
 const AHEAD_BYTES: u64 = 256 << 10;
 
-/// The length of the first read-ahead of a short scan; it doubles from there.
+/// The length of the first read-ahead of a short scan; it doubles with each further read.
 const FIRST_AHEAD_BYTES: u64 = 16 << 10;
 
 /// The number of blocks that a scan with a filled cache reads one by one before it reads ahead.
@@ -45,8 +45,8 @@ struct Ahead {
 }
 
 impl Reader {
-    /// An iterator, not positioned. `fill_cache` is for reads that are worth caching; without it
-    /// nothing is added to the cache, and several blocks are read ahead at once.
+    /// Returns an iterator, not positioned. `fill_cache` is for reads that are worth caching.
+    /// Without it, nothing is added to the cache, and several blocks are read ahead at once.
     pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
         SstIter::new(self.clone(), fill_cache)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Output {
     file: Arc<dyn File>,
     number: u64,
     buffer: Vec<u8>,
-    /// The bytes written before those in the buffer.
+    /// The number of bytes that were written before the bytes in the buffer.
     written: u64,
     digest: u64,
     finished: bool,

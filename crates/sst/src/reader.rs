@@ -35,7 +35,7 @@ impl Reader {
     /// Opens a file that the manifest describes as `meta`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not the one that `meta` describes, or is damaged;
+    /// [`Error::Corrupt`] if `meta` does not describe the file, or if it is damaged;
     /// [`Error::NewerFormat`] if this build is too old for it; [`Error::Io`].
     pub fn open(
         env: &Env,
@@ -71,7 +71,7 @@ impl Reader {
         Ok(Self { meta, ..reader })
     }
 
-    /// Opens a file with this number; `meta` has only what the footer contains.
+    /// Opens a file with this number. `meta` has only the values that the footer contains.
     fn open_footer(
         env: &Env,
         path: &Path,
@@ -171,8 +171,8 @@ impl Reader {
         if lower >= upper {
             return Ok(0);
         }
-        // The position of a higher key is never before that of a lower one, even if bounds and entries
-        // are out of order.
+        // The position of a higher key is never before the position of a lower key, even if bounds and entries are out
+        // of order.
         let (from, to) = (self.position(lower)?, self.position(upper)?);
         if (from.partition, from.block) == (to.partition, to.block) {
             return Ok((to.before - from.before) as u64);

@@ -139,7 +139,7 @@ pub(crate) fn put_content(
 /// [`PADDING`] zero bytes.
 ///
 /// # Errors
-/// A description of what is wrong with the block.
+/// A description of the fault in the block.
 pub(crate) fn get(
     stored: &[u8],
     role: Role,

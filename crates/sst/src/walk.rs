@@ -88,7 +88,7 @@ fn each_entry(block: &Block, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> 
 /// Bytes of a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostBlock {
-    /// The offset of the first of them.
+    /// The offset of the first of these bytes.
     pub offset: u64,
     /// The number of bytes.
     pub bytes: u64,

@@ -3,7 +3,7 @@
 use alluvium_codec::entry::Seq;
 use std::path::PathBuf;
 
-/// How recovery treats a damaged group that was once durable.
+/// The treatment of a damaged group that was once durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDamage {
     /// Refuse with [`alluvium_env::Error::Corrupt`], naming file and offset.

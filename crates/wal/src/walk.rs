@@ -61,11 +61,11 @@ pub struct Gap {
     pub offset: u64,
     /// The offset of the next complete group.
     pub next: u64,
-    /// The number that was expected there; 0 if unknown.
+    /// The number that was expected at this offset; 0 if unknown.
     pub expected: Seq,
     /// The first number of the next complete group.
     pub next_seq: Seq,
-    /// The reason why there is no group.
+    /// The reason why the bytes are not a group.
     pub what: &'static str,
 }
 

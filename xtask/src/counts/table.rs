@@ -28,7 +28,7 @@ pub(crate) struct Count {
 }
 
 impl Table {
-    /// Reads what [`fmt::Display`] wrote.
+    /// Reads the output of [`fmt::Display`].
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut table = Self { made_with: Vec::new(), counts: Vec::new() };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {

@@ -164,7 +164,7 @@ fn attribute_end(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     Some(group_end(tokens, open))
 }
 
-/// The index after the bracket that closes the one at `open`.
+/// The index after the bracket that closes the bracket at `open`.
 fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {

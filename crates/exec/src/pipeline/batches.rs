@@ -52,7 +52,7 @@ pub(super) struct Batches<H: Host> {
     held: Held<H>,
 }
 
-/// How documents of the other collection are found.
+/// The way in which documents of the other collection are found.
 enum Finding<E> {
     Unknown,
     By(BoxedFinder<E>),

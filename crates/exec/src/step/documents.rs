@@ -10,7 +10,7 @@ use alluvium_query::plan::{Interval, id_ranges};
 
 /// All documents within ranges of `_id`.
 pub(super) struct DocumentScan<S: Source> {
-    /// `None`: there are no ranges.
+    /// `None` if there are no ranges.
     scan: Option<S::Documents>,
 }
 

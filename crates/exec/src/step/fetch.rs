@@ -57,7 +57,7 @@ impl<S: Source> Fetch<S> {
         self.entries.pause(source);
     }
 
-    /// The counts of the documents, and below them those of the entries.
+    /// The counts of the documents, and below them the counts of the entries.
     pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
         let counts = self.entries.counts(source);
         // The document of each entry within the bounds is read.

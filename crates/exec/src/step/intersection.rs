@@ -69,7 +69,7 @@ impl<S: Source> Intersection<S> {
         }
     }
 
-    /// Reads some of the selected documents, and appends those that both scans find.
+    /// Reads some of the selected documents, and appends the documents that both scans find.
     fn read(&mut self, run: &mut Run<S>, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let is_complete = self.found.as_ref().is_some_and(|found| !found.is_full());
         let read = run.source.read_documents(&mut self.reads);

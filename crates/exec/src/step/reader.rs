@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Reads entries of an index in batches.
 pub(super) struct EntryReader<S: Source> {
     walk: Walk,
-    /// `None`: there are no entries within the bounds.
+    /// `None` if there are no entries within the bounds.
     scan: Option<S::Entries>,
     pub batch: EntryBatch,
     /// The error that follows the batch.

@@ -1,4 +1,4 @@
-//! The memory of queries: one share of the budget for all of them together.
+//! The memory of queries: one share of the budget for all queries together.
 //!
 //! Each query has one account ([`QueryMemory`]). All memory that the query holds is charged to this
 //! account ([`QueryCharge`]): its stages, accumulators, sorts and results. Therefore no number of

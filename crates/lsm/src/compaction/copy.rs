@@ -38,7 +38,7 @@ pub struct Drops<'a> {
 /// The longest value that is rewritten as a [`Kind::Folded`] entry, which adds a prefix.
 const MARKED_VALUE_MAX: usize = 1 << 27;
 
-/// The newest version of the current key among those copied, in trees whose keys are marked.
+/// The newest of the copied versions of the current key, in trees whose keys are marked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Newest {
     /// No version yet, or a version that needs no mark.
@@ -65,7 +65,7 @@ pub(crate) struct Copier<'a, 'o> {
     retention: Retention,
     policies: &'a Policies,
     output: &'a mut Output<'o>,
-    /// True if nothing older than an entry of this key is below the output.
+    /// True if no run below the output can have an older entry of this key.
     at_bottom: &'a dyn Fn(&[u8]) -> bool,
     /// Deltas of `key` that wait for the entries below them.
     chain: Chain,

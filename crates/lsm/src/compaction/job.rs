@@ -1,4 +1,4 @@
-//! Compaction jobs: what was picked, and the description of a version that the picker reads.
+//! Compaction jobs: the picked work, and the description of a version that the picker reads.
 
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
@@ -10,7 +10,7 @@ use alluvium_codec::entry::Seq;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// How a compaction ended.
+/// The way in which a compaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The compaction has completed.

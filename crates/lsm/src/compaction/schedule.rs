@@ -102,8 +102,8 @@ impl Partition {
     /// output is removed, and the same work is picked again later.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, and the output is removed.
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless the partition is
+    /// [poisoned](Partition::poisoned), nothing has changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         self.run_noting(job, should_yield).map_err(|(error, _)| error)
     }
@@ -367,7 +367,7 @@ impl Partition {
     }
 
     /// Removes files that were dropped while a reader held them, if the reader has released them.
-    /// Every edit does so too; an idle partition has to call this from time to time.
+    /// Every edit does that as well; for an idle partition this must be called from time to time.
     pub fn remove_released_files(&self) {
         self.home.remove_dropped();
     }

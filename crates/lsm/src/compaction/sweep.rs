@@ -44,8 +44,8 @@ impl Partition {
             if todo.is_empty() {
                 break;
             }
-            // The writes because of which entries are dropped must not be lost with the end of the
-            // log.
+            // Entries are dropped because of certain writes; these writes must not be lost with the
+            // end of the log.
             self.shared().policies.log.sync_past(max_seq)?;
             for number in todo {
                 if should_stop() {

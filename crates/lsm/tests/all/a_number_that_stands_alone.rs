@@ -6,7 +6,7 @@ use crate::common::{Db, tiny_options, tree_key};
 const KEYS: u64 = 400;
 /// Filters mistake at most this number of keys for marked ones.
 const MISTAKEN: usize = KEYS as usize / 25;
-/// Keys of this tree are marked; those of the other one are not.
+/// Keys of this tree are marked; keys of the other tree are not.
 const MARKED: u32 = 1;
 const TREES: [u32; 2] = [MARKED, 4];
 

@@ -133,7 +133,8 @@ fn a_range_is_cut_to_the_files_that_it_is_needed_for() {
     db.flush();
     db.compact();
     assert_eq!(db.partition.stats().ranges, 1);
-    // Keys before the remaining file are no longer covered: nothing older can be there.
+    // Keys before the remaining file are no longer covered, because no older entries of them can
+    // exist.
     let view = db.partition.view();
     assert_eq!(view.find(&number(1, 5), db.seq, &mut Vec::new()).unwrap(), None);
     assert!(view.find(&number(1, end - 1), db.seq, &mut Vec::new()).unwrap().is_some());

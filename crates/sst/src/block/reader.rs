@@ -18,7 +18,7 @@ impl Block {
     /// Decodes `bytes`: the content and [`PADDING`] zero bytes.
     ///
     /// # Errors
-    /// [`DecodeError`] if the content is not what a builder packs.
+    /// [`DecodeError`] if no builder packs this content.
     pub(crate) fn decode(bytes: Vec<u8>, shape: Shape) -> Result<Self> {
         let content_len = bytes.len().checked_sub(PADDING).ok_or(DecodeError::Truncated)?;
         if content_len > (u32::MAX / 2) as usize {

@@ -80,8 +80,8 @@ impl Block {
         }
     }
 
-    /// Finds the first restart point at or after (`suffix`, `seq`), and [`LowerBound::exact`] for
-    /// it.
+    /// Finds the first restart point at or after (`suffix`, `seq`), and `exact` of [`LowerBound`]
+    /// for it.
     #[inline]
     fn search_restarts(&self, suffix: &[u8], seq: Seq) -> (usize, Option<bool>) {
         let (mut low, mut high) = (0, self.restarts.len());

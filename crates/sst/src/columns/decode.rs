@@ -264,7 +264,7 @@ impl ColumnDecoder {
     }
 }
 
-/// True if the entry with `key` is after the one with `last`; `common` bytes of them are equal.
+/// True if the entry with `key` is after the entry with `last`; the keys share `common` bytes.
 #[inline(always)]
 fn in_order(last: &[u8], key: &[u8], common: usize, seqs: &[i64]) -> bool {
     match (last.get(common), key.get(common)) {
@@ -471,7 +471,7 @@ impl Values {
         parts.push(part);
     }
 
-    /// Appends the bytes of entry `index`; entries come in order.
+    /// Appends the bytes of entry `index`; called for the entries in order.
     #[inline(always)]
     fn put(&mut self, index: usize, text: &[u8], key: &mut KeyBuffer) -> Result<()> {
         let put = match self {

@@ -23,7 +23,7 @@ pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option
         sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size)).is_some_and(|sum| sum <= content.len());
     let count = u32::try_from(sizes.len()).ok().filter(|_| within)?;
     let mut bytes = vec![0; max_bytes];
-    // The parameters are those of `ZDICT_trainFromBuffer`, except for `f`.
+    // The parameters are the same as in `ZDICT_trainFromBuffer`, except `f`.
     let mut parameters = ZDICT_fastCover_params_t {
         k: 0,
         d: 8,

@@ -10,7 +10,7 @@ fn record(first: u64, len: usize) -> Owned {
     Owned { first, last: first + first % 2, payload: (0..len).map(|at| (at * 11 + first as usize) as u8).collect() }
 }
 
-/// Two segments. In the second, the last group that is known to be durable is `synced`.
+/// Two segments. In the second one, the log was synced after the seventh record.
 struct Log {
     files: Vec<(PathBuf, Vec<u8>)>,
     records: Vec<Owned>,

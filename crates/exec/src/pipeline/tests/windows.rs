@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The fields of documents from their `_id`s: numbers, of which some are missing, and a date.
+/// The fields of documents, made from their `_id`s: numbers, some of which are missing, and a date.
 const FIELDS: &str = r#"{"$set": {
     "x": {"$multiply": ["$_id", 0.5]},
     "n": {"$mod": [{"$multiply": ["$_id", 7919]}, 1000]},
@@ -84,8 +84,7 @@ fn a_partition_in_a_file_takes_the_memory_of_a_stage() {
     let bytes_max = 500_000;
     let made = all(world.run_with(20_000, &stages("null", "x", &functions), small(&world, bytes_max))).unwrap();
     assert_eq!(made.len(), 20_000);
-    // The memory is that of the files of the sort, that of the partition, and that of the
-    // functions.
+    // The memory has three parts: the files of the sort, the partition, and the functions.
     let held = world.0.held_most.load(Ordering::Relaxed);
     assert!(held < 2 * bytes_max + (100 << 10), "{held}");
     let (filed, read) = (world.0.filed_blocks.load(Ordering::Relaxed), world.0.read_blocks.load(Ordering::Relaxed));

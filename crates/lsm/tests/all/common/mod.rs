@@ -116,7 +116,7 @@ impl Model {
         self.versions.entry(key.to_vec()).or_default().push((seq, value.map(<[u8]>::to_vec)));
     }
 
-    /// A delta: on an absent key it does nothing.
+    /// Applies a delta, which has no effect on an absent key.
     pub fn delta(&mut self, key: &[u8], seq: Seq, delta: &[u8]) {
         let now = self.get(key, seq).map(|value| {
             let mut value = value.to_vec();
@@ -214,7 +214,7 @@ impl Db {
         Self::open(env_over(Arc::new(MemFs::new())), options, 0).unwrap()
     }
 
-    /// Opens a partition; what is above its flushed number is lost, as there is no log.
+    /// Opens a partition. Data above its flushed number is lost, because there is no log.
     pub fn open(env: Env, options: Options, seq: Seq) -> alluvium_env::Result<Self> {
         // The parent directories are durable, as the store ensures.
         env.fs.create_dir_all(Path::new("/db"))?;

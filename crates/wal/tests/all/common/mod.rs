@@ -76,7 +76,7 @@ pub fn append(wal: &Wal, records: &[Owned]) -> Result<alluvium_wal::Position, Er
     wal.append(&records)
 }
 
-/// Recovers the log of `env`, and returns what was replayed.
+/// Recovers the log of `env`, and returns the replayed records.
 pub fn recover(env: &Env, options: Options) -> Result<(Wal, Recovery, Vec<Owned>), Error> {
     let mut records = Vec::new();
     let (wal, recovery) = Wal::recover(env, &dir(), options, &mut |record| {
