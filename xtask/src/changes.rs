@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The commit that the work began at: where it left `origin/main` or `main`, or `HEAD` when there is no such branch or
-/// nothing beyond it.
+/// The commit that the work began at: where it left `origin/main` or `main`. `HEAD` if no such branch exists, or if
+/// there are no commits after it.
 fn base() -> Option<String> {
     let from = |branch: &str| git(&["merge-base", "HEAD", branch]).map(|commit| commit.trim().to_owned());
     from("origin/main").or_else(|| from("main")).or_else(|| Some("HEAD".to_owned()))
@@ -19,7 +19,7 @@ pub(crate) fn files() -> Option<BTreeSet<String>> {
     Some(tracked.lines().chain(untracked.lines()).map(str::to_owned).collect())
 }
 
-/// The packages with files that differ; `None` without git, or if a file of the whole workspace does.
+/// The packages with files that differ; `None` without git, or if a file that belongs to the whole workspace differs.
 pub(crate) fn packages() -> Option<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for path in files()? {
@@ -43,7 +43,7 @@ pub(crate) fn added_lines() -> BTreeSet<(String, usize)> {
         if let Some(name) = line.strip_prefix("+++ b/") {
             path = name.to_owned();
         } else if let Some(range) = line.strip_prefix("@@ ").and_then(|rest| rest.split_once('+')) {
-            // `start,count` or `start`.
+            // The range is `start,count` or `start`.
             let mut numbers =
                 range.1.split(' ').next().unwrap_or("").split(',').map(|number| number.parse().unwrap_or(0));
             let (start, count) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(1));

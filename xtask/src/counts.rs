@@ -1,4 +1,4 @@
-//! `cargo xtask counts`: runs the hot paths under callgrind, and compares their instructions with a table.
+//! `cargo xtask counts`: runs the hot paths under callgrind, and compares their instruction counts with a table.
 
 mod build;
 mod table;
@@ -12,10 +12,10 @@ use table::{Count, Difference, Table};
 /// The table, from the root of the repository.
 const TABLE: &str = "crates/counts/table.txt";
 
-/// The function of `alluvium-counts` around each path, as callgrind prints it.
+/// The function of `alluvium-counts` that encloses each path, as callgrind prints it.
 const MEASURED: &str = "alluvium_counts::measured";
 
-/// Compares the counts of this build with those of the table; with `update`, writes them instead.
+/// Compares the counts of this build with the counts in the table. With `update`, writes them to the table instead.
 pub(crate) fn run(root: &Path, update: bool) -> ExitCode {
     match count(root) {
         Ok(Some(now)) => match finish(&root.join(TABLE), &now, update) {
@@ -32,7 +32,7 @@ fn fail(what: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The counts of this build; `None`, with a note, without valgrind.
+/// The counts of this build. Without valgrind, prints a note and returns `None`.
 fn count(root: &Path) -> io::Result<Option<Table>> {
     let Some(valgrind) = words(Command::new("valgrind").arg("--version")) else {
         println!("counts: NOT COMPARED: valgrind is missing (`make setup` installs it)");
@@ -62,7 +62,8 @@ fn count(root: &Path) -> io::Result<Option<Table>> {
     Ok(Some(table))
 }
 
-/// The count of one path: its line of the output, and the file with the number `at` that callgrind wrote.
+/// The count of one path. `line` is the path's line of the output, and `at` is the number of the file that callgrind
+/// wrote.
 fn of_path(folder: &Path, at: usize, line: &str) -> io::Result<Count> {
     let file = folder.join(format!("out.{at}"));
     let wrong = |what: &str| io::Error::other(format!("{line}: {what} ({})", file.display()));
@@ -73,12 +74,12 @@ fn of_path(folder: &Path, at: usize, line: &str) -> io::Result<Count> {
     Ok(Count { path: path.to_owned(), instructions: total / operations.max(1) })
 }
 
-/// The inputs of the counts, besides the sources.
+/// The inputs of the counts, except the sources.
 fn made_with(valgrind: &str) -> Vec<String> {
     let rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     let say = |command: &mut Command| words(command).unwrap_or_else(|| "unknown".to_owned());
     let mut rustc = rustc;
-    // Valgrind passes some features of the processor on, by which libraries choose their code.
+    // Valgrind reports some features of the processor to programs, and libraries choose their code by them.
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let wide = info.lines().any(|line| line.starts_with("flags") && line.split(' ').any(|flag| flag == "avx2"));
     vec![
@@ -89,7 +90,7 @@ fn made_with(valgrind: &str) -> Vec<String> {
     ]
 }
 
-/// The output of a command, without the end of the line; `None` if it fails.
+/// The output of a command, without the line break at its end; `None` if the command fails.
 fn words(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

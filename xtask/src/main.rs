@@ -1,8 +1,8 @@
-//! Chores of the repository: `cargo xtask tidy` checks the rules of style that no compiler
-//! checks, `cargo xtask counts` the instructions of hot paths.
+//! Chores of the repository. `cargo xtask tidy` checks the rules of style that no compiler checks.
+//! `cargo xtask counts` checks the instruction counts of hot paths.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
-// A tool for developers, with no need to be simulated.
+// This is a tool for developers, which is not simulated.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod changes;
@@ -75,7 +75,7 @@ fn print(findings: io::Result<Vec<tidy::Finding>>) -> ExitCode {
     }
 }
 
-/// Shrinks the lists of exceptions, and prints how many phrases there are.
+/// Shrinks the lists of exceptions, and prints the number of phrases.
 fn shrink() -> ExitCode {
     match tidy::shrink(&repository()) {
         Ok(counts) => {
@@ -90,7 +90,7 @@ fn shrink() -> ExitCode {
     }
 }
 
-/// Runs the unit tests of the packages with changed files; of all packages if git does not answer.
+/// Runs the unit tests of the packages with changed files, or of all packages if git fails.
 fn test_changed() -> ExitCode {
     let packages = changes::packages();
     if packages.as_ref().is_some_and(BTreeSet::is_empty) {

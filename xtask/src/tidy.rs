@@ -1,4 +1,4 @@
-//! Rules of style, as checks. Limits only ever tighten.
+//! Rules of style, as checks. Limits may only become tighter.
 
 mod circles;
 mod english;
@@ -24,12 +24,12 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Something to put right.
+/// A fault that must be corrected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// From the root of the repository, with `/`.
+    /// The path from the root of the repository, with `/`.
     path: String,
-    /// From 1.
+    /// The line, counted from 1.
     line: usize,
     /// The fault and its remedy.
     what: String,
@@ -85,7 +85,7 @@ fn structure(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// All that the rules about modules and parameters find in the crate of this name, exceptions or not.
+/// All faults that the rules about modules and parameters find in the crate of this name, including exceptions.
 ///
 /// # Errors
 /// If a directory or file cannot be read.
@@ -96,7 +96,7 @@ pub(crate) fn structure_of(root: &Path, name: &str) -> io::Result<Vec<Finding>> 
     Ok([report.circles, report.root_imports, tuples::report(&repo, &dir)].concat())
 }
 
-/// Shrinks the lists of exceptions to what is still needed, and returns the number of phrases in each area.
+/// Removes unneeded entries from the lists of exceptions, and returns the number of phrases in each area.
 ///
 /// # Errors
 /// If a file cannot be read or written.

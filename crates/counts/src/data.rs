@@ -1,4 +1,4 @@
-//! The documents: comments as text, and sales under three indexes. They depend on their number alone.
+//! The documents: comments as text, and sales under three indexes. A document depends only on its number.
 
 use alluvium::{Map, Value, doc};
 

@@ -17,19 +17,19 @@ use std::hint::black_box;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Documents that paths read or change, and that are loaded.
+/// The documents that are read or changed, and the documents that are loaded.
 const COMMENTS: u64 = 6000;
 const PUTS: u64 = 2000;
 const GETS: u64 = 4000;
 const UPDATES: u64 = 2000;
 const QUERIES: u64 = 200;
 const SALES: u64 = 8000;
-/// Sales that are inserted at once.
+/// The number of sales that are inserted at once.
 const SALES_BATCH: u64 = 1000;
 
 fn main() -> Outcome {
     let Some(dir) = std::env::args().nth(1) else { return Err("usage: alluvium-counts DIRECTORY".into()) };
-    // Real files, but neither time nor chance; flushes and compactions happen on this thread, when they are called for.
+    // Real files, but neither real time nor chance. Flushes and compactions run on this thread when they are called.
     let env = Env { fs: Env::os().fs, ..Env::in_memory(1) };
     let options = Options {
         background: false,
@@ -49,20 +49,21 @@ fn main() -> Outcome {
     updates(&comments)?;
     puts(&database)?;
     inserts(&database)?;
-    // The last: its threads leave the heap in an order that is never the same, and the allocator has more or less to do.
+    // The load is last: its threads leave the heap in a different order each time, which changes the work of the
+    // allocator.
     load(&database)?;
     database.close()?;
     Ok(())
 }
 
-/// Names a path, and runs it.
+/// Prints the name of a path and the number of its operations, and runs it.
 fn path(name: &str, operations: u64, mut work: impl FnMut() -> Outcome) -> Outcome {
     println!("{name} {operations}");
     measured(&mut work)
 }
 
-/// Callgrind sets its counts to zero when this function begins, and writes them when it returns. So it must remain a
-/// function, and its call of `work` must not become a jump.
+/// Callgrind sets its counts to zero when this function begins, and writes them when it returns. Therefore it must
+/// remain a function, and its call of `work` must not become a jump.
 #[inline(never)]
 fn measured(work: &mut dyn FnMut() -> Outcome) -> Outcome {
     let outcome = work();
@@ -70,13 +71,13 @@ fn measured(work: &mut dyn FnMut() -> Outcome) -> Outcome {
     outcome
 }
 
-/// Writes all memtables to files, and does what compactions are due.
+/// Writes all memtables to files, and runs the compactions that are due.
 fn settle(database: &Database) -> Outcome {
     database.store().flush()?;
     Ok(database.store().run_pending()?)
 }
 
-/// A load, with the flushes and compactions that it causes.
+/// A load, including the flushes and compactions that it causes.
 fn load(database: &Database) -> Outcome {
     let loaded = database.create_collection("loaded").run()?;
     let lines: String = (0..COMMENTS).map(|number| data::comment(number) + "\n").collect();
@@ -89,7 +90,7 @@ fn load(database: &Database) -> Outcome {
     })
 }
 
-/// Gets, a query by index, and a scan, all of files whose blocks are in the cache.
+/// Gets, a query by index, and a scan. All read files whose blocks are in the cache.
 fn reads(comments: &Collection) -> Outcome {
     let mut random = fastrand::Rng::with_seed(1);
     let ids: Vec<String> = (0..GETS).map(|_| data::comment_id(random.u64(0..COMMENTS))).collect();
@@ -126,7 +127,8 @@ fn reads(comments: &Collection) -> Outcome {
     path("find-by-index", QUERIES, find_all)
 }
 
-/// Questions of all documents, whose blocks the cache has: sorts by a field without an index, and a group of few.
+/// Queries over all documents, whose blocks are in the cache: sorts by a field without an index, and a group with few
+/// groups.
 fn questions(comments: &Collection) -> Outcome {
     let sorted = |query: alluvium::Find, count: u64| {
         let mut found = 0;
@@ -151,7 +153,7 @@ fn questions(comments: &Collection) -> Outcome {
     })
 }
 
-/// Updates by `$inc`: read and checked, then blind ones of other documents.
+/// Updates by `$inc`: first updates that read and check the document, then blind updates of other documents.
 fn updates(comments: &Collection) -> Outcome {
     let add_one = doc! {"$inc": {"score": 1}};
     let checked = |numbers: std::ops::Range<u64>| {
@@ -188,7 +190,7 @@ fn puts(database: &Database) -> Outcome {
     path("put-json", PUTS, || put(rest, &collection))
 }
 
-/// Inserts of maps under three indexes, with the flushes and compactions that they cause.
+/// Inserts of maps into a collection with three indexes, including the flushes and compactions that they cause.
 fn inserts(database: &Database) -> Outcome {
     let sales = database.create_collection("sales").run()?;
     for keys in data::sale_indexes() {

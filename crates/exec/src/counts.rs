@@ -7,14 +7,14 @@ use std::time::Duration;
 pub struct Examined {
     /// Entries read.
     pub keys: u64,
-    /// Entries whose number alone did not prove them, so that the keys of their documents were
+    /// Entries whose number alone did not prove them. For these, the keys of their documents were
     /// computed.
     pub validated: u64,
-    /// Entries that their documents do not yield.
+    /// Entries that their documents do not yield any more.
     pub stale: u64,
     /// Documents read.
     pub documents: u64,
-    /// Ranges begun, each by a seek.
+    /// Ranges that were begun; each begins with a seek.
     pub seeks: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct BlockCounts {
 /// The counts of one step of a plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    /// Documents that it returned to the step above it.
+    /// Documents that the step returned to the step above it.
     pub returned: u64,
     /// Entries examined.
     pub keys: u64,
@@ -38,11 +38,11 @@ pub struct Counts {
     pub documents: u64,
     /// Entries whose number alone did not prove them.
     pub validated: u64,
-    /// Entries that their documents do not yield.
+    /// Entries that their documents do not yield any more.
     pub stale: u64,
-    /// Ranges of entries that were begun, each by a seek.
+    /// Ranges of entries that were begun; each begins with a seek.
     pub seeks: u64,
-    /// Time and blocks, including those of the steps below it.
+    /// Time and blocks, including the time and blocks of the steps below it.
     pub spent: Spent,
 }
 

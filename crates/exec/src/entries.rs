@@ -33,9 +33,9 @@ pub struct EntryRef<'a> {
     pub bytes: &'a [u8],
     /// The length of the index key.
     pub key_len: usize,
-    /// Supplements the key where that does not determine the indexed values exactly.
+    /// Supplements the key if the key does not determine the indexed values exactly.
     pub value: &'a [u8],
-    /// The source defines its meaning.
+    /// A number whose meaning the source defines.
     pub version: u64,
 }
 
@@ -79,7 +79,7 @@ impl EntryBatch {
         self.entries.clear();
     }
 
-    /// Reserves memory for this number of entries, unless memory is reserved already.
+    /// Reserves memory for this number of entries, unless the batch has memory already.
     pub(crate) fn reserve(&mut self, entries: usize) {
         if self.entries.capacity() == 0 {
             self.entries.reserve_exact(entries);
@@ -108,7 +108,7 @@ impl EntryBatch {
         }
     }
 
-    /// The entry, if it has to be proved.
+    /// Returns the entry, if it has to be proved.
     #[inline]
     pub fn unproved(&self, at: usize) -> Option<EntryRef<'_>> {
         let entry = &self.entries[at];

@@ -11,8 +11,8 @@ use crate::step::buffer::Buffer;
 use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::Node;
 
-/// The factor by which each batch is larger than the previous one. The first batch has one
-/// document, so a caller that needs only one reads only one.
+/// The factor by which each batch is larger than the previous one. The first batch has one document, so for a caller
+/// that needs only one document only one is read.
 const GROWTH: usize = 4;
 
 /// The execution of a plan over a source.
@@ -27,8 +27,7 @@ pub struct Execution<S: Source> {
 impl<S: Source> Execution<S> {
     /// Begins to execute a plan. Nothing is read yet.
     ///
-    /// `timed`: the time and the blocks of each step are measured, for the
-    /// [report](Execution::report).
+    /// If `timed` is true, the time and the blocks of each step are measured, for the [report](Execution::report).
     ///
     /// # Errors
     /// Errors of the source when scans begin.
@@ -49,7 +48,8 @@ impl<S: Source> Execution<S> {
         self.buffer.bytes() + self.root.bytes_ahead()
     }
 
-    /// Releases what the scans hold of the source, for a time in which nothing is read. What was read ahead stays.
+    /// Releases the memory of the source that the scans hold, for a time in which nothing is read. Documents that were
+    /// read ahead stay.
     pub fn pause(&mut self) {
         self.root.pause(&self.run.source);
     }
@@ -59,7 +59,7 @@ impl<S: Source> Execution<S> {
     /// # Errors
     /// Errors of the source, and [`crate::Interrupted`]; the execution then has ended.
     pub fn next_item(&mut self) -> Result<Option<Item>, S::Error> {
-        // Also where no document is read for a long time.
+        // The limits are also checked here in case no document is read for a long time.
         self.run.check_limits()?;
         let demand = Demand { most: self.most, open_ended: true };
         if self.buffer.is_empty() {
@@ -79,7 +79,7 @@ impl<S: Source> Execution<S> {
     /// Reads to the end, and passes each document to `visit`.
     ///
     /// # Errors
-    /// As [`Execution::next_item`]; those of `visit`.
+    /// As [`Execution::next_item`], and the errors of `visit`.
     pub fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), S::Error>) -> Result<(), S::Error> {
         self.run.check_limits()?;
         if self.buffer.is_empty() && self.root.visit(&mut self.run, visit)? {
@@ -91,9 +91,9 @@ impl<S: Source> Execution<S> {
         Ok(())
     }
 
-    /// Divides the documents into scans for several threads, if nothing was read and the plan is a scan of
-    /// documents whose order does not matter. Empty if that is not possible; otherwise nothing may be read
-    /// from the execution afterwards.
+    /// Divides the documents into scans for several threads, if nothing was read and the plan is a scan of documents
+    /// whose order does not matter. Returns an empty list if that is not possible; otherwise nothing may be read from
+    /// the execution afterwards.
     ///
     /// # Errors
     /// Errors of the source.

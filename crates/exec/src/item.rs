@@ -9,11 +9,11 @@ pub const BATCH_MAX: usize = 64;
 /// A batch of documents ends early once their rows have this many bytes.
 pub const BATCH_BYTES: usize = 1 << 20;
 
-/// A document that steps pass to each other, or the values of it that the query needs.
+/// A document that steps pass to each other, or the values of a document that the query needs.
 #[derive(Debug, Clone, Default)]
 pub struct Item {
-    /// The key of its `_id`, which identifies the document. Empty after a sort that keeps the needed fields alone: it is
-    /// then made of the document ([`crate::Execution::key_of`]).
+    /// The key of the document's `_id`, which identifies the document. Empty after a sort that keeps only the needed
+    /// fields: the key is then made from the document ([`crate::Execution::key_of`]).
     pub key: Key,
     /// The whole document, or one with only the needed values. `None` if the query needs no values.
     pub document: Option<Document>,
@@ -49,7 +49,7 @@ impl Item {
         self.fields == Fields::Whole
     }
 
-    /// The bytes of the row of its document; 0 without one.
+    /// The bytes of the document's row; 0 without a document.
     pub(crate) fn row_len(&self) -> usize {
         self.document.as_ref().map_or(0, Document::row_len)
     }

@@ -1,9 +1,9 @@
-//! Keys of documents, without an allocation for the usual ones.
+//! Keys of documents; usual keys need no allocation.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Keys up to this length are stored in place: those of numbers, object ids and UUIDs as text.
+/// Keys up to this length are stored in place: keys of numbers, object ids and UUIDs as text.
 const IN_PLACE: usize = 38;
 
 /// The key of an `_id` ([`alluvium_document::key`]).

@@ -3,17 +3,17 @@
 //! | module | contents |
 //! |---|---|
 //! | [`source`] | the trait that a storage implements: documents by `_id`, entries of indexes, memory, sorting in files |
-//! | [`walk`] | how a scan of an index moves through its bounds: a source follows it |
+//! | [`walk`] | the moves of a scan through the bounds of an index, which a source follows |
 //! | [`item`], [`key`], [`entries`] | batches of documents and of index entries |
 //! | [`execution`], [`run`] | the execution of a plan, and its request |
 //! | [`points`] | look-ups of many values in one pass |
 //! | [`pipeline`] | the execution of pipelines over documents |
 //! | [`limits`] | time limit and stop flag |
-//! | [`counts`] | what steps report, for `explain` |
+//! | [`counts`] | the counts that steps report, for `explain` |
 //!
-//! Steps pull batches from the steps below them. A step never requests more documents than the
-//! query will use, unless the query reads to the end. So `limit` reads no more than it needs, and
-//! `explain` counts only necessary work.
+//! Steps pull batches from the steps below them. A step never requests more documents than the query will use, unless
+//! the query reads to the end. Therefore `limit` reads no more documents than it needs, and `explain` counts only
+//! necessary work.
 //!
 //! The crate has no storage: no sequence numbers, snapshots, partitions, trees or files.
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Why a query ended early.
+/// The reason why a query ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupted {
     /// The stop flag was set.
@@ -22,9 +22,9 @@ pub enum Interrupted {
 pub struct Limits {
     /// The time limit, measured from the start of the query.
     pub max_time: Option<Duration>,
-    /// Setting it to true, from any thread, ends the query.
+    /// Ends the query when set to true, from any thread.
     pub stop: Option<Arc<AtomicBool>>,
-    /// On the environment's clock; set by [`Limits::begin`].
+    /// The deadline on the environment's clock; set by [`Limits::begin`].
     deadline: Option<Duration>,
 }
 
@@ -34,8 +34,8 @@ impl Limits {
         self.max_time = (!time.is_zero()).then_some(time);
     }
 
-    /// Starts the time, unless it has been started: a write that searches several times has one
-    /// time limit for all of its searches.
+    /// Starts the time limit, unless it was started before: a write that searches several times has
+    /// one time limit for all of its searches.
     pub fn begin(&mut self, env: &Env) {
         if let (Some(time), None) = (self.max_time, self.deadline) {
             self.deadline = Some(env.clock.now().saturating_add(time));
@@ -79,7 +79,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches limits whose time has been started.
+    /// Watches limits whose time limit has been started.
     pub fn new(limits: Limits) -> Self {
         Self { limits, ticks: 0 }
     }
@@ -89,8 +89,8 @@ impl Watch {
         &self.limits
     }
 
-    /// Call this for each examined document and entry. Checks the stop flag each time, and the
-    /// clock every 64 calls.
+    /// Must be called for each examined document and entry. Checks the stop flag in each call, and
+    /// the clock in every 64th call.
     ///
     /// # Errors
     /// [`Interrupted`].

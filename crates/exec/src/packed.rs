@@ -1,24 +1,25 @@
-//! Pairs of keys and values in memory, which are sorted without being taken apart.
+//! Pairs of keys and values in memory, which are sorted as bytes, without being decoded.
 
 use alluvium_codec::varint;
 
-/// The bytes of a chunk, unless one pair is larger.
+/// The bytes of a chunk, unless a single pair is larger.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Where a pair is, with the beginning of its key: most comparisons need not read the pair.
+/// The location of a pair, with the beginning of its key, so that most comparisons need not read
+/// the pair.
 #[derive(Clone, Copy)]
 struct Slot {
     /// The first eight bytes of the key, padded with zeros.
     prefix: u64,
-    /// From the highest bits: the chunk, the position in the chunk (32 bits), and the bytes of the key, at most
-    /// [`LONG`] (8 bits). So it is also the order of arrival.
+    /// From the highest bits: the chunk, the position in the chunk (32 bits), and the length of the key, at most
+    /// [`LONG`] (8 bits). Therefore the places are also in the order of arrival.
     place: u64,
 }
 
-/// A key of this length or longer is more than its prefix.
+/// A key of this length or longer does not fit into its prefix.
 const LONG: u64 = PREFIX_BYTES as u64 + 1;
 
-/// The bytes of a key in its slot.
+/// The bytes of a key that are kept in its slot.
 const PREFIX_BYTES: usize = 8;
 
 impl Slot {
@@ -70,7 +71,8 @@ impl Packed {
         let size = key.len() + value.len() + 2 * varint::MAX_LEN;
         if self.chunks.last().is_none_or(|last| last.len() + size > CHUNK_BYTES) {
             self.full_bytes += self.chunks.last().map_or(0, Vec::capacity);
-            // The first chunk grows; where there is a second one, there are many pairs.
+            // The first chunk grows. If a second chunk is needed, there are many pairs, so its
+            // memory is reserved at once.
             let room = if self.chunks.is_empty() { 0 } else { size.max(CHUNK_BYTES) };
             self.chunks.push(Vec::with_capacity(room));
         }
@@ -88,7 +90,7 @@ impl Packed {
         slots.sort_unstable_by(|a, b| {
             let order = a.prefix.cmp(&b.prefix).then_with(|| match (a.key_len(), b.key_len()) {
                 (LONG, LONG) => rest(a).cmp(rest(b)),
-                // The shorter one is the beginning of the other.
+                // The shorter key is a prefix of the longer one.
                 (a, b) => a.cmp(&b),
             });
             order.then(a.place.cmp(&b.place))
@@ -102,7 +104,7 @@ impl Packed {
         Some(pair_at(&self.chunks, slot).1)
     }
 
-    /// Passes the pairs to `visit` in the order of arrival, and frees their memory as it goes.
+    /// Passes the pairs to `visit` in the order of arrival, and frees their memory chunk by chunk.
     pub fn drain<E>(self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), E>) -> Result<(), E> {
         let Self { chunks, slots, .. } = self;
         drop(slots);
@@ -122,7 +124,7 @@ fn pair_at<'a>(chunks: &'a [Vec<u8>], slot: &Slot) -> (&'a [u8], &'a [u8]) {
     take_pair(&mut chunk.get(slot.at()..).unwrap_or_default())
 }
 
-/// The pair at the start, where [`Packed::push`] has written one.
+/// Takes the pair at the start of `rest`, as [`Packed::push`] has written it.
 fn take_pair<'a>(rest: &mut &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let mut next = || varint::get_bytes(rest).unwrap_or_default();
     (next(), next())

@@ -2,24 +2,24 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `host` | what a pipeline needs of a database: other collections, memory, sorting in files |
+//! | `host` | the services of a database that a pipeline needs: other collections, memory, sorting in files |
 //! | `run` | the settings of a pipeline, and the state that its stages share |
-//! | `execution` | stages, one over the other |
+//! | `execution` | stages, each over the previous one |
 //! | `stream` | the trait of a stage under way, and the stages that hold no documents |
 //! | `gather` | documents in memory, or in files if they exceed their limit |
 //! | `ordered` | all documents of a stage in an order |
-//! | `sort`, `group`, `facet` | stages that read all documents before they give any |
+//! | `sort`, `group`, `facet` | stages that read all documents before they return any |
 //! | `parallel` | groups by several threads |
 //! | `bucket` | `$bucketAuto` |
 //! | `window` | `$setWindowFields`, `$densify` |
 //! | `partition` | the documents of a partition, by their positions |
 //! | `lookup`, `graph` | stages that read other collections |
-//! | `search`, `known` | what a `$graphLookup` reaches from one document; the keys that it has seen |
-//! | `equality` | what these share |
+//! | `search`, `known` | the documents that a `$graphLookup` reaches from one document; the keys that it has seen |
+//! | `equality` | the code that these share |
 //! | `batches` | `$lookup` by an index: many documents at a time |
 //!
-//! Each stage pulls documents from the one before it. A stage that holds documents counts their
-//! memory; beyond the limit it continues in files, or the pipeline ends with MongoDB's error 292.
+//! Each stage pulls documents from the stage before it. A stage that holds documents counts their memory. Beyond the
+//! limit it continues in files, or the pipeline ends with MongoDB's error 292.
 
 mod batches;
 mod bucket;

@@ -7,19 +7,20 @@ use alluvium_document::path::FieldPath;
 use alluvium_query::sort::Sort;
 use std::time::Duration;
 
-/// The parameters of a query beside its plan.
+/// The parameters of a query, in addition to its plan.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The order of [`alluvium_query::plan::Node::Sort`] and of merged unions.
     pub sort: Sort,
-    /// The paths whose values are needed; an empty list to count, `None` for whole documents.
+    /// The paths whose values are needed; an empty list if the query only counts, `None` for whole
+    /// documents.
     pub needs: Option<Vec<FieldPath>>,
     /// True if one of several documents with the same value at the path in `needs` suffices.
-    /// `needs` has one path then.
+    /// `needs` then has exactly one path.
     pub any_of_equals: bool,
     /// Sorts may spill into files.
     pub allow_disk_use: bool,
-    /// The most bytes of keys that are kept in memory to return each document once.
+    /// The most bytes of keys that are kept in memory so that each document is returned only once.
     pub seen_bytes_max: usize,
     /// The most bytes of documents that a sort holds in memory.
     pub sort_bytes_max: usize,
@@ -28,7 +29,7 @@ pub struct Request {
 }
 
 impl Default for Request {
-    /// Whole documents, in the order of the plan, without limits.
+    /// Requests whole documents, in the order of the plan, without limits.
     fn default() -> Self {
         Self {
             sort: Sort::default(),
@@ -43,7 +44,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// The path for which each value must be returned at least once.
+    /// The path whose values must each be returned at least once.
     pub fn distinct(&self) -> Option<&FieldPath> {
         match self.needs.as_deref() {
             Some([path]) if self.any_of_equals => Some(path),
@@ -57,7 +58,7 @@ pub(crate) struct Run<S> {
     pub source: S,
     pub request: Request,
     pub watch: Watch,
-    /// The time of each step is measured.
+    /// True if the time of each step is measured.
     pub timed: bool,
 }
 

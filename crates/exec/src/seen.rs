@@ -1,15 +1,15 @@
-//! The documents that were returned already.
+//! The keys of the documents that were returned already.
 
 use crate::source::MemoryAccount;
 use hashbrown::HashSet;
 
-/// The memory of a key in the set beside its bytes.
+/// The memory of a key in the set, in addition to its bytes.
 const OVERHEAD: usize = 32;
-/// The length of keys for which [`Seen::room`] is computed.
+/// The key length that [`Seen::room`] assumes.
 const KEY_BYTES: usize = 256;
 
-/// Keys of documents, up to a memory limit. Once it is reached, no key is added, and the document
-/// itself decides whether it was returned before.
+/// Keys of documents, up to a memory limit. When the limit is reached, no more keys are added, and
+/// the document itself decides whether it was returned before.
 pub(crate) struct Seen<A> {
     keys: HashSet<Box<[u8]>>,
     bytes: usize,
@@ -26,7 +26,7 @@ impl<A: MemoryAccount> Seen<A> {
         self.keys.contains(key)
     }
 
-    /// Adds a key; false if there is no room.
+    /// Adds a key; returns false if there is no room.
     pub fn add(&mut self, key: &[u8]) -> bool {
         if self.is_full() {
             return false;
@@ -42,7 +42,7 @@ impl<A: MemoryAccount> Seen<A> {
         true
     }
 
-    /// Removes a key; false if it was not in the set.
+    /// Removes a key; returns false if it was not in the set.
     pub fn take(&mut self, key: &[u8]) -> bool {
         self.keys.remove(key)
     }

@@ -29,39 +29,37 @@ pub enum Proof {
 /// The documents that a scan returns.
 #[derive(Debug, Clone)]
 pub struct DocumentRequest<'a> {
-    /// Ranges of keys of `_id`, ascending, none meeting another.
+    /// Ranges of keys of `_id`, ascending and disjoint.
     pub ranges: Vec<KeyRange>,
-    /// From the last document to the first.
+    /// True to scan from the last document to the first.
     pub backward: bool,
     /// The filter that each document must match.
     pub filter: Filter,
-    /// The paths whose values are needed, beside `_id` and those of `sort`; `None`: whole
-    /// documents.
+    /// The paths whose values are needed, in addition to `_id` and the paths of `sort`; `None` for whole documents.
     pub needs: Option<&'a [FieldPath]>,
-    /// The documents will be sorted by these parts.
+    /// The parts of the order in which the documents will be sorted.
     pub sort: &'a [SortPart],
 }
 
-/// One collection at one snapshot: what a plan reads.
+/// One collection at one snapshot, from which a plan reads.
 ///
 /// Clones are the same source. Sequence numbers, snapshots, partitions and trees are internal to it. Its methods take
-/// `&self`, and the state of a scan is a value of its own, so that one plan has several scans of
-/// one source under way. All calls come from the thread that executes the query.
+/// `&self`, and the state of a scan is a separate value, so that one plan can have several scans of one source under
+/// way. All calls are made by the thread that executes the query.
 ///
 /// **One snapshot.** Every method sees the same documents and entries for as long as the source
 /// exists. If the source cannot keep that promise any longer, its methods fail.
 ///
-/// **Batches.** A method that fills a batch appends at most `most` elements (1 to 64). It appends
-/// at least one, or the scan has ended; it may append fewer than `most` at any time. The caller
-/// uses every element that it requested, and so a source must not skip any, and should not read
-/// further than `most` requires: `explain` counts what was examined. A batch of documents ends
-/// early once their rows exceed [`crate::BATCH_BYTES`].
+/// **Batches.** A method that fills a batch appends at most `most` elements (1 to 64). It appends at least one, unless
+/// the scan has ended; it may append fewer than `most` at any time. The caller uses every element that it requested.
+/// Therefore a source must not skip any, and should not read further than `most` requires: `explain` counts the
+/// examined elements. A batch of documents ends early once their rows exceed [`crate::BATCH_BYTES`].
 ///
-/// **Errors.** A method that fails may have appended elements before: they are valid, and precede
-/// the failure. The caller ends the query after them and does not call that scan again.
+/// **Errors.** A method that fails may have appended elements before the failure; these are valid. The caller uses
+/// them, then ends the query, and does not call that scan again.
 ///
-/// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry
-/// that it examines, and returns its error.
+/// **Interruption.** A method with a [`Watch`] calls [`Watch::tick`] for each document and entry that it examines, and
+/// returns the error of the call.
 pub trait Source: Clone {
     /// The error of all operations.
     type Error: From<Interrupted> + From<SortError> + From<RowError> + From<FilterError>;
@@ -71,7 +69,7 @@ pub trait Source: Clone {
     type Entries;
     /// Memory that operators report.
     type Account: MemoryAccount;
-    /// Sorts what exceeds memory.
+    /// Sorts pairs that exceed memory.
     type Sorter: Sorter<Error = Self::Error>;
 
     /// The environment, for its clock.
@@ -84,12 +82,12 @@ pub trait Source: Clone {
     fn scan_documents(&self, request: DocumentRequest<'_>) -> Result<Self::Documents, Self::Error>;
 
     /// Appends the next documents of a scan, in the order of the keys of their `_id`s (descending
-    /// if backward), each once. Each has the key of its `_id` and matches the filter of the
-    /// request. A document that has all fields is `whole`; another one has at least `_id` and the
-    /// values at the needed paths, nested as in the document.
+    /// if backward), each once. Each item has the key of its `_id` and matches the filter of the
+    /// request. A document with all fields is marked as whole. Any other document has at least
+    /// `_id` and the values at the needed paths, nested as in the whole document.
     ///
     /// # Errors
-    /// Errors of the source; of the filter, by [`Source::damaged`]; [`Interrupted`].
+    /// Errors of the source; errors of the filter, made by [`Source::damaged`]; [`Interrupted`].
     fn next_documents(
         &self,
         scan: &mut Self::Documents,
@@ -102,7 +100,7 @@ pub trait Source: Clone {
     /// appends them. Returns their number. A source may pass views of documents without copying them.
     ///
     /// # Errors
-    /// As [`Source::next_documents`]; those of `visit`, after which nothing more is passed.
+    /// As [`Source::next_documents`], and the errors of `visit`. After an error nothing more is passed.
     fn visit_documents(
         &self,
         scan: &mut Self::Documents,
@@ -122,13 +120,14 @@ pub trait Source: Clone {
         }
     }
 
-    /// Releases what a scan holds of the documents that it has read, for a time in which it is not read.
+    /// Releases the memory that a scan holds of the documents that it has read. Called before a time in which the scan
+    /// is not read.
     fn pause_documents(&self, scan: &mut Self::Documents) {
         let _ = scan;
     }
 
-    /// Divides a scan that has not started into scans that threads can run at the same time, in no order. Empty if that
-    /// is not possible, or there are too few documents.
+    /// Divides a scan that has not started into scans that threads can run at the same time, in any order. Returns an
+    /// empty list if that is not possible, or if there are too few documents.
     ///
     /// # Errors
     /// Errors of the source.
@@ -145,24 +144,24 @@ pub trait Source: Clone {
 
     /// Reads the whole documents with the keys of the items. The `document` of an item remains
     /// `None` if the document does not exist. Keys may repeat. Returns the number of items that
-    /// were read, from the front: all of them, or fewer but at least one if their rows exceed
-    /// [`crate::BATCH_BYTES`].
+    /// were read, counted from the front. This is the number of all items, or less (but at least
+    /// one) if the rows exceed [`crate::BATCH_BYTES`].
     ///
     /// # Errors
-    /// Errors of the source. Documents that were read before are set.
+    /// Errors of the source. Documents that were read before the error are set.
     fn read_documents(&self, items: &mut [Item]) -> Result<usize, Self::Error>;
 
     /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet.
     /// [`Walk::hull`] is not empty. Counts as one use of the index, where uses are counted.
     ///
     /// # Errors
-    /// There is no such index; those of the source.
+    /// There is no such index, or an error of the source.
     fn scan_entries(&self, walk: &Walk) -> Result<Self::Entries, Self::Error>;
 
     /// Appends the next entries within the bounds of the walk, unproved, in the order of their
     /// bytes (descending if backward): index key, key of the `_id`, value and version. Moves as
-    /// [`Walk`] describes. Entries of one document may occur several times. An entry may be stale;
-    /// none is missing.
+    /// [`Walk`] describes. A document may have several entries. Some entries may be stale, but none
+    /// is missing.
     ///
     /// # Errors
     /// Errors of the source; [`Interrupted`].
@@ -175,22 +174,22 @@ pub trait Source: Clone {
         out: &mut EntryBatch,
     ) -> Result<(), Self::Error>;
 
-    /// As [`Source::pause_documents`], of a scan of entries.
+    /// As [`Source::pause_documents`], for a scan of entries.
     fn pause_entries(&self, scan: &mut Self::Entries) {
         let _ = scan;
     }
 
-    /// Proves the unproved entries in a part of the batch that this scan read last: by
-    /// [`EntryBatch::prove`] those that their documents yield under the index's whole definition,
-    /// with the document if `proof` requires it, and by [`EntryBatch::refute`] all others. Where
-    /// the value of a proved entry is not that which the document yields, it is replaced
-    /// ([`EntryBatch::set_value`]).
+    /// Proves the unproved entries in a part of the batch that this scan read last. If the document
+    /// of an entry yields it under the index's whole definition, the entry is proved
+    /// ([`EntryBatch::prove`]), with the document if `proof` requires it. All other entries are
+    /// refuted ([`EntryBatch::refute`]). If a proved entry has another value than the document
+    /// yields, the value is replaced ([`EntryBatch::set_value`]).
     ///
-    /// Returns the end of the entries that were treated: `part.end`, or less but above `part.start`
-    /// if the rows of the documents exceed [`crate::BATCH_BYTES`].
+    /// Returns the end of the entries that were handled: `part.end`, or less (but above
+    /// `part.start`) if the rows of the documents exceed [`crate::BATCH_BYTES`].
     ///
     /// # Errors
-    /// Errors of the source. Entries that were treated before are marked.
+    /// Errors of the source. Entries that were handled before the error are marked.
     fn prove(
         &self,
         scan: &mut Self::Entries,
@@ -200,7 +199,7 @@ pub trait Source: Clone {
     ) -> Result<usize, Self::Error>;
 
     /// The values of the index's parts in an entry, exactly as they are stored in the document;
-    /// `None` for a missing one and for a hashed part.
+    /// `None` for a missing value and for a hashed part.
     ///
     /// # Errors
     /// The entry is damaged.
@@ -215,7 +214,7 @@ pub trait Source: Clone {
     /// There is no such index; the document is damaged.
     fn keys_of(&self, index: &str, document: &Document) -> Result<Keys, Self::Error>;
 
-    /// The number of entries outside the bounds that are skipped one by one before a seek is
+    /// The number of entries outside the bounds that are skipped one by one; after that, a seek is
     /// cheaper.
     fn jump_after(&self) -> u32;
 
@@ -228,45 +227,46 @@ pub trait Source: Clone {
     /// A sorter that keeps about `memory_bytes` in memory, for a `purpose` that errors name.
     fn sorter(&self, purpose: &'static str, memory_bytes: usize) -> Self::Sorter;
 
-    /// The whole document of a row that one of this source's documents had ([`Document::row`])
+    /// Makes the whole document from a row that a document of this source had ([`Document::row`])
     /// under this key.
     ///
     /// # Errors
     /// The row is damaged.
     fn document(&self, key: &[u8], row: Vec<u8>) -> Result<Document, Self::Error>;
 
-    /// The document of a row that [`FieldPicker`](alluvium_document::row::FieldPicker) has made of one of this source's
-    /// documents.
+    /// Makes a document from a row that [`FieldPicker`](alluvium_document::row::FieldPicker) has made from a document
+    /// of this source.
     ///
     /// # Errors
     /// The row is damaged.
     fn picked(&self, row: Vec<u8>) -> Result<Document, Self::Error>;
 
-    /// The error for damage that is found in a document after it was read.
+    /// The error for damage that is found in a document after the document was read.
     fn damaged(&self, document: &Document, error: RowError) -> Self::Error;
 
-    /// The error for pairs that a sorter returns changed.
+    /// The error for pairs that a sorter has returned damaged.
     fn damaged_sort(&self) -> Self::Error;
 }
 
-/// Memory that an operator holds, counted against what all queries of the database have together, until it is dropped.
+/// Memory that an operator holds, counted against the memory of all queries of the database until it is dropped.
 pub trait MemoryAccount {
     /// The bytes counted.
     fn bytes(&self) -> usize;
 
-    /// Counts at least this number of bytes. False if the queries have no more; nothing changes then, and the operator
-    /// continues in files or fails.
+    /// Counts at least this number of bytes. Returns false, and changes nothing, if the queries have too little memory
+    /// left; the operator then continues in files or fails.
     #[must_use]
     fn grow(&mut self, bytes: usize) -> bool;
 
-    /// Counts at most this number of bytes.
+    /// Reduces the count to at most this number of bytes.
     fn shrink(&mut self, bytes: usize);
 }
 
 /// The least memory of a sorter.
 const SORTER_BYTES_MIN: usize = 128 << 10;
 
-/// The memory for a sorter in place of what an operator holds, which is counted; `None` if there is too little.
+/// The memory for a sorter that replaces the documents that an operator holds. The memory is counted; `None` if there
+/// is too little.
 pub(crate) fn memory_of_sorter(account: &mut impl MemoryAccount, bytes_max: usize) -> Option<usize> {
     let least = SORTER_BYTES_MIN.min(bytes_max);
     if !account.grow(least) {
@@ -287,11 +287,11 @@ pub trait Sorter {
     /// Adds a pair. Checks the limits at least whenever it writes to files.
     ///
     /// # Errors
-    /// There is no space; I/O errors; [`Interrupted`]. No pair may be added then.
+    /// There is no space; I/O errors; [`Interrupted`]. After an error no pair may be added.
     fn add(&mut self, limits: &Limits, key: &[u8], value: &[u8]) -> Result<(), Self::Error>;
 
-    /// The values in the order of their keys, those with equal keys in the order in which they were
-    /// added.
+    /// Returns the values in the order of their keys. Values with equal keys are in the order in
+    /// which they were added.
     ///
     /// # Errors
     /// As [`Sorter::add`].
@@ -315,13 +315,15 @@ pub trait KeySet {
     /// The error of all operations.
     type Error;
 
-    /// Adds keys in ascending order, none of which is in the set. Checks the limits now and then.
+    /// Adds keys in ascending order, none of which is in the set yet. Checks the limits now and
+    /// then.
     ///
     /// # Errors
-    /// There is no space; I/O errors; [`Interrupted`]. No key may be added then.
+    /// There is no space; I/O errors; [`Interrupted`]. After an error no key may be added.
     fn add(&mut self, limits: &Limits, keys: &[Vec<u8>]) -> Result<(), Self::Error>;
 
-    /// For each of these keys, in ascending order, whether it is in the set. Checks the limits now and then.
+    /// For each of these keys, which are in ascending order, returns whether it is in the set. Checks the limits now
+    /// and then.
     ///
     /// # Errors
     /// Damage; I/O errors; [`Interrupted`].
@@ -336,7 +338,7 @@ pub trait Blocks {
     /// Appends a block. Checks the limits.
     ///
     /// # Errors
-    /// There is no space; I/O errors; [`Interrupted`]. No block may be appended then.
+    /// There is no space; I/O errors; [`Interrupted`]. After an error no block may be appended.
     fn push(&mut self, limits: &Limits, block: &[u8]) -> Result<(), Self::Error>;
 
     /// Reads the block with this number, counted from 0, into `out`. Checks the limits.

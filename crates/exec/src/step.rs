@@ -75,9 +75,8 @@ impl<S: Source> Step<S> {
         Ok(Self { work, returned: 0, spent: Spent::default() })
     }
 
-    /// Appends the next documents: at most those of the demand, and at least one unless there are
-    /// no more. Documents that were appended before an error are valid; after an error the step is
-    /// not called again.
+    /// Appends the next documents: at most the number of the demand, and at least one unless there are no more.
+    /// Documents that were appended before an error are valid. After an error the step is not called again.
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let before = out.len();
         let Self { work, spent, .. } = self;
@@ -86,8 +85,8 @@ impl<S: Source> Step<S> {
         result
     }
 
-    /// Passes the remaining documents to `visit`, if the step is a scan, which need not copy them for that; false
-    /// if it is another step.
+    /// Passes the remaining documents to `visit` if the step is a scan, which need not copy them for that. Returns
+    /// false if it is another step.
     pub fn visit(
         &mut self,
         run: &mut Run<S>,
@@ -98,7 +97,7 @@ impl<S: Source> Step<S> {
         Ok(true)
     }
 
-    /// Divides a scan of documents; empty if the step is another one.
+    /// Divides a scan of documents; returns an empty list if the step is another one.
     pub fn split(&self, run: &Run<S>) -> Result<Vec<S::Documents>, S::Error> {
         match &self.work {
             Work::Documents(scan) => scan.split(run),
@@ -106,8 +105,8 @@ impl<S: Source> Step<S> {
         }
     }
 
-    /// Releases what the scans hold of documents and entries that they have read, for a time in which the step is not
-    /// called.
+    /// Releases the memory that the scans hold of documents and entries that they have read. Called before a time in
+    /// which the step is not called.
     pub fn pause(&mut self, source: &S) {
         match &mut self.work {
             Work::Nothing | Work::Lookup(_) => {}
@@ -121,7 +120,7 @@ impl<S: Source> Step<S> {
         }
     }
 
-    /// The bytes of the documents that the steps have read ahead and no account counts.
+    /// The bytes of the documents that the steps have read ahead and that no account counts.
     pub fn bytes_ahead(&self) -> usize {
         match &self.work {
             Work::Union(union) => union.bytes_ahead(),

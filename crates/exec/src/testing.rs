@@ -110,13 +110,13 @@ impl Default for Counters {
     }
 }
 
-/// How the source behaves.
+/// The behaviour of the source.
 pub struct Conduct {
     /// Batches have at most this many elements.
     pub batch_max: Cell<usize>,
-    /// This read fails.
+    /// The number of the read that fails.
     pub fails_at: Cell<u64>,
-    /// This read sets the flag.
+    /// The number of the read that sets the flag.
     pub stops_at: Cell<u64>,
     pub stop: Arc<AtomicBool>,
     /// The time that each read takes.
@@ -136,13 +136,13 @@ pub fn map(json: &str) -> Map {
 }
 
 impl Memory {
-    /// These documents, each as JSON with an `_id`, and an index on each of these keys.
+    /// A collection of these documents, each given as JSON with an `_id`, with an index on each of
+    /// these keys.
     pub fn new(documents: impl IntoIterator<Item = String>, indexes: &[&str]) -> Self {
         Self::with_old_versions(documents, [], indexes)
     }
 
-    /// As the constructor without old versions, with the stale entries of earlier versions of
-    /// documents.
+    /// As [`Memory::new`], with the stale entries of earlier versions of documents.
     pub fn with_old_versions(
         documents: impl IntoIterator<Item = String>,
         old: impl IntoIterator<Item = String>,
@@ -211,7 +211,7 @@ impl Memory {
         self.0.indexes.iter().find(|index| index.definition.name() == name).unwrap()
     }
 
-    /// One read of a document or an entry.
+    /// Counts one read of a document or an entry.
     fn read(&self) -> Result<()> {
         let (counters, conduct) = (&self.0.counters, &self.0.conduct);
         counters.reads.set(counters.reads.get() + 1);
@@ -272,7 +272,7 @@ impl Find {
         self
     }
 
-    /// Takes the source's flag, and this time limit.
+    /// Uses the source's stop flag, and this time limit.
     pub fn max_time_ms(self, ms: u64) -> Self {
         let (stop, env) = (self.memory.conduct().stop.clone(), self.memory.0.env.clone());
         self.with(|request| {
@@ -282,7 +282,7 @@ impl Find {
         })
     }
 
-    /// The planner's choice, for a collection that is much larger.
+    /// The plan that the planner chooses for a much larger collection.
     pub fn plan(&self) -> Node {
         const TIMES: u64 = 10_000;
         let inner = &self.memory.0;
@@ -318,7 +318,7 @@ impl Find {
         plan::plan(&query, &collection).unwrap().root
     }
 
-    /// The scan of the plan, which has one.
+    /// The index scan of the plan, which must have one.
     pub fn scan(&self) -> IndexScan {
         fn of(node: &Node) -> Option<&IndexScan> {
             match node {
@@ -370,7 +370,7 @@ pub fn examined(report: &Report) -> (u64, u64) {
 
 pub struct MemoryScan {
     ranges: Vec<KeyRange>,
-    /// Positions of the documents in the current range, the next one last.
+    /// Positions of the documents in the current range, in reverse order.
     current: Vec<usize>,
     request_filter: Filter,
     backward: bool,

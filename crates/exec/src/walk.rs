@@ -4,8 +4,8 @@
 use crate::entries::EntryRef;
 use alluvium_query::plan::{IndexScan, KeyRange, Place};
 
-/// The most combinations of values that ranges express exactly. With more of them, each entry is
-/// checked.
+/// The most combinations of values that ranges express exactly. If there are more combinations,
+/// each entry is checked.
 const RANGES_MAX: usize = 4096;
 
 /// The next step of a source.
@@ -13,7 +13,7 @@ const RANGES_MAX: usize = 4096;
 pub enum Move {
     /// Read the next entry.
     Next,
-    /// Seek the beginning of [`Walk::range`] (of a backward scan its end), then read the next
+    /// Seek the beginning of [`Walk::range`] (in a backward scan, its end), then read the next
     /// entry.
     Seek,
     /// There are no more entries within the bounds.
@@ -22,9 +22,9 @@ pub enum Move {
 
 /// The moves of a scan through the entries of an index.
 ///
-/// A source that reads entries repeats: [`Walk::next_move`]; do it; then either
-/// [`Walk::end_range`], if the range has no more entries, or [`Walk::admits`] with the entry that
-/// it has read. A source that has read entries ahead discards these at a [`Move::Seek`].
+/// A source that reads entries repeats these steps: call [`Walk::next_move`]; make the move; then
+/// call [`Walk::end_range`] if the range has no more entries, or [`Walk::admits`] with the entry
+/// that was read. A source that has read entries ahead discards these at a [`Move::Seek`].
 #[derive(Debug)]
 pub struct Walk {
     plan: IndexScan,
@@ -33,10 +33,10 @@ pub struct Walk {
     hull: Option<KeyRange>,
     phase: Phase,
     range: KeyRange,
-    /// The ranges also contain entries outside the bounds.
+    /// True if the ranges also contain entries outside the bounds.
     loose: bool,
-    /// Entries are skipped up to this key: a forward scan continues at the first entry at or above
-    /// it, a backward scan at the first one below it.
+    /// Entries are skipped up to this key. A forward scan continues at the first entry at or above
+    /// the key, a backward scan at the first entry below it.
     target: Option<Vec<u8>>,
     /// The number of entries that were skipped one by one on the way to the target.
     skipped: u32,
@@ -51,8 +51,8 @@ enum Phase {
 }
 
 impl Walk {
-    /// A walk through the bounds of a plan. After `jump_after` entries that were skipped one by
-    /// one, it seeks the next entry that may be within the bounds.
+    /// A walk through the bounds of a plan. After `jump_after` entries were skipped one by one, it
+    /// seeks the next entry that may be within the bounds.
     pub fn new(plan: &IndexScan, jump_after: u32) -> Self {
         let mut ranges = plan.ranges();
         let hull = match (ranges.first(), ranges.last()) {
@@ -90,8 +90,8 @@ impl Walk {
         self.hull.as_ref()
     }
 
-    /// The range to seek, and to stay in until the next [`Move::Seek`]. The ranges of a forward
-    /// walk ascend, those of a backward walk descend.
+    /// The range to seek. The scan stays in this range until the next [`Move::Seek`]. The ranges of
+    /// a forward walk ascend, the ranges of a backward walk descend.
     pub fn range(&self) -> &KeyRange {
         &self.range
     }
@@ -154,7 +154,7 @@ impl Walk {
     /// Skips entries up to a key.
     fn pass_to(&mut self, target: Vec<u8>) {
         // If the range ends before the target, its remaining entries are skipped: the target is in
-        // a later range, or beyond all ranges.
+        // a later range or after all ranges.
         if self.ends_before(&target) {
             self.phase = Phase::BetweenRanges;
         }
@@ -183,8 +183,8 @@ impl Walk {
         self.phase = Phase::BeforeSeek;
     }
 
-    /// Skips the other entries that have the same values as the last one, whose index key is `key`,
-    /// in the parts up to `part`.
+    /// Skips the other entries whose values in the parts up to `part` equal the values of the last
+    /// entry. `key` is the index key of that entry.
     pub(crate) fn pass_over_equals(&mut self, key: &[u8], part: usize) {
         match self.plan.behind(key, part) {
             Some(target) => self.pass_to(target),

@@ -1,11 +1,12 @@
 //! One memory budget in bytes, and the part that each owner uses.
 //!
-//! Memtables have a share of their own, jobs (flushes and compactions) a reserve. The bytes that
-//! files and dictionaries pin are taken from the remainder; the block cache gets the rest and is
-//! resized when that changes. The cache also gets the part of the memtables' share that is reserved
-//! for sealed ones while there are none. Queries have a share beside these ([`queries`]), for which
-//! the cache makes room. Locking: atomics, and a lock for each query that is the innermost; the
-//! listener may take the cache's own locks.
+//! Memtables have a share of their own, and jobs (flushes and compactions) have a reserve. The
+//! bytes that files and dictionaries pin are taken from the remainder of the budget. The block
+//! cache gets what is left, and is resized when that amount changes. While there are no sealed
+//! memtables, the cache also gets the part of the memtables' share that is reserved for them.
+//! Queries have a share in addition to these ([`queries`]); the cache shrinks to make room for
+//! them. Locking: atomics, and one lock for each query, which is the innermost lock; the listener
+//! may take the cache's own locks.
 
 mod queries;
 
@@ -35,8 +36,8 @@ pub enum Owner {
 
 const OWNERS: usize = 7;
 
-/// A budget of up to this many bytes lends nothing to the cache; the allowance for the allocator is
-/// computed from at most this much.
+/// A budget of up to this many bytes lends nothing to the cache. The allowance for the allocator is
+/// computed from at most this many bytes.
 const SMALL_BUDGET: usize = 128 << 20;
 
 /// Called with the new capacity of the cache, in bytes.
@@ -93,14 +94,14 @@ impl Budget {
         self.memtable_share
     }
 
-    /// Sets the memory of memtables: those that take writes, and those that are sealed and wait to
-    /// be flushed. A caller that calls this whenever a memtable was sealed or flushed, and seals
-    /// one when those that take writes have half of the share, lends the other half to the cache
-    /// while nothing is sealed.
+    /// Sets the memory of memtables: of the active ones, which take writes, and of the sealed ones,
+    /// which wait to be flushed. The caller must call this whenever a memtable was sealed or
+    /// flushed, and must seal a memtable when the active ones have half of the share. The other
+    /// half is lent to the cache while nothing is sealed.
     ///
-    /// Only that half is lent, and nothing of a small budget: the allocator can hardly use the
-    /// memory that the cache gives back, blocks from all over the heap, for memtables. So the lent
-    /// part must be small relative to the rest of the budget
+    /// Only half of the share is lent, and nothing if the budget is small: the cache frees blocks
+    /// all over the heap, and the allocator can hardly use this memory for memtables. Therefore the
+    /// lent part must be small relative to the rest of the budget
     /// (`docs/decisions/0037-reads-from-the-cache.md`).
     pub fn set_memtables(&self, active: usize, sealed: usize) {
         let lent = (self.memtable_share / 2).min(self.total.saturating_sub(SMALL_BUDGET));

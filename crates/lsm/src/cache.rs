@@ -3,8 +3,9 @@
 //! The policy is quick_cache's (CLOCK-PRO with ghosts, after Jiang, Chen and Zhang 2005).
 //! A cached block can never be stale: file numbers are never reused, and files never change.
 //!
-//! Files hold their index partitions themselves, outside the cache, as long as these take at most
-//! half of its bytes ([`alluvium_sst::Holder`]); the cache is smaller by as much.
+//! Files hold their index partitions themselves, outside the cache, as long as the partitions take
+//! at most half of the cache's bytes ([`alluvium_sst::Holder`]). The cache is smaller by the bytes
+//! that files hold.
 
 mod counts;
 
@@ -19,8 +20,8 @@ use std::sync::{Arc, Weak};
 type Key = (u64, u64);
 type Blocks = quick_cache::sync::Cache<Key, Arc<Block>, ByBytes>;
 
-/// The cost of an entry beside the block: slab slot (some 64 bytes, growing by doubling), ghost
-/// slots, hash table, the block's `Arc`.
+/// The cost of an entry in addition to the block: slab slot (some 64 bytes, growing by doubling),
+/// ghost slots, hash table, the block's `Arc`.
 const ENTRY_OVERHEAD: u64 = 160;
 
 /// Weighs a block by the memory it takes. Allocators round sizes up by some 6% on average.
@@ -70,8 +71,8 @@ impl std::ops::AddAssign for BlockCounts {
     }
 }
 
-/// The capacity is divided between cached blocks and those that files hold in steps of this
-/// fraction.
+/// The step, as a fraction of the capacity, in which the capacity is divided between cached blocks
+/// and the blocks that files hold.
 const SHARE_STEPS: u64 = 64;
 
 /// The block cache.
@@ -95,7 +96,7 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    /// A cache that takes what `budget` leaves it, and follows later changes.
+    /// A cache that uses the memory that `budget` leaves to it, and follows later changes.
     pub fn new(budget: &Arc<Budget>) -> Arc<Self> {
         let capacity = budget.cache_capacity();
         let items = (capacity / (8 << 10)).max(64);
@@ -119,8 +120,8 @@ impl Cache {
         cache
     }
 
-    /// Bounds cached blocks by what files leave of the capacity, and leaves files a little more
-    /// than they have.
+    /// Limits cached blocks to the part of the capacity that files leave, and leaves files a little
+    /// more than they use.
     fn share(&self) {
         let left = self.holder.bytes() as u64 + self.capacity() / SHARE_STEPS;
         self.left_to_files.store(left, Ordering::Relaxed);

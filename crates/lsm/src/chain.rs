@@ -25,7 +25,7 @@ pub(crate) enum Base<'a> {
 }
 
 impl<'a> Base<'a> {
-    /// The number of the last full write; 0 if there is nothing.
+    /// The number of the last full write; 0 if there is no full write.
     pub fn full_seq(&self) -> Seq {
         match self {
             Self::Absent => 0,
@@ -33,7 +33,7 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// The base that an entry is to the deltas above it. The entry is not a delta.
+    /// Returns the base that an entry is for the deltas above it. The entry must not be a delta.
     pub fn of(seq: Seq, kind: Kind, content: &'a [u8]) -> alluvium_codec::Result<Self> {
         match kind {
             Kind::Put => Ok(Self::Value(seq, content)),
@@ -44,7 +44,7 @@ impl<'a> Base<'a> {
 }
 
 impl Chain {
-    /// Adds a delta that is older than those so far.
+    /// Adds a delta that is older than all deltas added before.
     pub fn push(&mut self, seq: Seq, delta: &[u8]) {
         self.bytes.extend_from_slice(delta);
         self.deltas.push((seq, self.bytes.len()));
@@ -81,8 +81,8 @@ impl Chain {
         fold.fold(key, base, &oldest_first, out)
     }
 
-    /// Writes to `out`, replacing its content, what a reader sees of `base` under the chain. False
-    /// if the key is absent: a delta on nothing does nothing.
+    /// Writes the value that a reader sees for `base` under the chain to `out`, replacing its
+    /// content. Returns false if the key is absent: a delta has no effect on an absent value.
     pub fn read(&self, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
         let Base::Value(_, value) = base else { return Ok(false) };
         out.clear();

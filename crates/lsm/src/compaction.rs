@@ -1,5 +1,5 @@
-//! Compaction: the merge (copy, job), its output files (output, which flushes use too), and the
-//! running of picked jobs (schedule, sweep). The picker chooses what to merge.
+//! Compaction: the merge (copy, job), its output files (output, which flushes also use), and the
+//! running of picked jobs (schedule, sweep). The picker chooses the files to merge.
 
 pub(crate) mod copy;
 pub(crate) mod job;

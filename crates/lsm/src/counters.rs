@@ -13,7 +13,7 @@ pub(crate) struct Counters {
     pub bytes_read: AtomicU64,
     pub trivial_moves: AtomicU64,
     pub deltas_refused: AtomicU64,
-    /// Bytes above the base in excess, as of the last edit.
+    /// The bytes above the base that exceeded the limit after the last edit.
     pub debt_bytes: AtomicU64,
 }
 

@@ -71,21 +71,22 @@ impl Covers {
         self.low.as_deref().unwrap_or(&[])
     }
 
-    /// The end of the range. To be called where the last key is covered: then there is an end.
+    /// Returns the end of the range. Called only if the last key is covered, because the range then
+    /// has an end.
     pub fn high(&self) -> &[u8] {
         self.end().unwrap_or(&[])
     }
 
-    /// The end of the range, if there is one.
+    /// The end of the range, if the range has one.
     pub fn end(&self) -> Option<&[u8]> {
         self.high.as_deref()
     }
 }
 
-/// A walk that can skip what a range tombstone hides without visiting each entry.
+/// A walk that can skip entries that a range tombstone hides, without visiting each of them.
 pub(crate) trait Pass: EntryIter {
-    /// Called on an entry that the tombstone `cover` hides, which covers all keys up to `high`:
-    /// moves forward, at most over entries that it hides.
+    /// Called on an entry that the tombstone `cover` hides; this tombstone covers all keys up to
+    /// `high`. Moves forward, at most over entries that the tombstone hides.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
 
     /// The same for backward scans, where the tombstone covers all keys at or above `low`.

@@ -14,20 +14,21 @@ use std::sync::Arc;
 const DRIFT: f64 = 1.15;
 /// The weight of a new file in the moving average.
 const NEW_FILE_WEIGHT: f64 = 0.25;
-/// Training reads at most this many bytes of samples: its time grows with them, the quality hardly
-/// does.
+/// Training reads at most this many bytes of samples. More samples take more time and hardly
+/// improve the dictionary.
 const SAMPLE_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct Slot {
     dictionary: Option<Arc<Dictionary>>,
-    /// A thread trains for this tree now; others use the present dictionary.
+    /// True while a thread trains for this tree; other threads use the present dictionary.
     training: bool,
     /// The ratio of compressed to raw bytes of the first file after training.
     first_ratio: Option<f64>,
     /// The moving average of the ratio since then.
     average_ratio: f64,
-    /// Outputs in a row for which training failed; it is not tried each time.
+    /// The number of outputs in a row for which training failed. After failures, some outputs are
+    /// skipped.
     failures: u32,
     skip: u32,
 }
@@ -121,7 +122,7 @@ impl Dictionaries {
     }
 }
 
-/// Values spread evenly over the input, [`SAMPLE_BYTES`] of them.
+/// Takes [`SAMPLE_BYTES`] of values, spread evenly over the input.
 pub(crate) fn sample<'a>(values: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let total: usize = values.iter().map(|value| value.len()).sum();
     let step = total.div_ceil(SAMPLE_BYTES).max(1);

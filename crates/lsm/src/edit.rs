@@ -1,4 +1,4 @@
-//! Version edits: what a flush or a compaction changes, as bytes of the manifest.
+//! Version edits: the changes that a flush or a compaction makes, as bytes of the manifest.
 //!
 //! An edit is a list of fields, each a tag and its value; `docs/format/manifest.md` draws them.
 
@@ -37,14 +37,15 @@ pub struct AddedFile {
     pub trees: Vec<u32>,
     /// Entries that are not the newest of their key in this file: they are kept for snapshots.
     pub shadowed: u64,
-    /// The file holds nothing that range tombstones up to this number hide; 0 if that is unknown.
+    /// No entry of the file is hidden by range tombstones with numbers up to this one; 0 if
+    /// unknown.
     pub clean: Seq,
     /// The number of shadowed entries by the last snapshot that reads them, ascending. In memory
     /// only: a partition that is opened has no snapshots.
     pub readers: Vec<(Seq, u64)>,
 }
 
-/// One change of a version. Either all of it becomes durable or nothing.
+/// One change of a version. Either the whole change becomes durable, or nothing of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionEdit {
     /// Everything up to this number is now in files.
@@ -61,16 +62,18 @@ pub struct VersionEdit {
     pub moved: Vec<(u64, u64)>,
     /// Added range tombstones.
     pub ranges: RangeSet,
-    /// Ranges whose tombstones up to a number are removed: they hide nothing any more.
+    /// Ranges with numbers: tombstones over a range up to its number are removed, because they hide
+    /// nothing any more.
     pub forgotten: RangeSet,
-    /// Of several tombstones over the same keys only the newest up to this number is kept.
+    /// Of several tombstones over the same keys with numbers up to this one, only the newest is
+    /// kept.
     pub thinned: Option<Seq>,
-    /// Raised numbers of trees.
+    /// Trees whose superseded numbers are raised, with the new numbers.
     pub superseded: Superseded,
 }
 
 impl VersionEdit {
-    /// The range tombstones after the edit, given those before.
+    /// Returns the range tombstones after the edit, given the range tombstones before it.
     ///
     /// # Errors
     /// A description, if they would take more than [`MAX_RANGE_BYTES`] of memory.
@@ -80,8 +83,8 @@ impl VersionEdit {
         left.ok_or_else(|| format!("its range tombstones take more than {} MiB", MAX_RANGE_BYTES >> 20))
     }
 
-    /// Applies the checks of reading to an edit that is about to be written, so that no unreadable
-    /// edit is written.
+    /// Checks an edit that is about to be written in the same way as reading does, so that no
+    /// unreadable edit is written.
     ///
     /// # Errors
     /// [`DecodeError::Invalid`] if a number is above its limit ([`alluvium_codec::limits`]).
@@ -215,7 +218,7 @@ fn get_range(input: &mut &[u8], most: Seq, set: &mut RangeSetBuilder) -> alluviu
     set.add(start, end, at_most(varint::get_u64(input)?, most, SEQ)?)
 }
 
-/// The field directly follows the file that it belongs to.
+/// Decodes the `clean` number of a file. The field directly follows the file that it belongs to.
 fn decode_clean(input: &mut &[u8], added: &mut [AddedFile]) -> alluvium_codec::Result<()> {
     let (number, clean) = (get_number(input, "a file number")?, get_number(input, SEQ)?);
     match added.last_mut().filter(|file| file.meta.number == number) {

@@ -8,12 +8,12 @@ use alluvium_env::Result;
 use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
-/// About this many entries of a memtable are examined, at as many places; the rest is assumed to be
-/// alike.
+/// About this many entries of a memtable are examined, at [`SAMPLES`] places. The other entries are
+/// assumed to be similar.
 const COUNTED: u64 = 256;
 const SAMPLES: usize = 16;
-/// This many ranges of deleted keys are subtracted from a file; the contents of further ones count
-/// as existing.
+/// At most this many ranges of deleted keys are subtracted from a file. Keys in further ranges
+/// count as existing.
 const LEFT_OUT: usize = 64;
 
 impl View {
@@ -49,8 +49,8 @@ impl View {
     }
 }
 
-/// The approximate number of entries of a file in a range that are under range tombstones newer
-/// than the whole file.
+/// The approximate number of entries that a file has in a range and that are hidden by range
+/// tombstones newer than the whole file.
 fn hidden(file: &FileHandle, lower: &[u8], upper: &[u8], covers: &mut Covers) -> Result<u64> {
     let mut at = lower.max(&file.meta.smallest).to_vec();
     let mut entries = 0;
@@ -107,7 +107,8 @@ fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Opti
 /// The effect of a memtable's entries on one key.
 struct KeyChange {
     bytes: Vec<u8>,
-    /// The newest and the oldest full write; true if it is a value.
+    /// The newest and the oldest full write of the key; true if the write is a value, false if it
+    /// is a delete.
     newest: Option<bool>,
     oldest: Option<bool>,
 }
@@ -129,8 +130,8 @@ impl KeyChange {
         self.oldest = Some(is_value);
     }
 
-    /// A key whose first entry is a delete is assumed to exist below; one whose first entry is a
-    /// put, not to exist.
+    /// A key whose oldest full write is a delete is assumed to exist below. A key whose oldest full
+    /// write is a value is assumed not to exist below.
     fn add(&self, come: &mut u64, gone: &mut u64) {
         *come += u64::from(self.newest == Some(true));
         *gone += u64::from(self.oldest == Some(false));

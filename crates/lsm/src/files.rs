@@ -1,5 +1,5 @@
-//! Files of a partition as its versions hold them: opened at the first read, and, after an edit has
-//! dropped them, removed when the last version or iterator releases them.
+//! The files of a partition, shared by its versions. A file is opened at the first read. After an
+//! edit has dropped it, the file is removed when the last version or iterator releases it.
 
 use crate::budget::{Charge, Owner};
 use crate::edit::AddedFile;
@@ -22,16 +22,16 @@ pub(crate) struct Home {
     /// Dropped files that no reader holds any more, to be removed by [`Home::remove_dropped`]. A
     /// leaf among the locks.
     dropped: Mutex<Vec<u64>>,
-    /// Files that durable edits have removed and that still exist, or may exist. The footers of
-    /// files that are written concurrently name them: if the manifest is lost, that is the only
-    /// evidence that they do not count. A leaf.
+    /// Files that durable edits have removed and that may still exist. Files that are written
+    /// concurrently name them in their footers. If the manifest is lost, these footers are the only
+    /// evidence that the removed files are not part of the partition. A leaf among the locks.
     replaced: Mutex<BTreeSet<u64>>,
     /// Held while files are removed, so that freezing waits for a removal.
     removing: Mutex<()>,
     /// The number of dropped files that readers hold.
     held: AtomicUsize,
-    /// Set when an edit may or may not have become durable (the manifest may name any file then), and
-    /// when the partition is closed: no file is removed.
+    /// Set when no file may be removed any more: after an edit that may or may not have become durable (the manifest
+    /// may name any file then), and when the partition is closed.
     frozen: AtomicBool,
     /// The number of failed syncs of the directory. Held during each sync, so that the next one
     /// sees the failure.
@@ -58,9 +58,10 @@ impl Home {
         *self.failed_syncs.lock()
     }
 
-    /// Makes the names of files durable that were created when `failed_before` syncs had failed. A
-    /// failed sync may lose the names of all threads, but only one thread gets the error, and the
-    /// success of a later sync means nothing for those names.
+    /// Makes the names of new files durable. `failed_before` is the number of failed syncs before
+    /// the files were created. A failed sync may lose names that other threads have created,
+    /// although only one thread gets the error, and a later successful sync does not restore these
+    /// names.
     pub fn sync_names(&self, failed_before: u64) -> Result<()> {
         let mut failed = self.failed_syncs.lock();
         if let Err(error) = self.shared.env.fs.sync_dir(&self.dir) {
@@ -71,7 +72,7 @@ impl Home {
         self.check_names(failed_before)
     }
 
-    /// The second half of [`Home::sync_names`], for names that were synced elsewhere.
+    /// The second half of [`Home::sync_names`], for names that were synced by other code.
     pub fn check_names(&self, failed_before: u64) -> Result<()> {
         if self.failed_syncs() == failed_before {
             return Ok(());
@@ -91,7 +92,8 @@ impl Home {
         self.frozen.store(true, Ordering::SeqCst);
     }
 
-    /// Records files that a durable edit has removed. Called before another edit can build on that.
+    /// Records files that a durable edit has removed. Called before the next edit can rely on the
+    /// removal.
     pub fn note_replaced(&self, numbers: &[u64]) {
         self.replaced.lock().extend(numbers);
     }
@@ -125,7 +127,8 @@ impl Home {
 /// Files that were written and are not part of a version yet.
 pub(crate) struct NewFiles {
     pub files: Vec<AddedFile>,
-    /// The failed syncs of the directory ([`Home::failed_syncs`]) before the first of them was created.
+    /// The number of failed syncs of the directory ([`Home::failed_syncs`]) before the first of these files was
+    /// created.
     pub failed_syncs: u64,
 }
 
@@ -161,7 +164,8 @@ pub(crate) struct FileHandle {
     /// The dead trees with keys in the file, once they were counted. Only calls of
     /// [`crate::Liveness`] are made under this lock.
     dead_trees: Mutex<Option<DeadTrees>>,
-    /// Their number, or [`UNCOUNTED`]. Read at every look for work; nothing else depends on its order.
+    /// The number of dead trees, or [`UNCOUNTED`]. Read whenever a thread looks for work; no other access depends on
+    /// its order.
     dead_count: std::sync::atomic::AtomicUsize,
     /// The time of the last merge that could not read the file, in nanoseconds of the clock plus
     /// one; 0 for never.
@@ -171,7 +175,7 @@ pub(crate) struct FileHandle {
 /// The part of a file that range tombstones hide from every snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Covered {
-    /// The whole file: it can be removed.
+    /// True if the whole file is hidden: it can be removed.
     pub wholly: bool,
     /// The approximate number of hidden entries.
     pub entries: u64,
@@ -179,7 +183,7 @@ pub(crate) struct Covered {
     pub fragments: u64,
 }
 
-/// The dead trees of a file were not counted yet.
+/// The count of a file's dead trees before they were counted.
 const UNCOUNTED: usize = usize::MAX;
 
 /// The dead trees of a file.
@@ -253,8 +257,8 @@ impl FileHandle {
         }
     }
 
-    /// Removes the blocks of a dropped file from the cache. Readers that hold the file may bring
-    /// some back; those are evicted like all unused blocks.
+    /// Removes the blocks of a dropped file from the cache. Readers that hold the file may add
+    /// blocks again; such blocks are evicted like all unused blocks.
     pub fn forget(&self) {
         if let Some(open) = self.open.get() {
             open.reader.forget();
@@ -268,15 +272,16 @@ impl FileHandle {
         if count != UNCOUNTED {
             return count;
         }
-        // The lock is held while the trees are counted: a tree that dies after it was looked at is
-        // noted after that.
+        // The lock is held while the trees are counted: a tree that dies after it was checked is
+        // noted after the lock is released.
         let mut dead = self.dead_trees.lock();
         let count = dead.get_or_insert_with(|| DeadTrees::of(&self.trees, is_live)).count;
         self.dead_count.store(count, Ordering::Release);
         count
     }
 
-    /// Called after a tree has died; it may be called again. False if no key of it is in the file.
+    /// Notes that a tree has died; may be called again for the same tree. Returns false if the file
+    /// has no key of the tree.
     pub fn note_dead(&self, tree: u32) -> bool {
         let Ok(at) = self.trees.binary_search(&tree) else { return false };
         if let Some(dead) = &mut *self.dead_trees.lock() {
@@ -314,7 +319,8 @@ impl FileHandle {
         AddedFile { run, meta, trees, shadowed: self.shadowed, clean: self.clean, readers }
     }
 
-    /// The result of `find`, which is cached for this count of ranges and this newest number.
+    /// Returns the result of `find`, which is cached for this count of ranges and this newest
+    /// number.
     pub fn covered(&self, fragments: u64, newest: Seq, find: impl FnOnce() -> Covered) -> Covered {
         let (known_fragments, known_newest, known) = *self.covered.lock();
         if (known_fragments, known_newest) == (fragments, newest) {
@@ -325,8 +331,8 @@ impl FileHandle {
         found
     }
 
-    /// The approximate bytes of entries that readers may see now: without tombstones, old versions,
-    /// and what range tombstones were last found to hide.
+    /// The approximate bytes of entries that readers may see now. Tombstones, old versions and
+    /// entries that range tombstones hide (as last determined) are left out.
     pub fn live_bytes(&self) -> u64 {
         let (_, _, covered) = *self.covered.lock();
         let dead = self.meta.tombstones + self.shadowed + covered.entries;
@@ -348,11 +354,11 @@ impl FileHandle {
 
 impl Drop for FileHandle {
     fn drop(&mut self) {
-        // Only recorded here: a reader that happens to be the last performs no I/O for others.
+        // The file is only recorded here, so that the last reader performs no I/O for others.
         if self.dropped.load(Ordering::Acquire) {
             self.home.dropped.lock().push(self.meta.number);
-            // Afterwards, so that a thread that finds no held file can have the dropped ones
-            // removed.
+            // The count falls after the push, so that a thread that finds no held file can have the
+            // dropped files removed.
             self.home.held.fetch_sub(1, Ordering::Release);
         }
     }

@@ -22,14 +22,14 @@ use alluvium_memtable::Memtable;
 use std::sync::Arc;
 
 impl Partition {
-    /// Flushes the oldest immutable memtable: its files are written and synced, the log is synced
-    /// past its numbers, one edit is written, and the memtable is released. False if there is no
-    /// such memtable. One flush runs at a time; other callers wait.
+    /// Flushes the oldest immutable memtable: writes and syncs its files, syncs the log past its
+    /// numbers, writes one edit, and releases the memtable. Returns false if there is no such
+    /// memtable. One flush runs at a time; other callers wait.
     ///
     /// # Errors
-    /// The error of the file system or of [`crate::LogBarrier::sync_past`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, the written files are removed again, and
-    /// the flush can be tried again, for instance when a full disk has space.
+    /// The error of the file system or of [`crate::LogBarrier::sync_past`]. Unless the partition is
+    /// [poisoned](Partition::poisoned), nothing has changed then: the written files are removed,
+    /// and the flush can be tried again, for instance when a full disk has space again.
     pub fn flush_oldest(&self) -> Result<bool> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
@@ -59,7 +59,7 @@ impl Partition {
                 let (dir, files) = (self.home.dir.display(), new.files.len());
                 log::debug!(target: "alluvium::files", "flushed a memtable of {dir}: {files} files, {bytes} bytes, in {took_ms} ms");
             }
-            // Once poisoned, the manifest may name the files.
+            // If the partition is poisoned, the manifest may name the files, so they are kept.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &new.files);
@@ -70,7 +70,7 @@ impl Partition {
     }
 
     /// Writes the entries of a memtable that a reader may still see. Returns the files, and an edit
-    /// with the range tombstones and what is superseded.
+    /// with the range tombstones and the superseded numbers.
     fn write_memtable(
         &self,
         memtable: &Arc<Memtable>,
@@ -84,8 +84,8 @@ impl Partition {
         let ranges = live_ranges(memtable, &*policies.liveness, &snapshots);
         let retention = Retention::new(snapshots);
         let oldest = retention.oldest();
-        // Range tombstones of newer memtables are left out: they are not durable yet when these
-        // files are.
+        // Range tombstones of newer memtables are left out, because they become durable later than
+        // these files.
         let retention = retention.with_ranges(vec![ranges.clone(), version.ranges.clone()]);
         let mut output = Output::new(&self.home, Plan::new(run, Vec::new(), version));
         // Older memtables were flushed before this one, so older entries are in runs.
@@ -108,7 +108,8 @@ impl Partition {
         }
         self.shared().policies.log.sync_past(edit.flushed_seq.unwrap_or(0))?;
         let mut added = new.files.clone();
-        // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
+        // Until the edit is installed, the ticket keeps jobs from writing to the places that the
+        // files sink to.
         let _ticket = self.sink_outputs(&mut added);
         let moves = added.iter().filter(|file| file.run != run).count();
         self.commit(VersionEdit { added, ..edit }, Some(memtable))?;
@@ -132,7 +133,7 @@ impl Partition {
     }
 }
 
-/// The range tombstones of a memtable without writers, except those of dead trees.
+/// The range tombstones of a memtable without writers, except tombstones of dead trees.
 fn live_ranges(memtable: &Memtable, liveness: &dyn Liveness, snapshots: &[Seq]) -> Arc<RangeSet> {
     let sets = memtable.ranges().iter().map(|set| RangeSet::clone(set)).collect();
     let all = RangeSet::union(sets, snapshots);

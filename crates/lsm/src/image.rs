@@ -58,8 +58,8 @@ pub fn read_manifest(env: &Env, dir: &Path, database_id: u64, partition: u32) ->
 }
 
 /// Reads any manifest edit by edit, continues after damage, and changes nothing. Damage is not an
-/// error. Edits are sealed with the header: where that is damaged, they can be read if `known` is
-/// the id of the database and the number of the partition.
+/// error. The checksums of the edits include the header: if the header is damaged, the edits can be
+/// read only if `known` is the id of the database and the number of the partition.
 ///
 /// # Errors
 /// [`alluvium_env::Error::NewerFormat`], [`alluvium_env::Error::Io`].

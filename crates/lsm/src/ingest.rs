@@ -1,8 +1,8 @@
 //! Ingest: entries that were never in a memtable become a sorted run by one edit.
 //!
-//! The run is the newest, although its entries may be older than others of their keys. Iterators
-//! and compactions order versions by sequence number; [`crate::View::get`] relies on the order of
-//! the runs. So ingest is only for trees whose single keys are never looked up.
+//! The new run is the newest, although its entries may be older than other entries of their keys.
+//! Iterators and compactions order versions by sequence number; [`crate::View::get`] relies on the
+//! order of the runs. Therefore ingest is only for trees whose single keys are never looked up.
 
 use crate::compaction::output::{Output, Plan, remove_outputs};
 use crate::counters::Counters;
@@ -19,7 +19,8 @@ impl Partition {
     ///
     /// # Errors
     /// The error of the file system, of the entries, or of [`crate::LogBarrier::sync_past`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, and the written files are removed again.
+    /// the partition is [poisoned](Partition::poisoned), nothing has changed then, and the written
+    /// files are removed.
     pub fn ingest<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> Result<()> {
         let _one_at_a_time = self.flushing.lock();
         self.check_usable()?;
@@ -40,7 +41,7 @@ impl Partition {
         let result = self.install_files(run, last_seq, &new);
         match &result {
             Ok(()) => Counters::add(&self.counters.bytes_flushed, new.bytes()),
-            // Once poisoned, the manifest may name the files.
+            // If the partition is poisoned, the manifest may name the files, so they are kept.
             Err(_) if self.poisoned().is_none() => remove_outputs(&self.home, &new.files),
             Err(_) => {}
         }
@@ -52,7 +53,8 @@ impl Partition {
         self.home.sync_names(new.failed_syncs)?;
         self.shared().policies.log.sync_past(max_seq)?;
         let mut added = new.files.clone();
-        // The ticket keeps jobs from writing to where the files sink, until the edit is installed.
+        // Until the edit is installed, the ticket keeps jobs from writing to the places that the
+        // files sink to.
         let _ticket = self.sink_outputs(&mut added);
         self.commit(VersionEdit { added, next_run: Some(run + 1), ..VersionEdit::default() }, None)
     }

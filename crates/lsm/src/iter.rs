@@ -234,7 +234,7 @@ impl PartitionIter {
             return self.seek_first();
         }
         self.position = Position::Nowhere;
-        // Newer versions of the key itself come first and are invisible: this skips them at once.
+        // Newer versions of the key are stored before the visible one; this seek skips them.
         self.merge.seek(key, self.seq)?;
         self.settle_forward(false)
     }
@@ -445,8 +445,8 @@ impl PartitionIter {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {:02x?}: {error}", self.key))
     }
 
-    /// Moves `merge` back to the first key that has a value. The versions of a key come oldest
-    /// first in this direction, so they are copied.
+    /// Moves `merge` back to the first key that has a value. In this direction the oldest version
+    /// of a key is read first, so the versions are copied.
     fn settle_back(&mut self) -> Result<()> {
         while self.merge.valid() {
             if !self.above_lower(self.merge.key()) {
@@ -512,7 +512,7 @@ impl PartitionIter {
     }
 }
 
-/// Writes to `out` what a reader sees of `base` under the chain, which may be empty.
+/// Writes the value that a reader sees for `base` under the chain to `out`. The chain may be empty.
 fn finish(chain: &Chain, fold: &dyn DeltaFold, key: &[u8], base: Base<'_>, out: &mut Vec<u8>) -> Result<bool> {
     match base {
         Base::Value(_, value) if chain.is_empty() => {

@@ -1,8 +1,8 @@
-//! The running jobs of a partition, flushes among them.
+//! The running jobs of a partition, including flushes.
 //!
-//! A job marks its files busy and registers the key range and runs that it covers (its span) from
-//! the pick until it ends, however it ends. A flush whose files sink also puts files into runs; it
-//! checks the spans under the same lock.
+//! From its pick until its end, a job marks its files as busy and registers the key range and the
+//! runs that it covers (its span). A flush whose files sink also puts files into runs, so it checks
+//! the spans under the same lock.
 
 use crate::picker::Span;
 use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
@@ -75,7 +75,7 @@ impl Jobs {
     }
 }
 
-/// The registration of a job; ends it on drop.
+/// The registration of a job, which ends on drop.
 pub(crate) struct Ticket {
     jobs: Arc<Jobs>,
     spans: Vec<u64>,

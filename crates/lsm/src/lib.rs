@@ -1,10 +1,10 @@
 //! One partition of a store: its memtables, sorted runs, manifest, flush, compaction and reads.
 //!
-//! A [`Partition`] is one LSM tree. Writes reach it as memtables that the layer above fills;
-//! [`Partition::flush_oldest`] turns them into sorted files, and compactions keep the number of
-//! sorted runs and their size within bounds (lazy levelling). The layer above implements the traits
-//! of [`Policies`], which answer what a partition cannot know: live snapshots and trees, the order
-//! between log and files, the meaning of values.
+//! A [`Partition`] is one LSM tree. Its writes are in memtables that the layer above fills.
+//! [`Partition::flush_oldest`] writes them to sorted files, and compactions keep the number and the
+//! size of sorted runs within bounds (lazy levelling). The layer above implements the traits of
+//! [`Policies`], which give a partition the knowledge that it does not have: live snapshots and
+//! trees, the order between log and files, and the meaning of values.
 //!
 //! Keys begin with four bytes, big-endian: the number of the tree that owns them.
 

@@ -1,13 +1,14 @@
 //! The manifest: the version edits of a partition, durable one by one.
 //!
 //! `MANIFEST-<n>` is a header, a frame with a whole version, and a frame for each edit since; the
-//! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced,
-//! renamed, and the directory synced, before anything is appended to it; so the one with the
-//! highest number is the current one, and only its last frame can be torn.
+//! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced and
+//! renamed, and the directory is synced, before anything is appended to it. Therefore the manifest
+//! with the highest number is the current one, and only its last frame can be torn.
 //!
-//! Space is reserved ahead of the frames, so that a full disk refuses an edit before any byte of
-//! it is written, and a new manifest before it has its name. Every other failure leaves open whether
-//! the edit is durable; it is reported as such, and the partition then takes no further edit.
+//! Space is reserved ahead of the frames. Therefore a full disk refuses an edit before any byte of
+//! the edit is written, and refuses a new manifest before it has its name. After every other
+//! failure the edit may or may not be durable. The failure is reported as such, and the partition
+//! then takes no further edit.
 
 mod content;
 pub(crate) mod walk;
@@ -26,7 +27,8 @@ use std::sync::Arc;
 /// The format version that this build writes, and the highest that it reads. Version 1 has the same bytes; the
 /// superseded numbers of version 2 leave out keys that are marked in filters ([`Superseded`]).
 const FORMAT_VERSION: u32 = 2;
-/// The seed of the checksum that the frames' seed is made of, in all versions.
+/// The seed of the header's checksum, in all versions. That checksum is the seed of the frames'
+/// checksums.
 const HEADER_SEED: u64 = 1;
 const MAGIC: &[u8; 8] = b"ALLUVMAN";
 const HEADER_LEN: usize = 40;
@@ -110,7 +112,8 @@ impl Recovered {
     }
 }
 
-/// Sums over all files. Each sum has a limit, as each summand has, because statistics add them up.
+/// Sums over all files. Each sum has a limit, like each summand, because statistics add the sums of
+/// partitions up.
 #[derive(Debug, Default, Clone, Copy)]
 struct Totals {
     bytes: u64,
@@ -145,7 +148,7 @@ impl Totals {
 #[derive(Debug)]
 pub(crate) struct WriteError {
     pub error: Error,
-    /// True if the write may be durable all the same: nothing may rely on either outcome.
+    /// True if the write may be durable despite the error. Callers must rely on neither outcome.
     pub ambiguous: bool,
 }
 
@@ -217,8 +220,8 @@ impl Manifest {
             return Err(harmless(error));
         }
         if let Err(error) = env.fs.rename(&temporary, &path) {
-            // A full disk has no room for the name: then the previous manifest stays the current
-            // one.
+            // A full disk has no room for the new name. The previous manifest then stays the
+            // current one.
             if error.is_no_space() && matches!(env.fs.exists(&path), Ok(false)) {
                 let _ = env.fs.remove(&temporary);
                 return Err(harmless(error));
@@ -243,8 +246,8 @@ impl Manifest {
         if end > self.reserved {
             let wanted = end.next_multiple_of(RESERVE_STEP);
             self.file.allocate(wanted).map_err(|error| {
-                // A full disk reserves no space and changes nothing that counts: zeros at the end
-                // are not a frame.
+                // A full disk reserves no space and causes no relevant change, because zeros at the
+                // end are not a frame.
                 WriteError { ambiguous: !error.is_no_space(), error }
             })?;
             self.reserved = wanted;
@@ -359,8 +362,8 @@ fn read_frames(path: &Path, bytes: &[u8], seed: u64, recovered: &mut Recovered) 
 }
 
 /// Classifies an invalid frame at `offset`. Each edit is synced before the next is written, so a
-/// crash can only tear the last one: if a whole frame follows anywhere, this is damage. The first
-/// frame was synced before the manifest got its name.
+/// crash can only tear the last one: if a whole frame follows anywhere, this is damage. An invalid
+/// first frame is damage too, because it was synced before the manifest got its name.
 fn torn_tail(path: &Path, bytes: &[u8], seed: u64, offset: usize, first: bool) -> Result<DroppedTail> {
     let whole_after = (offset + 1..bytes.len()).find(|&at| {
         let mut input = &bytes[at..];

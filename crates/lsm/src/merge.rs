@@ -1,7 +1,7 @@
 //! The merging iterator: several sorted sources as one, in both directions.
 //!
-//! A binary heap of the sources' current entries. In the common cases (one source ahead for many
-//! entries, few sources) a step costs one or two comparisons.
+//! A binary heap orders the sources by their current entries. In the common cases (one source ahead
+//! for many entries, few sources) a step costs one or two comparisons.
 
 use crate::covers::Pass;
 use alluvium_codec::entry::{self, EntryIter, Kind, Seq};
@@ -28,7 +28,8 @@ impl<I: EntryIter> Merge<I> {
         Self { sources, heap, direction: Direction::Forward }
     }
 
-    /// Has each source release what it holds at its position. Not positioned afterwards.
+    /// Makes each source release the memory that it holds at its position. Not positioned
+    /// afterwards.
     pub(crate) fn release(&mut self, release: impl Fn(&mut I)) {
         self.heap.clear();
         self.sources.iter_mut().for_each(release);

@@ -1,4 +1,4 @@
-//! Options of partitions, and what all partitions of a store share.
+//! The options of partitions, and the state that all partitions of a store share.
 
 use crate::budget::Budget;
 use crate::cache::Cache;
@@ -16,8 +16,8 @@ pub struct Options {
     pub database_id: u64,
     /// Blocks, filters and compression of all files. The dictionary is chosen file by file.
     pub writer: WriterOptions,
-    /// The compression of files in the base; `None`: that of all files. Files that reach the base
-    /// by a trivial move keep the compression with which they were flushed.
+    /// The compression of files in the base; if `None`, the compression of all files is used. Files
+    /// that reach the base by a trivial move keep the compression with which they were flushed.
     pub base_compression: Option<Compression>,
     /// The compressed bytes after which an output file is closed. Default: 16 MiB.
     pub target_file_bytes: u64,
@@ -36,7 +36,8 @@ pub struct Options {
     pub upper_floor_bytes: u64,
     /// With more runs above the base than this, runs of similar size are merged. Default: 4.
     pub soft_upper_runs: usize,
-    /// With more runs in all than this, runs are merged whatever their size. Default: 10.
+    /// If there are more runs than this in total, runs are merged regardless of their size.
+    /// Default: 10.
     pub max_runs: usize,
     /// The input bytes that a base merge tries not to exceed. Default: 192 MiB.
     pub max_job_bytes: u64,
@@ -44,11 +45,13 @@ pub struct Options {
     /// only to remove range tombstones. Default: 1 MiB.
     pub max_range_bytes: u64,
     /// The limit of the memory of a partition's range tombstones. A flush that would exceed it
-    /// fails with [`alluvium_env::Error::TooManyRanges`]: compaction has to come first.
+    /// fails with [`alluvium_env::Error::TooManyRanges`] until compactions have removed range
+    /// tombstones.
     pub full_range_bytes: usize,
-    /// Up to this many tombstones above the base, in one part of the key space, are merged into it
-    /// only together with other work; more are also merged alone once they are a quarter of the
-    /// entries that they may hide. A scan steps over them one by one. Default: 4096.
+    /// In one part of the key space, up to this many tombstones above the base are merged into the
+    /// base only together with other work. More tombstones are also merged alone once they are a
+    /// quarter of the entries that they may hide, because a scan steps over tombstones one by one.
+    /// Default: 4096.
     pub few_tombstones: u64,
     /// Sorted files are read and written without the system's page cache. Default: false.
     pub direct_io: bool,
@@ -83,9 +86,9 @@ impl Default for Options {
 
 /// The state that all partitions of a store share.
 pub struct Shared {
-    /// The outside world.
+    /// The environment: file system, clock and other interfaces to the system.
     pub env: Env,
-    /// As `env`, for the content of sorted files: it keeps a bounded number of them open, and with
+    /// As `env`, for the content of sorted files. It keeps a bounded number of files open; with
     /// [`Options::direct_io`] it bypasses the page cache.
     pub sorted_env: Env,
     /// The options.
@@ -96,7 +99,7 @@ pub struct Shared {
     pub budget: Arc<Budget>,
     /// All dictionaries in use, each once.
     pub dictionaries: Arc<DictionaryRegistry>,
-    /// The layer above.
+    /// The policies of the layer above.
     pub policies: Arc<Policies>,
     /// The current dictionary of each tree.
     pub(crate) trees: Dictionaries,
@@ -126,13 +129,13 @@ impl Shared {
         })
     }
 
-    /// A file number that was never used. All partitions are opened before the first call, because
-    /// opening raises the numbers above those in use.
+    /// Returns a file number that was never used. All partitions must be opened before the first
+    /// call, because opening raises the numbers above the numbers in use.
     pub(crate) fn next_file_number(&self) -> u64 {
         self.file_numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A number above those of all files that were begun.
+    /// A number above the numbers of all files that were begun.
     pub fn file_number_bound(&self) -> u64 {
         self.file_numbers.load(Ordering::Relaxed)
     }

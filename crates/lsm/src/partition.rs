@@ -45,7 +45,7 @@ pub struct Partition {
     poison: OnceLock<Error>,
     /// Set by [`Partition::close`]: no flush and no job begins afterwards.
     closing: AtomicBool,
-    /// No edit lets range tombstones grow beyond [`crate::Options::full_range_bytes`].
+    /// True if no edit lets range tombstones grow beyond [`crate::Options::full_range_bytes`].
     ranges_limited: AtomicBool,
     pub(crate) counters: Counters,
     /// The moving average of the bytes that a flush writes; 0 before the first.
@@ -63,7 +63,7 @@ impl Partition {
     /// Opening adds a manifest, and neither changes nor removes existing files:
     /// [`Partition::remove_left_overs`] or [`Partition::withdraw`] should follow. All partitions of
     /// a store are opened before one is written to, because opening raises the next file number
-    /// above all that are in use.
+    /// above all numbers in use.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the manifest is damaged or missing, or a file that it names is missing
@@ -96,8 +96,9 @@ impl Partition {
         let version = Version::empty().apply(&snapshot, &home).map_err(|what| {
             Error::corrupt(&manifest_path(dir, recovered.number), 0, format!("the files it names: {what}"))
         })?;
-        // A new number for each open: a torn tail stays cut off, and the next open starts from one
-        // frame. Left-overs may be removed once it exists: their numbers are never used again.
+        // Each open creates a manifest with a new number, so that a torn tail stays cut off and the
+        // next open starts from one frame. Once the new manifest exists, left-overs may be removed:
+        // their numbers are never used again.
         let manifest =
             Manifest::create(&env, dir, identity, recovered.number + 1, &snapshot).map_err(|failed| failed.error)?;
         let active = Arc::new(Memtable::new(version.flushed_seq + 1));
@@ -126,14 +127,14 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Removes the left-overs of a crash: files that the manifest does not name, temporary ones,
-    /// older manifests. The caller has opened the partition and knows that nothing is lost, since a
-    /// damaged manifest may fail to name files that are not left over. To be called before other
+    /// Removes the left-overs of a crash: files that the manifest does not name, temporary files
+    /// and older manifests. The caller must have opened the partition and know that nothing is
+    /// lost, because a damaged manifest may fail to name files that are in use. Called before other
     /// threads use the partition.
     ///
     /// # Errors
-    /// [`Error::Io`]: some left-overs remain; or the reason why the partition is poisoned: its
-    /// manifest may name files that are not known here, and nothing was removed.
+    /// [`Error::Io`] if some left-overs remain. If the partition is poisoned, the reason for that:
+    /// its manifest may name files that are not known here, and nothing was removed.
     pub fn remove_left_overs(&self) -> Result<()> {
         self.check_poisoned()?;
         let manifest = self.manifest.lock().number();
@@ -154,9 +155,9 @@ impl Partition {
         Ok(())
     }
 
-    /// Removes what opening and later flushes have written, so that the next open finds what this
-    /// one has found, except for left-overs that were removed. To be called only while the log
-    /// holds everything that was flushed; the partition cannot be used afterwards.
+    /// Removes the files that opening and later flushes have written, so that the next open finds
+    /// the same state as this open, except for left-overs that were removed. Called only while the
+    /// log holds everything that was flushed; the partition cannot be used afterwards.
     ///
     /// # Errors
     /// [`Error::Io`]: the next open finds additional manifests and files.
@@ -169,8 +170,8 @@ impl Partition {
         if !numbers.iter().any(|number| *number < self.first_new_manifest) {
             return Ok(());
         }
-        // All of them, the current one first: there may be one that is not known here, because its
-        // creation failed at the end.
+        // All new manifests are removed, the current one first. Some may not be known here, because
+        // the last step of their creation failed.
         numbers.retain(|number| *number >= self.first_new_manifest);
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         for number in numbers {
@@ -193,12 +194,13 @@ impl Partition {
     }
 
     /// The torn end of the manifest that open ignored, if any: an edit that was being written when
-    /// the machine stopped. The log still has what it would have recorded.
+    /// the machine stopped. The log still has the data that the edit would have recorded.
     pub fn dropped_tail(&self) -> Option<&DroppedTail> {
         self.dropped_tail.as_ref()
     }
 
-    /// Files that existed when the partition was opened have lower numbers.
+    /// The lowest number that a file created after opening can have; files that existed before have
+    /// lower numbers.
     pub(crate) fn first_new_file(&self) -> u64 {
         self.first_new_file
     }
@@ -212,7 +214,7 @@ impl Partition {
         &self.home.dir
     }
 
-    /// Everything up to this sequence number is in files: recovery replays only what is above.
+    /// Everything up to this sequence number is in files, so recovery replays only higher numbers.
     pub fn flushed_seq(&self) -> Seq {
         self.view.load().version.flushed_seq
     }
@@ -226,8 +228,9 @@ impl Partition {
 
     /// The current memtables and files.
     ///
-    /// A read at a *registered* snapshot, one that [`crate::Liveness::snapshots`] has listed since
-    /// before the read began, finds everything that the snapshot sees, whenever the view is taken.
+    /// A read at a *registered* snapshot, which is a snapshot that [`crate::Liveness::snapshots`]
+    /// has listed since before the read began, finds everything that the snapshot sees, whenever
+    /// the view is taken.
     ///
     /// A read of the newest visible version without a registered snapshot takes the view first and
     /// reads *visible* after that. Flushes and compactions drop versions by a list that counts
@@ -237,9 +240,9 @@ impl Partition {
     /// flush between the two steps may have dropped the version that the older *visible* sees.)
     ///
     /// The view may lack a memtable that was started after the view was taken, while V includes
-    /// writes in that memtable. Those writes became visible after the read began, so the read may
-    /// be ordered before them; and it sees everything that precedes them, since what is visible is
-    /// fully applied.
+    /// writes in that memtable. These writes became visible after the read began, so the read may
+    /// be ordered before them. The read also sees everything that precedes them, because all
+    /// visible writes are fully applied.
     ///
     /// If [`View::needs_snapshot`] is true, the read needs a registered snapshot.
     pub fn view(&self) -> Arc<View> {
@@ -295,10 +298,10 @@ impl Partition {
         self.poisoned().map_or(Ok(()), Err)
     }
 
-    /// Ends all work on files: waits for a running flush, and for compactions, which yield, and
-    /// refuses later ones. After the return, no file of the partition is written or removed, even
-    /// if views and iterators are still held; another process may open the directory. Pinned views
-    /// can be read as far as their files are open.
+    /// Ends all work on files: waits for a running flush and for compactions, which yield, and
+    /// refuses later ones. Afterwards no file of the partition is written or removed, even if views
+    /// and iterators are still held, and another process may open the directory. Pinned views can
+    /// be read as far as their files are open.
     pub fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
         drop(self.flushing.lock());
@@ -326,7 +329,7 @@ impl Partition {
         let _ = self.poison.set(error.clone());
     }
 
-    /// From now on, range tombstones grow to [`crate::Options::full_range_bytes`] at most. Not to
+    /// From now on, range tombstones grow to at most [`crate::Options::full_range_bytes`]. Must not
     /// be called before the log was replayed, because a replay must not stop.
     pub fn limit_ranges(&self) {
         self.ranges_limited.store(true, Ordering::Relaxed);
@@ -406,8 +409,8 @@ impl Partition {
         let gone = |memtable: &&Arc<Memtable>| !flushed.is_some_and(|flushed| Arc::ptr_eq(flushed, memtable));
         let immutable = view.immutable.iter().filter(gone).cloned().collect();
         self.view.store(Arc::new(View::new(view.active.clone(), immutable, version, view.policies.clone())));
-        // Iterators hold only what they need of a view; point reads, checks and checkpoints hold
-        // the view itself.
+        // Iterators hold only the parts of a view that they need; point reads, checks and
+        // checkpoints hold the view itself.
         if Arc::strong_count(&view) > 1 {
             marks::READ_OVERTAKEN.hit();
         }
@@ -450,8 +453,8 @@ impl std::fmt::Debug for Partition {
     }
 }
 
-/// Adds to an edit from one version to another the range tombstones that it makes superfluous;
-/// false if there are none.
+/// Adds to an edit from one version to another the removal of the range tombstones that the edit
+/// makes superfluous. Returns false if there are no such tombstones.
 fn forget_ranges(edit: &mut VersionEdit, before: &Version, after: &Version) -> bool {
     if after.ranges.is_empty() {
         return false;
@@ -488,7 +491,7 @@ fn check_files(home: &Home, recovered: &Recovered, names: &[DirEntry]) -> Result
         match lengths.get(&file.meta.number) {
             None => return Err(Error::corrupt(&path, 0, "the manifest names this file, but it is missing")),
             Some(&found) if found != file.meta.bytes => {
-                // What is not a regular file is refused as such.
+                // Opening refuses anything that is not a regular file.
                 home.shared.env.fs.open(&path, alluvium_env::OpenMode::Read)?;
                 let what = format!("the file has {found} bytes; the manifest records {}", file.meta.bytes);
                 return Err(Error::corrupt(&path, found.min(file.meta.bytes), what));

@@ -5,22 +5,22 @@
 //! run in key order that holds most of the data, and above it a few runs ("tiers"), each a flush
 //! or a merge of flushes. In order of urgency:
 //!
-//! 1. *Remove* files that hold dropped trees only, or nothing but what range tombstones hide.
-//! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone. So
-//!    data that arrives in key order reaches the base and is never rewritten.
-//! 3. *Too many runs*: merge the neighbours that are cheapest for each run that disappears.
-//! 4. *Base merge* when the runs above hold too much: the files of a key range of the base and of
-//!    the oldest runs above it. Overlap divides the key space into components that can be merged
-//!    one by one; the one that takes most from above for each byte rewritten comes first. A newer
-//!    run may be left out, never an older one, so that newer data stays above older. Where only a
-//!    very large job would do, the runs above are merged first, cut as the base is.
-//! 5. *Garbage*: rewrite a file that is largely tombstones, old versions that no snapshot reads any
-//!    more, and what range tombstones hide, or one of whose trees many were dropped; and, if the range
-//!    tombstones take too much memory, the files that keep most of them.
-//! 6. *Tombstones*: where those above the base are many relative to the entries below, merge them
-//!    into it, so that a scan does not step over them for ever, however few bytes they are.
-//! 7. *Scans*: merge the newest runs of one tree of which short ranges are scanned, and which has more
-//!    than two runs, as long as an older run is not too large for what the newer ones bring.
+//! 1. *Remove* files that hold only dropped trees, or only entries that range tombstones hide.
+//! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone. Therefore data that
+//!    arrives in key order reaches the base and is never rewritten.
+//! 3. *Too many runs*: merge the neighbouring runs that cost least for each run that disappears.
+//! 4. *Base merge*: when the runs above hold too much, merge the files of a key range of the base and of the oldest
+//!    runs above it. Overlap divides the key space into components that can be merged one by one. The component that
+//!    takes most from above for each byte rewritten is first. A newer run may be left out, but never an older one, so
+//!    that newer data stays above older data. If only a very large job would be enough, the runs above are merged
+//!    first, cut as the base is.
+//! 5. *Garbage*: rewrite a file if a large part of its entries is garbage (tombstones, old versions that no snapshot
+//!    reads any more, entries that range tombstones hide), or if many of its trees were dropped. If the range
+//!    tombstones take too much memory, rewrite the files that keep most of them.
+//! 6. *Tombstones*: if there are many tombstones above the base relative to the entries below, merge them into the
+//!    base, however few bytes they are, so that scans do not step over them for ever.
+//! 7. *Scans*: if a tree of which short ranges are scanned has more than two runs, merge its newest runs. An older run
+//!    is included unless it is too large relative to the newer ones.
 //! 8. *Tiers*: merge runs of similar size when there are several.
 //! 9. *Small files*: merge neighbours in the base when many are small.
 //!
@@ -58,11 +58,11 @@ pub struct FileDesc<'a> {
     pub max_seq: Seq,
     /// True if range tombstones cover the file: no reader can see any of its keys.
     pub covered_wholly: bool,
-    /// The trees with keys in it.
+    /// The number of trees with keys in the file.
     pub trees: usize,
-    /// The dropped trees among them.
+    /// The number of dropped trees among them.
     pub dead_trees: usize,
-    /// Its keys belong to one tree, of which short ranges are scanned: the tree is to have few runs.
+    /// True if the keys belong to one tree, of which short ranges are scanned, so that the tree should have few runs.
     pub scanned: bool,
     /// A running job reads it.
     pub busy: bool,
@@ -108,7 +108,7 @@ impl RunDesc<'_> {
 /// The key range and runs that a running job covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The run that its output goes to.
+    /// The run of the job's output.
     pub out: u64,
     /// The newest run that it reads.
     pub newest: u64,
@@ -142,19 +142,19 @@ pub struct Layout<'a> {
 pub struct Rules {
     /// Bytes at which output files end.
     pub target_file_bytes: u64,
-    /// Bytes above the base, in percent of the base.
+    /// The limit of the bytes above the base, in percent of the base.
     pub upper_percent: u32,
-    /// Bytes above the base that are allowed in any case.
+    /// The bytes above the base that are always allowed.
     pub upper_floor_bytes: u64,
     /// Up to this number of runs above the base, none are merged for their count alone.
     pub soft_upper_runs: usize,
-    /// Runs in all.
+    /// The limit of the number of all runs.
     pub max_runs: usize,
     /// Input bytes that a base merge tries not to exceed.
     pub max_job_bytes: u64,
     /// Memory that range tombstones may take, in bytes.
     pub max_range_bytes: u64,
-    /// The tombstones above the base that are never merged for their own sake.
+    /// Up to this many tombstones above the base are never merged for their own sake.
     pub few_tombstones: u64,
     /// Files with lower numbers are rewritten for any garbage that they hold, and for any range tombstone over them.
     pub spotless_below: u64,
@@ -165,10 +165,10 @@ pub struct Rules {
 pub enum MergeReason {
     /// There are too many runs.
     Runs,
-    /// There is too much above the base.
+    /// There are too many bytes above the base.
     Base,
-    /// There is too much above the base, and only one large job could take it there: the runs
-    /// above are merged first, cut as the base is.
+    /// There are too many bytes above the base, and only one large job could merge them into it:
+    /// the runs above are merged first, cut as the base is.
     Gather,
     /// A file holds too much garbage.
     Garbage,
@@ -220,7 +220,7 @@ struct Component<'a> {
     low: &'a [u8],
     high: &'a [u8],
     files: Vec<u64>,
-    /// Bytes from above the base, tombstones at their worth.
+    /// Bytes from above the base. A tombstone counts as the bytes that it is likely to remove.
     gain: u64,
     /// Tombstones from above the base that every snapshot sees, and all other entries.
     tombstones: u64,
@@ -263,14 +263,15 @@ impl<'a> Layout<'a> {
         (base / 100 * u64::from(rules.upper_percent)).max(rules.upper_floor_bytes)
     }
 
-    /// The bytes above the base that no running job covers, tombstones at their worth.
+    /// The bytes above the base that no running job covers. A tombstone counts as the bytes that it
+    /// is likely to remove.
     fn above(&self) -> u64 {
         let files = self.upper().iter().flat_map(|run| &run.files).filter(|file| !file.busy);
         let (bytes, tombstones) = files.fold((0, 0), |(b, t), file| (b + file.bytes, t + file.tombstones));
         bytes.saturating_add(tombstones.saturating_mul(self.tombstone_worth()))
     }
 
-    /// The bytes above the base beyond what the rules allow.
+    /// The bytes above the base that exceed the limit of the rules.
     pub fn debt(&self, rules: &Rules) -> u64 {
         self.above().saturating_sub(self.limit(rules))
     }
@@ -280,8 +281,9 @@ impl<'a> Layout<'a> {
         self.spans.iter().any(|span| span.meets(low, high) && out <= span.newest && span.out <= newest)
     }
 
-    /// The lowest run into which a file of run `from` with these bounds can move without passing or
-    /// meeting a file that overlaps it, and without entering a run into which a job writes there.
+    /// The lowest run into which a file of run `from` with these bounds can move. On its way the
+    /// file must not pass or meet a file that overlaps it, and must not enter a run into which a
+    /// job writes in this key range.
     pub fn sink(&self, from: u64, low: &[u8], high: &[u8]) -> u64 {
         let mut lowest = from;
         for run in self.runs.iter().filter(|run| run.id < from) {
@@ -397,7 +399,7 @@ fn merge_into_base(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     if layout.above() <= layout.limit(rules) {
         return None;
     }
-    // The best of all, and the best of those that keep to the size of a job.
+    // The best of all candidates, and the best candidate within the size limit of a job.
     let mut best: Option<Candidate> = None;
     let mut fit: Option<Candidate> = None;
     for from in 0..layout.upper().len() {
@@ -428,16 +430,17 @@ fn merge_base(files: Vec<u64>) -> Option<Pick> {
     Some(Pick::Merge { reason: MergeReason::Base, files, out: 0 })
 }
 
-/// Merges the runs from index `from` to the base, without it: their union, cut where the base is
-/// cut, can then go into the base range by range.
+/// Merges the runs above the base from index `from` on, without the base. The resulting run is cut where the base is
+/// cut, so that it can be merged into the base range by range.
 fn gather(layout: &Layout<'_>, from: usize) -> Option<Pick> {
     let window = &layout.upper()[from..];
     let busy = window.iter().flat_map(|run| &run.files).any(|file| file.busy);
     if busy || window.len() < 2 { None } else { merge_window(layout, window, MergeReason::Gather) }
 }
 
-/// A component and its neighbours, as long as they pay and the job stays moderate. Outputs may span
-/// the gaps between them, so no file may be on its way into a gap, such as one that sinks.
+/// Adds neighbours to a component as long as they are worth it and the job stays moderate. Outputs
+/// may span the gaps between components, so no file may be on its way into a gap, such as a file
+/// that sinks.
 fn join(
     layout: &Layout<'_>,
     components: &[Component<'_>],
@@ -481,7 +484,7 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
             };
             let garbage = garbage + file.covered;
             let any = (garbage > 0 || file.dead_trees > 0) && file.number < rules.spotless_below;
-            // Large trees have files of their own, so the trees of a file count alike.
+            // Large trees have files of their own, so all trees of a shared file count the same.
             let dropped = file.dead_trees as u64;
             let share = garbage * GARBAGE_PART >= file.entries.max(1)
                 || (dropped > 0 && dropped * GARBAGE_PART >= file.trees as u64);
@@ -493,9 +496,9 @@ fn collect_garbage(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     None
 }
 
-/// Merges a part into the base in which the entries that tombstones may hide are at most
-/// [`GARBAGE_PART`] times as many as the tombstones: then the rewritten bytes are few relative to
-/// the removed ones.
+/// Merges a part of the key space into the base in which the entries that tombstones may hide are
+/// at most [`GARBAGE_PART`] times as many as the tombstones. Therefore the rewritten bytes are few
+/// relative to the removed bytes.
 fn merge_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     let mut best: Option<(f64, Vec<u64>)> = None;
     for from in 0..layout.upper().len() {
@@ -515,8 +518,7 @@ fn merge_tombstones(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     best.map(|(_, files)| Pick::Merge { reason: MergeReason::Tombstones, files, out: 0 })
 }
 
-/// Rewrites the file that keeps most range tombstones for its size, among those with numbers below
-/// `below`.
+/// Rewrites the file that keeps most range tombstones relative to its size, among the files with numbers below `below`.
 fn apply_ranges(layout: &Layout<'_>, below: u64) -> Option<Pick> {
     let files = layout.runs.iter().flat_map(|run| run.files.iter().map(|file| (run.id, file)));
     let free = files.filter(|(run, file)| {
@@ -548,9 +550,9 @@ fn scanned_trees<'l, 'a>(layout: &'l Layout<'a>) -> BTreeMap<u32, Vec<TreeRun<'l
     trees
 }
 
-/// Merges the newest runs of a scanned tree with more than [`SCANNED_RUNS`]: as many as there are, while the next
-/// older one has at most [`SCANNED_TIMES`] their bytes. So an entry of a small tree is rewritten a few times, and one
-/// of a large tree is merged with its like. Takes the tree for which that is cheapest.
+/// Merges the newest runs of a scanned tree with more than [`SCANNED_RUNS`] runs. The next older run is included while
+/// it has at most [`SCANNED_TIMES`] the bytes of the newer ones. Therefore an entry of a small tree is rewritten a few
+/// times, and runs of a large tree are merged with runs of similar size. Takes the tree whose merge is cheapest.
 fn merge_scanned(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     let mut best: Option<(u64, Vec<u64>, u64)> = None;
     for runs in scanned_trees(layout).values().filter(|runs| runs.len() > SCANNED_RUNS) {
@@ -598,7 +600,7 @@ fn stands_alone(layout: &Layout<'_>, window: &[TreeRun<'_, '_>], newest: usize, 
     met.count() == files().count() && !layout.conflicts(layout.runs[oldest].id, layout.runs[newest].id, low, high)
 }
 
-/// Merges neighbouring runs above the base: those that cost least for each run that disappears.
+/// Merges the neighbouring runs above the base that cost least for each run that disappears.
 fn merge_runs(layout: &Layout<'_>, rules: &Rules, reason: MergeReason) -> Option<Pick> {
     let upper = layout.upper();
     let least = if reason == MergeReason::Tiers { 3 } else { 2 };
@@ -616,7 +618,8 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, reason: MergeReason) -> Option
             if count < least {
                 continue;
             }
-            // Tiers: only runs of similar size, and not if a base merge will take them soon.
+            // For tiers, only runs of similar size are merged, and only if no base merge will take
+            // them soon.
             if reason == MergeReason::Tiers && (largest * 2 > bytes || bytes * 2 > limit) {
                 continue;
             }
@@ -634,8 +637,8 @@ fn merge_runs(layout: &Layout<'_>, rules: &Rules, reason: MergeReason) -> Option
 fn merge_window(layout: &Layout<'_>, window: &[RunDesc<'_>], reason: MergeReason) -> Option<Pick> {
     let (out, newest) = (window.last()?.id, window.first()?.id);
     let components = components(layout, window);
-    // A file that overlaps nothing in the window need not be rewritten: it stays, or sinks. But no
-    // output may span it, so it ends a stretch.
+    // A file that overlaps nothing in the window need not be rewritten: it stays or sinks. It ends a stretch, because
+    // no output may span it.
     let stretches = components.split(|component| component.files.len() < 2).filter(|stretch| {
         stretch.first().zip(stretch.last()).is_some_and(|(a, b)| !layout.conflicts(out, newest, a.low, b.high))
     });

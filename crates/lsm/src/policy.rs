@@ -7,7 +7,7 @@ use alluvium_codec::entry::{Entry, Seq};
 use alluvium_env::Result;
 use std::sync::Arc;
 
-/// The sequence number of entries that need none ([`TreeProperties::needs_numbers`]): it takes no space.
+/// The sequence number of entries whose numbers are never used ([`TreeProperties::needs_numbers`]): it takes no space.
 pub const NUMBERLESS: Seq = 1;
 
 /// Live snapshots and live trees.
@@ -21,7 +21,7 @@ pub trait Liveness: Send + Sync {
     fn tree_is_live(&self, tree: u32, now: Seq) -> bool;
 }
 
-/// How the keys of a tree are used.
+/// The use of the keys of a tree.
 pub trait TreeProperties: Send + Sync {
     /// False if single keys of a tree are never looked up: its files then have no filters. Default: true.
     fn wants_filter(&self, tree: u32) -> bool {
@@ -29,16 +29,16 @@ pub trait TreeProperties: Send + Sync {
         true
     }
 
-    /// True if short ranges of a tree are scanned, each of which reads a block of every run: the tree then has files
-    /// of its own from a sixteenth of [`crate::Options::small_tree_bytes`] on, and few runs while that costs little.
+    /// True if short ranges of a tree are scanned, each of which reads a block of every run. The tree then has files of
+    /// its own from a sixteenth of [`crate::Options::small_tree_bytes`] on, and few runs, as long as that costs little.
     /// Default: false.
     fn is_scanned(&self, tree: u32) -> bool {
         let _ = tree;
         false
     }
 
-    /// False if the sequence numbers of a tree's entries are never used: an entry that every snapshot sees
-    /// and that has nothing below it then gets the number [`NUMBERLESS`]. Default: true.
+    /// False if the sequence numbers of a tree's entries are never used. An entry then gets the number [`NUMBERLESS`]
+    /// if every snapshot sees it and nothing is below it. Default: true.
     fn needs_numbers(&self, tree: u32) -> bool {
         let _ = tree;
         true
@@ -69,7 +69,7 @@ pub trait DeltaFold: Send + Sync {
     }
 }
 
-/// The definitions that values refer to by number, kept beside them for salvage.
+/// The definitions that values refer to by number, kept next to the values for salvage.
 pub trait DefinitionUse: Send + Sync {
     /// True if the values of a tree use definitions. Default: false.
     fn uses_definitions(&self, tree: u32) -> bool {
@@ -83,8 +83,8 @@ pub trait DefinitionUse: Send + Sync {
         let _ = (entry, used);
     }
 
-    /// Opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older`
-    /// reads those of the compaction's inputs. Default: empty.
+    /// Returns opaque bytes to keep in a file, for salvage: the definitions that its values use, by tree. `older` reads
+    /// these bytes from the compaction's input files. Default: empty.
     fn aux(&self, used: &[(u32, Used)], older: &dyn Fn() -> Vec<Vec<u8>>) -> Vec<u8> {
         let _ = (used, older);
         Vec::new()
@@ -95,7 +95,7 @@ pub trait DefinitionUse: Send + Sync {
 pub struct Policies {
     /// Live snapshots and trees.
     pub liveness: Arc<dyn Liveness>,
-    /// How the keys of trees are used.
+    /// The use of the keys of trees.
     pub trees: Arc<dyn TreeProperties>,
     /// The order between the log and files.
     pub log: Arc<dyn LogBarrier>,

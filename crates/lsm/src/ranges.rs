@@ -1,12 +1,12 @@
 //! Range tombstones in a version: which files they make superfluous, and when they are superfluous
 //! themselves.
 //!
-//! A version holds them beside its runs, not in files: a range tombstone hides all entries with
-//! lower numbers, in any run, so it needs no place among the runs, and files keep the bounds of
-//! their entries. Each file records the number up to which all tombstones had been applied to it
-//! when it was written (*clean*). A tombstone is removed when no remaining file may hold an entry
-//! that it hides: the older entries of its keys are in files by then, since memtables are flushed
-//! in order.
+//! A version holds range tombstones next to its runs, not in files. A range tombstone hides all
+//! entries with lower numbers, in any run. Therefore it needs no place among the runs, and files
+//! keep the bounds of their entries. Each file records the number up to which all tombstones had
+//! been applied to it when it was written (*clean*). A tombstone is removed when no remaining file
+//! may hold an entry that it hides: the older entries of its keys are in files by then, because
+//! memtables are flushed in order.
 
 use crate::edit::AddedFile;
 use crate::files::{Covered, FileHandle};
@@ -72,9 +72,9 @@ pub(crate) fn mark_clean(files: &mut [AddedFile], sets: &[&RangeSet], clean: Seq
 }
 
 /// The tombstones of a version that hide nothing any more, as ranges with the numbers up to which
-/// they can be removed. Considers those that have a key from `low` to `high` or end at `low`: a new
-/// range that begins there may have cut them off from the files for which they were needed. The
-/// remainder of a range is between the outermost files for which it is needed.
+/// they can be removed. Considers tombstones that have a key from `low` to `high` or end at `low`:
+/// a new range that begins at `low` may have cut them off from the files that needed them. The part
+/// of a range that remains is between the outermost files that need it.
 pub(crate) fn superfluous(version: &Version, low: &[u8], high: &[u8]) -> RangeSet {
     let mut done = Vec::new();
     let fragments = version.ranges.fragments();

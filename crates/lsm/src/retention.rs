@@ -9,11 +9,11 @@
 //! write, and form a chain with it.
 //!
 //! A range tombstone hides all older entries of its keys. An entry that a tombstone of its own
-//! stripe hides cannot be read; one that only tombstones of newer stripes hide is kept for the
+//! stripe hides cannot be read. An entry that only tombstones of newer stripes hide is kept for the
 //! snapshots in between.
 //!
-//! A tombstone hides older versions. It is dropped only when its stripe is 0, so that every older
-//! version in the same input is dropped with it, and nothing older can be in runs below.
+//! A tombstone hides older versions. It is dropped only if its stripe is 0, so that every older
+//! version in the same input is dropped with it, and if no older version can be in runs below.
 
 use crate::covers::Covers;
 use alluvium_codec::entry::{Kind, Seq};
@@ -28,14 +28,14 @@ pub(crate) const FOR_EVER: Seq = Seq::MAX;
 pub(crate) enum Verdict {
     /// Copy: it is the newest of its key in the input.
     Keep,
-    /// Copy: a newer version of its key was kept, and this is the highest snapshot that still reads
-    /// this one ([`FOR_EVER`]: perhaps one that is still to be taken).
+    /// Copy: a newer version of its key was kept. The number is the highest snapshot that still
+    /// reads this version, or [`FOR_EVER`] if a future snapshot may read it.
     KeepShadowed(Seq),
     /// A tombstone that no snapshot needs: drop it if nothing older can be below.
     DropIfBottom,
     /// A delta, the newest version of its stripe: it begins a chain.
     ChainStart {
-        /// A newer version of its key was kept; as in [`Verdict::KeepShadowed`].
+        /// Set if a newer version of its key was kept, as in [`Verdict::KeepShadowed`].
         shadowed: Option<Seq>,
     },
     /// A delta that continues the chain of its stripe.
@@ -49,7 +49,7 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// Decides about each entry; entries come in entry order.
+/// Decides about each entry. Entries must be passed in entry order.
 pub(crate) struct Retention {
     /// Ascending.
     snapshots: Vec<Seq>,
@@ -58,7 +58,7 @@ pub(crate) struct Retention {
     stripe: Option<usize>,
     /// All versions seen of `key` in the stripe were deltas.
     open: bool,
-    /// The durable range tombstones; the reader is the oldest snapshot.
+    /// The durable range tombstones, as the oldest snapshot sees them.
     covers: Option<Covers>,
 }
 
@@ -82,8 +82,8 @@ impl Retention {
         self.snapshots.first().copied().unwrap_or(0)
     }
 
-    /// If a range tombstone that every snapshot sees hides the entry: its number, and the end of
-    /// its keys.
+    /// If a range tombstone that every snapshot sees hides the entry, returns the number of the
+    /// tombstone and the end of its keys.
     #[inline]
     pub fn passes(&mut self, key: &[u8], seq: Seq) -> Option<(Seq, &[u8])> {
         let covers = self.covers.as_mut()?;
@@ -91,7 +91,7 @@ impl Retention {
         (seq < cover).then(|| (cover, covers.high()))
     }
 
-    /// True if a range tombstone covers the key, whatever its number.
+    /// True if a range tombstone with any number covers the key.
     pub fn is_covered(&mut self, key: &[u8]) -> bool {
         self.covers.as_mut().is_some_and(|covers| !covers.seqs(key).is_empty())
     }
@@ -100,7 +100,7 @@ impl Retention {
     #[inline]
     pub fn judge_covered(&mut self, key: &[u8], seq: Seq, kind: Kind) -> Verdict {
         let over = match &mut self.covers {
-            // The oldest one that hides the entry.
+            // The oldest tombstone that hides the entry.
             Some(covers) => covers.seqs(key).iter().rev().copied().find(|&over| over > seq),
             None => None,
         };

@@ -160,8 +160,8 @@ impl Pass for RunIter {
         let from = self.at;
         let stays = |file: &&Arc<FileHandle>| file.meta.max_seq < cover && file.meta.largest.as_slice() < high;
         let index = from + self.run.files[from..].iter().take_while(stays).count();
-        // True: the hidden stretch ends within this file. False: the file as a whole is not older
-        // than the tombstone.
+        // If true, the hidden stretch ends within this file. If false, the file is not older than
+        // the tombstone as a whole.
         let below = self.run.files.get(index).is_some_and(|file| file.meta.max_seq < cover);
         self.with_inner(index, |inner| {
             if below { inner.seek(high, alluvium_codec::entry::MAX_SEQ) } else { inner.seek_first() }

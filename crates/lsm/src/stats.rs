@@ -20,7 +20,7 @@ pub struct Debt {
     pub immutable_bytes: u64,
     /// Sorted runs, the base included if it has files.
     pub runs: usize,
-    /// Bytes above the base beyond what the shape of the tree allows.
+    /// Bytes above the base that exceed the limit of the tree's shape.
     pub compaction_bytes: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct Verified {
     pub files: usize,
     /// Entries in them.
     pub entries: u64,
-    /// Bytes of them.
+    /// Bytes of these files.
     pub bytes: u64,
     /// All damage found.
     pub damage: Vec<alluvium_env::Error>,
@@ -172,8 +172,8 @@ impl Partition {
     }
 
     /// The approximate bytes of old versions of keys that files keep only for snapshots, if
-    /// `oldest` is the oldest: versions that `oldest` or a later one could read when they were
-    /// written. Cheap.
+    /// `oldest` is the oldest snapshot. Counts versions that `oldest` or a later snapshot could
+    /// read when the files were written. Cheap.
     pub fn kept_bytes(&self, oldest: Seq) -> u64 {
         self.view().version.kept.shadowed_from(oldest)
     }
@@ -191,8 +191,9 @@ impl Partition {
         view.version.files().map(info).collect()
     }
 
-    /// Reads and checks every file of the current version, and their order in the runs. Damage does
-    /// not end it; the result has all of it. Other work continues concurrently; closing ends it.
+    /// Reads and checks every file of the current version, and the order of the files in the runs.
+    /// Damage does not end the check; the result has all damage found. Other work continues
+    /// concurrently; closing ends the check.
     pub fn verify(&self) -> Verified {
         self.verify_with(&mut |_, _| None, &|| false)
     }
@@ -225,7 +226,7 @@ impl Partition {
         verified
     }
 
-    /// Reads the manifest again, and the names in the directory; returns the view that they belong
+    /// Reads the manifest and the names in the directory again; returns the view that they belong
     /// to.
     fn verify_manifest(&self, damage: &mut Vec<Error>) -> Arc<View> {
         let manifest = self.manifest.lock();
@@ -257,7 +258,7 @@ impl Partition {
         if whole && (found != live || !same) {
             damage.push(Error::corrupt(path, walked.end, "the manifest differs from the state of the open database"));
         }
-        // Older files were named by the manifest when the partition was opened, or removed. Files
+        // Files from before the opening were either named by the manifest then, or removed. Files
         // that readers hold are removed later.
         for entry in env.fs.list(&self.home.dir)?.iter().filter(|_| self.home.held() == 0 && !self.closing()) {
             let named = |number| live.iter().any(|file| file.meta.number == number);

@@ -1,8 +1,8 @@
 //! Versions: the sorted runs of a partition, newest first, the base last.
 //!
 //! A run is a list of files with disjoint key ranges, sorted by key; all versions of a key are in
-//! one of its files. Runs are numbered: of two runs the one with the higher number holds the newer
-//! versions of every key that both hold. The base is run 0 and always exists, perhaps empty. A
+//! the same file of a run. Runs are numbered: if two runs hold the same key, the run with the
+//! higher number has the newer versions. The base is run 0 and always exists, but may be empty. A
 //! version never changes; an edit makes a new one.
 
 use crate::budget::{Charge, Owner};
@@ -87,7 +87,7 @@ pub(crate) struct Version {
     pub runs: Vec<Arc<Run>>,
     /// Everything up to this number is in the files.
     pub flushed_seq: Seq,
-    /// Above every run number ever used.
+    /// A number above every run number ever used.
     pub next_run: u64,
     /// Bytes that files hold for snapshots.
     pub kept: Kept,
@@ -143,8 +143,8 @@ impl Version {
     /// The version after an edit.
     ///
     /// # Errors
-    /// A description of what is wrong with the edit: it names an unknown file, adds a file twice,
-    /// or makes files of a run overlap. An edit that fails here must not be written.
+    /// A description of the fault in the edit: it names an unknown file, adds a file twice, or
+    /// makes files of a run overlap. An edit that fails here must not be written.
     pub fn apply(&self, edit: &VersionEdit, home: &Arc<Home>) -> std::result::Result<Arc<Self>, String> {
         let mut files: HashMap<u64, (u64, Arc<FileHandle>)> =
             self.files().map(|(run, file)| (file.meta.number, (run, file.clone()))).collect();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 mod invariants;
 
-/// The memtables and files that a partition had at one time. Holds them as long as it lives.
+/// The memtables and files that a partition had at one time. A view holds them until it is dropped.
 pub struct View {
     pub(crate) active: Arc<Memtable>,
     /// Sealed, newest first.
@@ -43,8 +43,8 @@ impl View {
         self.ranged || self.active.has_ranges()
     }
 
-    /// True if memtables have range tombstones. These are thinned concurrently, except for
-    /// registered snapshots and *visible*: a read at another number, which was *visible* before,
+    /// True if memtables have range tombstones. Those are thinned concurrently, and stay complete
+    /// only for registered snapshots and *visible*. A read at a number that was *visible* earlier
     /// must register it.
     #[inline]
     pub fn needs_snapshot(&self) -> bool {
@@ -75,14 +75,14 @@ impl View {
         in_memory.max(self.version.ranges.cover(key, seq))
     }
 
-    /// The newest version of `key` that is not above `seq`: its number and kind, with its content
-    /// in `value`, which is replaced. `None` if there is no such version. A delta is a version too,
-    /// and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it deleted
-    /// anything or not.
+    /// Finds the newest version of `key` that is not above `seq`: returns its number and kind, and
+    /// replaces `value` by its content. Returns `None` if there is no such version. A delta is a
+    /// version too, and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it
+    /// deleted anything or not.
     ///
-    /// Searches from the newest source to the oldest and ends at the first hit: of one key, a
-    /// memtable or run has no version that is older than a version in a source below it. A run
-    /// costs a search among its files' bounds, then the file's filter, then at most one data block.
+    /// Searches from the newest source to the oldest and ends at the first hit: no memtable or run
+    /// has a version of a key that is older than a version in a source below it. A run costs a
+    /// search among its files' bounds, then the file's filter, then at most one data block.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
@@ -101,7 +101,8 @@ impl View {
         Ok(found.or((cover > 0).then_some((cover, Kind::RangeDelete))))
     }
 
-    /// The newest entry of `key` not above `seq`. It may be missing if it is not above `floor`.
+    /// Finds the newest entry of `key` not above `seq`. An entry at or below `floor` may be left
+    /// out.
     #[inline(always)]
     fn find_entry(&self, key: &[u8], seq: Seq, floor: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
         if let Some(found) = self.active.get(key, seq, value) {
@@ -125,12 +126,12 @@ impl View {
         Ok(None)
     }
 
-    /// Reads `key` at `seq` into `value`, which is replaced. False if the key is absent there; the
-    /// content of `value` is unspecified then. Deltas are collected and folded onto the value below
-    /// them.
+    /// Reads `key` at `seq` into `value`, whose content is replaced. Returns false if the key is
+    /// absent; the content of `value` is then unspecified. Deltas are collected and folded onto the
+    /// value below them.
     ///
     /// # Errors
-    /// As [`View::find`], and those of [`crate::DeltaFold::fold`].
+    /// As [`View::find`], and the errors of [`crate::DeltaFold::fold`].
     #[inline]
     pub fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<bool> {
         Ok(self.get_chained(key, seq, value)?.is_some())
@@ -186,9 +187,9 @@ impl View {
         Ok(found.then_some(chain.len()))
     }
 
-    /// Folds the deltas of `key` in `memtable`, one of this view's, if there are at least `longest`
-    /// in a row below `visible`: the result replaces the newest. So a chain stays short, however
-    /// often a key is written. Returns the number of deltas that could not apply.
+    /// Folds the deltas of `key` in `memtable`, a memtable of this view, if at least `longest` of them are in a row
+    /// below `visible`. The result replaces the newest delta. Therefore a chain stays short, however often a key is
+    /// written. Returns the number of deltas that could not apply.
     ///
     /// The caller is registered as a writer of the memtable, and everything up to `visible` is applied.
     ///
@@ -232,8 +233,9 @@ impl View {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
-    /// Visits the versions of `key` from `seq` down that no range tombstone hides there, until
-    /// `visit` returns false. The content of the last visited version is in `value` then.
+    /// Visits the versions of `key` with numbers up to `seq`, newest first, that no range tombstone
+    /// hides, until `visit` returns false. `value` then has the content of the last visited
+    /// version.
     fn walk(
         &self,
         key: &[u8],
@@ -296,10 +298,9 @@ impl View {
     /// newest version of the key; false proves nothing. Uses filters only, and reads no data block. Only
     /// for trees of [`crate::TreeProperties::needs_numbers`].
     ///
-    /// A newer version would be in a memtable, or under a range tombstone, or in a second place of
-    /// the files; or it has met that write in a flush or a compaction. Then the newest version of
-    /// the key marks it in the filter of its file, or the number of the tree was raised to `seq`
-    /// ([`crate::Superseded`]).
+    /// A newer version would be in a memtable, under a range tombstone, or in a second place of the files, unless a
+    /// flush or a compaction had both versions as input. In that case the newest version of the key marks the key in
+    /// the filter of its file, or the number of the tree was raised to `seq` ([`crate::Superseded`]).
     ///
     /// # Errors
     /// As [`View::find`].
@@ -329,9 +330,9 @@ impl View {
         self.version.flushed_seq
     }
 
-    /// The first sequence number of the oldest memtable that has or may get something to flush:
-    /// every immutable one, and the active one if it is not empty. `None` if there is no such
-    /// memtable.
+    /// The first sequence number of the oldest memtable that has or may get entries to flush. These
+    /// memtables are all immutable ones, and the active one if it is not empty. `None` if there is
+    /// no such memtable.
     pub fn oldest_unflushed(&self) -> Option<Seq> {
         let active = (!self.active.is_empty()).then_some(&self.active);
         self.immutable.last().or(active).map(|memtable| memtable.first_seq())

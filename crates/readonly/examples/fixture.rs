@@ -1,5 +1,6 @@
 //! Creates the fixture of the format again: `cargo run -p alluvium-readonly --example fixture --
-//! crates/readonly/tests/fixtures/v1`, in which no store is. As long as version 1 may change.
+//! crates/readonly/tests/fixtures/v1`. The folder must not contain a store. Needed as long as
+//! version 1 may change.
 
 #[path = "../tests/common/fixture.rs"]
 mod fixture;

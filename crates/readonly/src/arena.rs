@@ -1,17 +1,17 @@
-//! Pairs in memory, in the order of their arrival until they are sorted.
+//! Pairs in memory. They are in the order of arrival until they are sorted.
 
 use crate::options::OnDuplicate;
 use alluvium_codec::entry::{MAX_SEQ, Seq};
 use alluvium_codec::varint;
 
-/// The sort key of a pair: most comparisons need not read its bytes.
+/// The sort key of a pair, so that most comparisons need not read the pair's bytes.
 #[derive(Clone, Copy)]
 struct Slot {
     /// The first eight bytes of the key, padded with zeros.
     prefix: u64,
-    /// The offset of the pair in the bytes.
+    /// The offset of the pair in the arena's bytes.
     at: u32,
-    /// Its position among the pairs of the arena, in the order of arrival.
+    /// The position of the pair in the arena, in the order of arrival.
     index: u32,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Arena {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
     limit: usize,
-    /// The position of the first pair in the input.
+    /// The position in the input of the arena's first pair.
     first: u64,
     sorted: bool,
 }
@@ -30,12 +30,12 @@ pub(crate) struct Arena {
 pub(crate) struct Pair<'a> {
     pub key: &'a [u8],
     pub value: &'a [u8],
-    /// Its rank among pairs with the same key, see [`rank`]: the winner comes first.
+    /// The rank among pairs with the same key, see [`rank`]: the winner is first.
     pub rank: Seq,
 }
 
 /// Converts a position in the input into the sequence number of an entry of a run. Entries of one
-/// key are in the order of falling numbers, so that the winner is always the first.
+/// key are sorted by descending number, so that the winner is always first.
 pub(crate) fn rank(position: u64, on_duplicate: OnDuplicate) -> Seq {
     match on_duplicate {
         OnDuplicate::Replace => position,
@@ -54,7 +54,7 @@ pub(crate) fn position(rank: Seq, on_duplicate: OnDuplicate) -> u64 {
 impl Arena {
     /// An empty arena for `limit` bytes, bookkeeping included.
     pub fn new(limit: usize) -> Self {
-        // This reserves only address space: pages take memory when they are written.
+        // This only reserves address space: pages take memory when they are written.
         Self { bytes: Vec::with_capacity(limit), slots: Vec::new(), limit, first: 0, sorted: false }
     }
 
@@ -78,7 +78,7 @@ impl Arena {
         self.slots.is_empty()
     }
 
-    /// Adds a pair, which must fit; `position` is one more than that of the last.
+    /// Adds a pair, which must fit. `position` must be one more than the position of the last pair.
     pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) {
         if self.slots.is_empty() {
             self.first = position;
@@ -92,7 +92,7 @@ impl Arena {
         self.bytes.extend_from_slice(value);
     }
 
-    /// The pair at an index: in sorted order after [`Arena::sort`].
+    /// The pair at an index, which counts in sorted order after [`Arena::sort`].
     pub fn pair(&self, at: usize) -> Option<(&[u8], &[u8])> {
         self.slots.get(at).map(|slot| pair_at(&self.bytes, slot.at))
     }
@@ -102,7 +102,7 @@ impl Arena {
         self.slots.clear();
     }
 
-    /// Sorts by key; of one key, the winner first.
+    /// Sorts by key; among pairs with the same key, the winner is first.
     pub fn sort(&mut self, on_duplicate: OnDuplicate) {
         let bytes = &self.bytes;
         let later_first = on_duplicate == OnDuplicate::Replace;
@@ -114,7 +114,7 @@ impl Arena {
         self.sorted = true;
     }
 
-    /// The pairs, in order if they were sorted.
+    /// The pairs, which must have been sorted.
     pub fn pairs(&self, on_duplicate: OnDuplicate) -> impl Iterator<Item = Pair<'_>> {
         debug_assert!(self.sorted || self.slots.is_empty());
         self.slots.iter().map(move |slot| {
@@ -135,7 +135,7 @@ fn prefix_of(key: &[u8]) -> u64 {
     }
 }
 
-/// The pair at the offset `at`, where [`Arena::push`] has written one.
+/// Decodes the pair at the offset `at`, as [`Arena::push`] has written it.
 fn pair_at(bytes: &[u8], at: u32) -> (&[u8], &[u8]) {
     let mut rest = bytes.get(at as usize..).unwrap_or(&[]);
     let key_len = varint::get_u64(&mut rest).unwrap_or(0) as usize;

@@ -19,17 +19,19 @@ use std::path::Path;
 pub struct BuildReport {
     /// Pairs in the store.
     pub pairs: u64,
-    /// Pairs left out because another one with the same key was kept.
+    /// Pairs that were left out because another pair with the same key was kept.
     pub duplicates: u64,
     /// Bytes of keys and values in the store.
     pub raw_bytes: u64,
     /// Bytes of all files of the store.
     pub disk_bytes: u64,
-    /// Sorted runs that were written temporarily, merged ones included; 0 if memory was enough.
+    /// Sorted runs that were written temporarily, including merged ones; 0 if the memory was
+    /// sufficient.
     pub runs: u64,
     /// Bytes of the temporary sorted runs.
     pub run_bytes: u64,
-    /// Passes over the data from disk to disk, the last one included; 0 if memory was enough.
+    /// Passes over the data from disk to disk, including the last one; 0 if the memory was
+    /// sufficient.
     pub merge_passes: u64,
 }
 
@@ -43,7 +45,8 @@ struct Sorted {
 /// A read-only store being built. One thread adds pairs; another one sorts and writes them
 /// concurrently.
 ///
-/// Dropped before [`Build::finish`] has succeeded, it removes what it has written.
+/// If it is dropped before [`Build::finish`] has succeeded, it removes the files that it has
+/// written.
 pub struct Build {
     env: Env,
     options: BuildOptions,
@@ -54,7 +57,7 @@ pub struct Build {
     job: Option<JoinHandle<Sorted>>,
     runs: Vec<Run>,
     next_run: u64,
-    /// Pairs so far; the position of the last.
+    /// The number of pairs so far, which is the position of the last pair.
     position: u64,
     raw_bytes: u64,
     report: BuildReport,
@@ -93,8 +96,8 @@ impl Build {
     /// ```
     ///
     /// # Errors
-    /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as one is
-    /// found; or an I/O error. The build must be dropped then.
+    /// [`Error::PairTooLarge`]; [`Error::NoSpace`]; [`Error::DuplicateKey`], as soon as a duplicate
+    /// is found; or an I/O error. After an error the build must be dropped.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let size = Arena::size_of(key, value);
         if !self.arena.fits(size) || key.len().max(value.len()) > MAX_BYTES {
@@ -161,11 +164,12 @@ impl Build {
         self.spare = Some(sorted.arena);
         self.sampler = Some(sorted.sampler);
         let found = self.take_run(sorted.written?);
-        // Later runs have only later pairs; an earlier duplicate may have its pairs in two runs.
+        // Later runs have only later pairs, so the first duplicate is known now; its pairs may be
+        // in two runs.
         if found { Err(self.first_duplicate()) } else { Ok(()) }
     }
 
-    /// Records a run; true if it contains a duplicate that is an error.
+    /// Records a run. Returns true if the run contains a duplicate that is an error.
     fn take_run(&mut self, written: Written) -> bool {
         self.report.runs += 1;
         self.report.run_bytes += written.run.meta.bytes;
@@ -174,7 +178,8 @@ impl Build {
         written.duplicate.is_some()
     }
 
-    /// The error that names the first pair, over all runs, that repeats the key of an earlier pair.
+    /// Returns the error for the first pair, over all runs, that repeats the key of an earlier
+    /// pair.
     fn first_duplicate(&mut self) -> Error {
         let mut first = None;
         let mut last: Option<Vec<u8>> = None;
@@ -201,7 +206,7 @@ impl Build {
         }
     }
 
-    /// An error if the disk has no room for this many more bytes, and a small margin.
+    /// Returns an error if the disk has no room for this many more bytes and a small margin.
     fn check_space(&self, bytes: u64) -> Result<()> {
         const SLACK: u64 = 256 << 10;
         let needed = bytes + bytes / 32 + SLACK;
@@ -217,7 +222,7 @@ impl Build {
     fn reduce(&mut self) -> Result<()> {
         let width = self.options.merge_width();
         while self.runs.len() > width {
-            // The smallest runs, so that the fewest bytes are written again.
+            // Merges the smallest runs, so that the fewest bytes are rewritten.
             self.runs.sort_by_key(|run| std::cmp::Reverse(run.meta.bytes));
             let count = width.min(self.runs.len() - width + 1);
             let inputs = self.runs.split_off(self.runs.len() - count);
@@ -233,8 +238,8 @@ impl Build {
     }
 
     /// Sorts and merges the remaining pairs, writes the store, and makes it durable. `aux` are
-    /// bytes of the layer above, which [`crate::ReadOnly::aux`] returns; a store without pairs has
-    /// none.
+    /// bytes of the layer above, which [`crate::ReadOnly::aux`] returns. They are not stored if
+    /// there are no pairs.
     ///
     /// ```
     /// use alluvium_readonly::{BuildOptions, OnDuplicate, ReadOnly, ReadOnlyOptions};
@@ -253,7 +258,7 @@ impl Build {
     /// ```
     ///
     /// # Errors
-    /// As [`Build::add`]. All files of the store are removed then.
+    /// As [`Build::add`]. After an error all files of the store are removed.
     pub fn finish(mut self, aux: Vec<u8>) -> Result<BuildReport> {
         self.join()?;
         let content = match (self.position, self.runs.is_empty()) {
@@ -295,11 +300,11 @@ impl Build {
     fn write_from_runs(&mut self, aux: Vec<u8>) -> Result<Content> {
         self.spill()?;
         self.join()?;
-        // Merging needs the memory.
+        // Frees the arenas, because merging needs the memory.
         self.arena = Arena::new(0);
         self.spare = None;
         self.reduce()?;
-        // Zstandard makes a run no larger than LZ4 did.
+        // With Zstandard the data take no more space than the runs did with LZ4.
         let bytes = self.runs.iter().map(|run| run.meta.bytes).sum();
         self.check_space(if self.compresses() { bytes } else { self.raw_bytes })?;
         let sampler = self.sampler.take().unwrap_or_else(|| Sampler::new(self.options.block_bytes));
@@ -329,7 +334,8 @@ impl Build {
 
 impl Drop for Build {
     fn drop(&mut self) {
-        // The thread writes into the directory that will be cleaned up.
+        // Waits for the thread, because it writes into the directory that is about to be cleaned
+        // up.
         if let Some(job) = self.job.take() {
             let _of_no_use = job.join();
         }

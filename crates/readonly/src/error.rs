@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a read-only store cannot be built or read.
+/// The reason why a read-only store cannot be built or read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
     /// The directory contains other files.
     #[error("{} is not empty: a read-only store is built in an empty or new directory", .0.display())]
     NotEmpty(PathBuf),
-    /// Another build is running there.
+    /// Another build is running in the directory.
     #[error("{} is being built by another process: wait for it, or build into another directory", .0.display())]
     InUse(PathBuf),
     /// A key occurs twice, and the option is [`crate::OnDuplicate::Error`].
@@ -41,12 +41,12 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// The disk has no room for the next step of the build. All its files are removed.
+    /// The disk has no room for the next step of the build. All files of the build are removed.
     #[error("the build needs about {needed} more bytes in {}, and {available} are free: free some space, or build elsewhere", path.display())]
     NoSpace {
         /// The directory.
         path: PathBuf,
-        /// Bytes needed, about.
+        /// The approximate number of bytes needed.
         needed: u64,
         /// Bytes that are free.
         available: u64,
@@ -75,7 +75,7 @@ pub enum Error {
 /// A result with [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A key in a message: as text if it is text, else in hexadecimal; long ones are truncated.
+/// A key in a message: as text if it is text, otherwise in hexadecimal. Long keys are truncated.
 fn key_text(key: &[u8]) -> String {
     const SHOWN: usize = 64;
     let (part, more) = if key.len() > SHOWN { (&key[..SHOWN], "…") } else { (key, "") };

@@ -14,7 +14,7 @@ pub struct SuperblockFacts {
     pub label: Vec<u8>,
     /// Pairs that the build left out as duplicates.
     pub duplicates: u64,
-    /// The sorted file, if there are pairs, and then the index files.
+    /// The sorted file, if there are pairs, followed by the index files.
     pub files: Vec<FileFacts>,
 }
 
@@ -33,8 +33,8 @@ pub struct FileFacts {
     pub footer_checksum: u64,
 }
 
-/// True if the file is the superblock of a store or of a build, damaged or not: by its name, or by
-/// its first bytes.
+/// True if the file is the superblock of a store or of a build, damaged or not. The file's name
+/// decides, or its first bytes.
 ///
 /// # Errors
 /// I/O errors.
@@ -47,7 +47,7 @@ pub fn is_superblock(env: &Env, path: &Path) -> alluvium_env::Result<bool> {
     Ok(&head[..got] == layout::MAGIC)
 }
 
-/// Reads a superblock. `None` if it is empty; it is empty until the build has finished.
+/// Reads a superblock. Returns `None` if it is empty, as it is until the build has finished.
 ///
 /// # Errors
 /// [`alluvium_env::Error::Corrupt`], [`alluvium_env::Error::NewerFormat`] or

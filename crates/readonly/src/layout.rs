@@ -1,8 +1,8 @@
 //! The files of a read-only store, and its superblock.
 //!
-//! A build begins with `READONLY.tmp` and ends with its rename to `READONLY`. So a directory with
-//! `READONLY` contains a complete store, and an interrupted build is recognised and cleaned up by
-//! the next one. The bytes are described in `docs/format/readonly.md`.
+//! A build begins with the file `READONLY.tmp` and ends by renaming it to `READONLY`. Therefore a
+//! directory with `READONLY` contains a complete store, and an interrupted build is recognised and
+//! cleaned up by the next build. The bytes are described in `docs/format/readonly.md`.
 
 use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 pub const MAX_BYTES: usize = (1 << 28) - 8;
 /// The file that makes a directory a read-only store.
 pub const SUPERBLOCK: &str = "READONLY";
-/// Its name while the store is being built.
+/// The name of that file while the store is being built.
 pub(crate) const TEMPORARY: &str = "READONLY.tmp";
 const LOCK: &str = "LOCK";
 /// The sorted file.
 pub(crate) const DATA: &str = "data.sst";
-/// Its number; those of the index files follow.
+/// The number of the sorted file. The index files have the next numbers.
 pub(crate) const DATA_NUMBER: u64 = 1;
 /// The number that all entries of the sorted file have.
 pub(crate) const SEQ: Seq = 1;
@@ -30,10 +30,10 @@ const TREE: [u8; 4] = 1u32.to_be_bytes();
 pub(crate) const MAGIC: &[u8; 8] = b"alluv-ro";
 /// The format version that this build writes, and the highest that it reads.
 const FORMAT_VERSION: u32 = 1;
-/// The longest superblock that is written or read: two keys of the sorted file, and its other
+/// The longest superblock that is written or read. It has two keys of the sorted file, and smaller
 /// fields.
 const MAX_SUPERBLOCK: u64 = 2 * (MAX_BYTES + TREE.len()) as u64 + (1 << 20);
-/// The first number of a run, above those of index files.
+/// The first number of a run; it is above the numbers of index files.
 const FIRST_RUN: u64 = 1 << 32;
 
 /// The name of the index file at an interval.
@@ -121,7 +121,7 @@ impl Content {
 /// The contents of the superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superblock {
-    /// Random: identifies the store.
+    /// A random number that identifies the store.
     pub id: u64,
     /// The label of the layer above.
     pub label: Vec<u8>,
@@ -159,7 +159,8 @@ impl Superblock {
         let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged(8, "the file is too short"))?;
         let found = u32::from_le_bytes(*version);
         if found != FORMAT_VERSION {
-            // A damaged version would look like a newer format: the checksum of the frame decides.
+            // A damaged version field would look like a newer format, so the checksum of the frame
+            // decides.
             let sane = alluvium_codec::frame::get(&mut { rest }, u64::from(found), 12).is_ok();
             if sane
                 || found < 1 << 16 && alluvium_codec::frame::get(&mut { rest }, u64::from(FORMAT_VERSION), 12).is_err()
@@ -216,26 +217,27 @@ impl Superblock {
     }
 }
 
-/// The locked directory of a build. Dropped before it is finished, it is cleaned up.
+/// The locked directory of a build. It is cleaned up if it is dropped before the build is finished.
 pub(crate) struct BuildDir {
     /// The environment in which the directory is held open.
     pub env: Env,
     pub dir: PathBuf,
-    /// The directory was created for the build.
+    /// True if the directory was created for the build.
     created: bool,
     finished: bool,
     _lock: Box<dyn FileLock>,
 }
 
 impl BuildDir {
-    /// Locks a new or empty directory, or one with an interrupted build, which is cleaned up.
+    /// Locks a directory, which must be new or empty, or contain an interrupted build. Cleans up an
+    /// interrupted build.
     pub fn take(env: &Env, dir: &Path) -> Result<Self> {
         let created = !env.fs.exists(dir)?;
         alluvium_env::create_dir_durably(&env.fs, dir)?;
         let env = &env.hold_dir(dir)?;
         check_free(env, dir)?;
         let Some(lock) = env.fs.try_lock(&dir.join(LOCK))? else { return Err(Error::InUse(dir.to_owned())) };
-        // Another build may have ended in between.
+        // Another build may have finished before this one got the lock.
         check_free(env, dir)?;
         let build_dir = Self { env: env.clone(), dir: dir.to_owned(), created, finished: false, _lock: lock };
         let temporary = dir.join(TEMPORARY);
@@ -258,12 +260,12 @@ impl BuildDir {
         Ok(())
     }
 
-    /// Completes the store: its files are durable, and only the superblock is missing.
+    /// Completes the store, whose files are durable: only the superblock is missing.
     pub fn finish(&mut self, superblock: &Superblock) -> Result<()> {
         let (fs, temporary) = (&self.env.fs, self.dir.join(TEMPORARY));
         fs.sync_dir(&self.dir)?;
         let bytes = superblock.encode()?;
-        // A store that would not open is an error of the build.
+        // If the store could not be opened, the build must fail.
         check_len(bytes.len() as u64, &temporary)?;
         Superblock::decode(&bytes, &temporary)?;
         let file = fs.open(&temporary, OpenMode::ReadWrite)?;
@@ -277,7 +279,8 @@ impl BuildDir {
 
     fn clean_up(&self) -> alluvium_env::Result<()> {
         self.remove_parts()?;
-        // The parts first, so that remaining files are always recognised as those of a build.
+        // The parts are removed first, so that remaining files are always recognised as files of a
+        // build.
         self.env.fs.sync_dir(&self.dir)?;
         self.env.fs.remove(&self.dir.join(TEMPORARY))?;
         self.env.fs.remove(&self.dir.join(LOCK))?;
@@ -297,7 +300,7 @@ impl Drop for BuildDir {
     }
 }
 
-/// An error if a superblock is longer than the limit.
+/// Returns an error if a superblock is longer than the limit.
 fn check_len(len: u64, path: &Path) -> alluvium_env::Result<()> {
     match len <= MAX_SUPERBLOCK {
         true => Ok(()),
@@ -305,7 +308,7 @@ fn check_len(len: u64, path: &Path) -> alluvium_env::Result<()> {
     }
 }
 
-/// An error unless a build may use the directory.
+/// Returns an error unless a build may use the directory.
 fn check_free(env: &Env, dir: &Path) -> Result<()> {
     let names: Vec<String> = env.fs.list(dir)?.into_iter().map(|entry| entry.name).collect();
     if names.iter().any(|name| name == SUPERBLOCK) {

@@ -28,8 +28,8 @@ pub(crate) fn merge<E: From<Error>>(
     Ok(())
 }
 
-/// Merges runs into one, and removes them. An error of `proceed`, which is called now and then,
-/// ends it.
+/// Merges runs into one run, and removes them. `proceed` is called now and then; an error of it
+/// ends the merge.
 pub(crate) fn merge_into_run<E: From<Error>>(
     into: &RunFile<'_>,
     runs: Vec<Run>,

@@ -3,14 +3,14 @@
 use crate::error::{Error, Result};
 use alluvium_sst::Compression;
 
-/// The treatment of a key or `_id` that occurs again: in a build, or in a load. In a build, the
+/// The treatment of a key or `_id` that occurs again in a build or in a load. In a build, the
 /// position in the input decides, never the memory budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// A build fails with an error that names the first pair that repeats an earlier key; a load
     /// fails with an error that names the line.
     Error,
-    /// The later pair or document wins. A load reads nothing for it.
+    /// The later pair or document replaces the earlier one. A load reads nothing for that.
     Replace,
     /// The earlier pair or document is kept.
     Skip,
@@ -30,9 +30,9 @@ pub struct BuildOptions {
     pub compression: Compression,
     /// Bits of filter for each key, 0 (none) to 32. Default: 10.
     pub filter_bits_per_key: u32,
-    /// An index file for each of these intervals, 1 to 1,000,000 ([`crate::MAX_INTERVAL`]): it has
-    /// an entry for each interval of this many keys. Data blocks end where an interval ends. Empty,
-    /// the default: one index entry for each data block.
+    /// An index file for each of these intervals, 1 to 1,000,000 ([`crate::MAX_INTERVAL`]). It has
+    /// an index entry for each interval of this many keys. Data blocks end where an interval ends.
+    /// If the list is empty, the default, there is one index entry for each data block.
     pub index_intervals: Vec<u64>,
     /// The treatment of a key that occurs again. Default: error.
     pub on_duplicate: OnDuplicate,
@@ -60,11 +60,11 @@ impl Default for BuildOptions {
     }
 }
 
-/// The longest interval of an index file. The hashes of its keys are in memory until their filter
-/// is written, and the filter is read as a whole.
+/// The longest interval of an index file. The hashes of an interval's keys are in memory until
+/// their filter is written, and the filter is read as a whole.
 pub const MAX_INTERVAL: u64 = 1_000_000;
 
-/// The memory of a merge for each run: read-ahead, a block, its index. In bytes.
+/// The memory of a merge for each run, in bytes: read-ahead, a block, and the run's index.
 const BYTES_OF_INPUT: usize = 512 << 10;
 
 impl BuildOptions {
@@ -115,9 +115,9 @@ impl BuildOptions {
 pub struct ReadOnlyOptions {
     /// Bytes of memory for cached blocks and indexes, 1 MiB or more. Default: 256 MiB.
     pub memory_bytes: usize,
-    /// The interval of the index file to read by; 0 is the sorted file's own index, with an entry
-    /// for each data block. Default: the smallest existing one; without index files, the file's
-    /// own.
+    /// The interval of the index file for point reads; 0 is the sorted file's own index, which has
+    /// an entry for each data block. Default: the smallest interval of the index files; without
+    /// index files, the sorted file's own index.
     pub index_interval: Option<u64>,
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The longest dictionary, in bytes.
 const DICTIONARY_BYTES: u64 = 64 << 10;
-/// Smaller inputs have no dictionary. In bytes.
+/// Inputs with fewer bytes than this get no dictionary.
 const DICTIONARY_INPUT: u64 = 1 << 20;
 
 /// Writes the data of a store, from pairs in order.
@@ -49,7 +49,8 @@ impl DataWriter {
         Ok(Self { writer, on_duplicate: options.on_duplicate, key: Vec::new(), duplicates: 0, duplicate: None })
     }
 
-    /// Adds a pair that follows the last. Of several pairs with one key the first is kept.
+    /// Adds a pair that is not before the last one. Of several pairs with the same key, the first
+    /// is kept.
     pub fn add(&mut self, pair: Pair<'_>) -> Result<()> {
         layout::internal_key(&mut self.key, pair.key);
         if self.writer.entries() > 0 && self.writer.last_key() == self.key {
@@ -60,8 +61,8 @@ impl DataWriter {
             return Ok(());
         }
         if self.duplicate.is_some() {
-            // The build will fail: only an earlier duplicate is still looked for, which needs the
-            // last key.
+            // The build will fail. The pairs are only searched for an earlier duplicate, which
+            // needs the last key.
             self.writer.add(Entry { key: &self.key, seq: layout::SEQ, kind: Kind::Put, value: &[] })?;
             return Ok(());
         }

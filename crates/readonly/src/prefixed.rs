@@ -1,15 +1,15 @@
 //! Streams of length-prefixed keys and values.
 //!
-//! A pair is a key and a value; each is its length, the byte 1a, and its bytes. A length is written
-//! low byte first, without leading zeros (0 takes no byte); a byte of it that is 1a or 1b is
-//! preceded by a 1b. There is nothing between pairs, and nothing after the last.
+//! A pair is a key followed by a value. Each of them is its length, the byte 1a, and its bytes. A
+//! length is written low byte first, without leading zeros (0 takes no byte); each byte 1a or 1b in
+//! a length is preceded by a 1b. Nothing is between pairs or after the last one.
 
 use crate::layout::MAX_BYTES;
 use std::io::{self, BufRead};
 
 const END: u8 = 0x1a;
 const ESCAPE: u8 = 0x1b;
-/// The most bytes that are read at once, so that a wrong length does not take memory.
+/// The most bytes that are read at once, so that a wrong length does not allocate much memory.
 const PIECE: usize = 1 << 20;
 
 /// Reads pairs in sequence.
@@ -59,8 +59,8 @@ impl<R: BufRead> PairReader<R> {
     /// ```
     ///
     /// # Errors
-    /// `InvalidData`, naming pair and byte, if the stream ends within a pair or a length is longer
-    /// than a key or value may be; or I/O errors.
+    /// `InvalidData`, naming pair and byte, if the stream ends within a pair, or if a length is
+    /// longer than a key or value may be; I/O errors.
     pub fn next_pair(&mut self) -> io::Result<bool> {
         if self.input.fill_buf()?.is_empty() {
             return Ok(false);

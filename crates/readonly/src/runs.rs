@@ -1,6 +1,7 @@
 //! Sorted runs on the disk, between the first pass over the input and the last.
 //!
-//! A run is a sorted file with LZ4 and without filters: fast to write, and checked when it is read.
+//! A run is a sorted file with LZ4 and without filters: it is fast to write, and is checked when it
+//! is read.
 
 use crate::arena::{Arena, Pair, position};
 use crate::error::Result;
@@ -14,10 +15,10 @@ use alluvium_sst::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Raw bytes of a block of a run: large, because runs are read in order.
+/// Raw bytes of a block of a run. Blocks are large, because runs are read in order.
 pub(crate) const BLOCK_BYTES: usize = 32 << 10;
 
-/// The file of a run that is to be written.
+/// The file of a run that will be written.
 pub(crate) struct RunFile<'a> {
     pub env: &'a Env,
     pub dir: &'a Path,
@@ -31,7 +32,7 @@ pub(crate) struct Run {
     pub meta: FileMeta,
 }
 
-/// A key that occurs again, and the first position where it does.
+/// A key that occurs again, and the position of the first pair that repeats it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Duplicate {
     pub position: u64,
@@ -48,9 +49,9 @@ pub(crate) fn earlier(known: &mut Option<Duplicate>, position: u64, key: &[u8]) 
 /// The result of writing a run.
 pub(crate) struct Written {
     pub run: Run,
-    /// Pairs that were left out because another one with the same key was kept.
+    /// Pairs that were left out because another pair with the same key was kept.
     pub duplicates: u64,
-    /// With [`OnDuplicate::Error`]: the first duplicate in the run.
+    /// The first duplicate in the run; only with [`OnDuplicate::Error`].
     pub duplicate: Option<Duplicate>,
 }
 
@@ -77,8 +78,8 @@ impl RunWriter {
         Ok(Self { writer, path, on_duplicate, key: Vec::new(), duplicates: 0, duplicate: None })
     }
 
-    /// Adds a pair that follows the last. Of several pairs with one key only the first is kept, or
-    /// all with [`OnDuplicate::Error`].
+    /// Adds a pair that is not before the last one. Of several pairs with the same key, only the
+    /// first is kept; with [`OnDuplicate::Error`], all are kept.
     pub fn add(&mut self, pair: Pair<'_>) -> Result<()> {
         layout::internal_key(&mut self.key, pair.key);
         if self.writer.entries() > 0 && self.writer.last_key() == self.key {
@@ -99,7 +100,7 @@ impl RunWriter {
     }
 }
 
-/// Sorts an arena and writes it as a run; `sampler` takes samples of it.
+/// Sorts an arena and writes it as a run; `sampler` takes samples of its pairs.
 pub(crate) fn spill(
     file: &RunFile<'_>,
     arena: &mut Arena,

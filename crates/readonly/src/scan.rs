@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// An iterator over the pairs of a range of keys.
 pub struct Scan {
     iter: Option<SstIter>,
-    /// The first internal key of the range, and the first one after it; `None` if there is no upper
-    /// bound.
+    /// The first internal key of the range, and the first key after the range; `None` if there is
+    /// no upper bound.
     low: Vec<u8>,
     high: Option<Vec<u8>>,
     reverse: bool,
@@ -40,7 +40,8 @@ impl Scan {
             Bound::Excluded(key) => Some(internal(key, false)),
             Bound::Unbounded => None,
         };
-        // A scan of everything would evict the blocks that point reads have cached.
+        // A scan of the whole store would evict the blocks that point reads have cached, so it does
+        // not fill the cache.
         let narrow = bounds.lower != Bound::Unbounded || bounds.upper != Bound::Unbounded;
         Self { iter: data.map(|data| data.iter(narrow)), low, high, reverse: bounds.reverse, started: false }
     }
@@ -64,7 +65,7 @@ impl Scan {
     /// ```
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]; the scan has ended then.
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]; an error ends the scan.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let Some(iter) = &mut self.iter else { return Ok(None) };

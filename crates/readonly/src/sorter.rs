@@ -1,9 +1,10 @@
 //! Sorting more pairs than fit into memory: runs in files, which are merged.
 //!
-//! The files are those of builds: sorted files with checksums, in a folder of the sorter, which is
-//! removed with it. Long values are not sorted: they are written once to a file of their own, and
-//! the runs hold their places. So are the tails of long keys, which are read where their beginnings
-//! are equal. So the memory of a merge depends on the number of runs alone.
+//! The runs are sorted files with checksums, like the runs of builds. They are in a folder of the
+//! sorter, which is removed with the sorter. Long values are not sorted: they are written once to a
+//! separate file, and the runs contain their places. The tails of long keys are stored in the same
+//! way, and are read only if the beginnings of the keys are equal. Therefore the memory of a merge
+//! depends only on the number of runs.
 
 mod blocks;
 mod keys;
@@ -29,18 +30,19 @@ use stored::{Place, Stored, Tie, ValueRef};
 
 /// The most runs that are merged at once.
 const MERGE_MAX: usize = 64;
-/// The shortest value that is stored apart, in bytes.
+/// The shortest value that is stored separately, in bytes.
 const STORED_MIN: usize = BLOCK_BYTES;
-/// The bytes of a key that runs hold. If it has as many, its tail and its value are stored apart.
+/// The most bytes of a key that runs contain. If a key has at least this many bytes, its tail and
+/// its value are stored separately.
 const KEY_BYTES_MAX: usize = 4 << 10;
-/// A run that is merged takes this many bytes: a block as stored, decompressed, the current pair,
-/// and the block that is written, each with the largest pair.
+/// The bytes that a run takes while it is merged: a block as stored, a decompressed block, the
+/// current pair, and the block that is written, each with the largest pair.
 const RUN_BYTES: usize = 4 * (KEY_BYTES_MAX + STORED_MIN);
 /// All pairs of a key are kept, in the order of arrival.
 const ALL: OnDuplicate = OnDuplicate::Error;
 
-/// Takes pairs of keys and values in any order, and returns the values in the order of the keys;
-/// those of one key in the order of arrival.
+/// Takes pairs of keys and values in any order, and returns the values in the order of the keys.
+/// Values of equal keys are returned in the order of arrival.
 ///
 /// ```
 /// # fn main() -> alluvium_readonly::Result<()> {
@@ -60,7 +62,7 @@ const ALL: OnDuplicate = OnDuplicate::Error;
 pub struct Sorter {
     arena: Arena,
     position: u64,
-    /// The most often merged first.
+    /// The runs that were merged most often are first.
     runs: Vec<MergedRun>,
     next_run: u64,
     merge_bytes: usize,
@@ -69,7 +71,7 @@ pub struct Sorter {
     files: Files,
 }
 
-/// The folder of a sorter. It is removed when this is dropped.
+/// The folder of a sorter, which is removed on drop.
 struct Files {
     env: Env,
     dir: PathBuf,
@@ -110,8 +112,8 @@ struct MergedRun {
 }
 
 impl Sorter {
-    /// A sorter that keeps about `memory_bytes` of pairs in memory, and writes the others to files
-    /// in the folder `dir`, which is created when needed, and removed at the end.
+    /// A sorter that keeps about `memory_bytes` of pairs in memory, and writes other pairs to files
+    /// in the folder `dir`. The folder is created when it is needed, and removed at the end.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -124,7 +126,7 @@ impl Sorter {
         Self::with(env, dir, memory_bytes, memory_bytes)
     }
 
-    /// A sorter with limits of its own for pairs in memory, and for merges.
+    /// A sorter with separate limits for pairs in memory and for merges.
     fn with(env: &Env, dir: PathBuf, arena_bytes: usize, merge_bytes: usize) -> Self {
         let files = Files { env: env.clone(), dir, made: false };
         Self {
@@ -139,9 +141,9 @@ impl Sorter {
         }
     }
 
-    /// Adds a pair. Merges files when there are many. An error of `proceed` ends the call: it is
-    /// called before files are written or merged, with the bytes of disk space that this will need
-    /// (merged files are removed only afterwards), and now and then with 0.
+    /// Adds a pair. Merges files when there are many. `proceed` is called before files are written
+    /// or merged, with the bytes of disk space that this will need (merged files are removed only
+    /// afterwards), and now and then with 0. An error of `proceed` ends the call.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -154,8 +156,8 @@ impl Sorter {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::PairTooLarge`], I/O errors, and those of `proceed`: no more pairs may be
-    /// added then.
+    /// [`crate::Error::PairTooLarge`], I/O errors, and errors of `proceed`. After an error no more
+    /// pairs may be added.
     pub fn add<E: From<Error>>(
         &mut self,
         key: &[u8],
@@ -185,7 +187,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Stores bytes apart.
+    /// Stores bytes in the separate file.
     fn store<E: From<Error>>(
         &mut self,
         bytes: &[u8],
@@ -196,7 +198,7 @@ impl Sorter {
         Ok(self.stored.append(&self.files.env, &self.files.dir, bytes)?)
     }
 
-    /// The most runs that are merged at once, for the memory that each takes.
+    /// The most runs that are merged at once, according to the memory that each run takes.
     fn fan_in(&self) -> usize {
         (self.merge_bytes / RUN_BYTES).clamp(2, MERGE_MAX)
     }
@@ -223,8 +225,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Merges runs that were merged equally often, as soon as there are enough of them: so each
-    /// pair is written again as rarely as the memory allows.
+    /// Merges runs that were merged equally often, as soon as there are enough of them. Therefore
+    /// each pair is rewritten as rarely as the memory allows.
     fn merge_alike<E: From<Error>>(
         &mut self,
         proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,
@@ -255,7 +257,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The values in order. `proceed` is called as in [`Sorter::add`].
+    /// Returns the values in order. `proceed` is called as in [`Sorter::add`].
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -267,7 +269,7 @@ impl Sorter {
     /// ```
     ///
     /// # Errors
-    /// I/O errors, and those of `proceed`.
+    /// I/O errors, and errors of `proceed`.
     pub fn finish<E: From<Error>>(
         mut self,
         mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
@@ -305,9 +307,9 @@ impl Sorter {
 /// The sorted values of a [`Sorter`].
 pub struct Sorted {
     pairs: SortedPairs,
-    /// The next values in order, from pairs whose keys begin alike.
+    /// The next values in order, from pairs whose keys have the same beginning.
     ties: VecDeque<Tie>,
-    /// The current pair was not returned yet.
+    /// True if the current pair was not returned yet.
     is_at_next: bool,
     stored: Stored,
     /// The stored value that was returned last.
@@ -317,7 +319,7 @@ pub struct Sorted {
 }
 
 enum SortedPairs {
-    /// With the index of the next pair.
+    /// The pairs in memory, and the index of the next pair.
     Memory(Arena, usize),
     Runs {
         merge: Merge<SstIter>,
@@ -348,8 +350,8 @@ impl SortedPairs {
 }
 
 impl Sorted {
-    /// The next value; it is valid until the next call. `proceed` is called with 0 while keys of
-    /// 4 KiB or more are read.
+    /// Returns the next value, which is valid until the next call. `proceed` is called with 0 while
+    /// keys of 4 KiB or more are read.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Sorter;
@@ -364,7 +366,7 @@ impl Sorted {
     /// ```
     ///
     /// # Errors
-    /// Damage, I/O errors, and those of `proceed`.
+    /// Damage, I/O errors, and errors of `proceed`.
     pub fn next<E: From<Error>>(
         &mut self,
         mut proceed: impl FnMut(u64) -> std::result::Result<(), E>,
@@ -389,7 +391,8 @@ impl Sorted {
         Ok(Some(&self.value))
     }
 
-    /// Takes the pairs whose keys begin as that of the current one does, if their keys have tails.
+    /// Takes the pairs whose keys have the same beginning as the key of the current pair, if their
+    /// keys have tails.
     fn order_ties<E: From<Error>>(
         &mut self,
         proceed: &mut dyn FnMut(u64) -> std::result::Result<(), E>,

@@ -25,9 +25,9 @@ struct Inner {
     env: Env,
     path: PathBuf,
     superblock: Superblock,
-    /// `None` without pairs.
+    /// The sorted file; `None` if there are no pairs.
     data: Option<Arc<Reader>>,
-    /// The index file that point reads use; `None`: the sorted file's own index.
+    /// The index file that point reads use; `None` for the sorted file's own index.
     index: Option<IndexFile>,
     cache: Arc<Cache>,
     budget: Arc<Budget>,
@@ -60,8 +60,7 @@ pub struct Stats {
     pub data_bytes: u64,
     /// The index files.
     pub indexes: Vec<IndexStats>,
-    /// The interval of the index file that point reads use; `None`: they use the sorted file's own
-    /// index.
+    /// The interval of the index file that point reads use; `None` if they use the sorted file's own index.
     pub index_interval: Option<u64>,
     /// The memory budget in bytes.
     pub memory_budget_bytes: usize,
@@ -81,8 +80,8 @@ thread_local! {
 }
 
 impl ReadOnly {
-    /// Begins to build a store in the directory `path`, which must be new or empty, or contain an
-    /// interrupted build, which is cleaned up.
+    /// Begins to build a store in the directory `path`. The directory must be new or empty, or contain an interrupted
+    /// build, which is cleaned up.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -144,7 +143,7 @@ impl ReadOnly {
         Self::open_in(Env::os(), path, &ReadOnlyOptions::default())
     }
 
-    /// Opens the store in the directory `path`. Reads little: time does not depend on its size.
+    /// Opens the store in the directory `path`. Reads little: the time does not depend on the size of the store.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");
@@ -239,8 +238,8 @@ impl ReadOnly {
         &self.inner.env
     }
 
-    /// The account of a new query. Its memory is charged to the share that all queries of the store have together. The
-    /// block cache makes room.
+    /// The account of a new query. Its memory is charged to the share of all queries of the store together. The block
+    /// cache shrinks to make room for it.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -304,7 +303,7 @@ impl ReadOnly {
         &self.inner.superblock.label
     }
 
-    /// The bytes that were passed to [`Build::finish`]; empty without pairs.
+    /// The bytes that were passed to [`Build::finish`]; empty if there are no pairs.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -416,8 +415,8 @@ impl ReadOnly {
         Scan::new(self.inner.data.as_ref(), bounds)
     }
 
-    /// Reads and checks every block of every file, and that all indexes agree with the data.
-    /// Returns the damage found; empty if there is none.
+    /// Reads and checks every block of every file, and checks that all indexes agree with the data. Returns the damage
+    /// found; empty if no damage was found.
     ///
     /// ```
     /// # use alluvium_readonly::{BuildOptions, ReadOnly};
@@ -451,7 +450,7 @@ impl ReadOnly {
         for meta in &content.indexes {
             let at = self.inner.path.join(layout::index_name(meta.interval));
             let index = IndexFile::open(&self.inner.env, &at, meta, &content.data, Arc::new(alluvium_sst::NoCache));
-            // Damaged data was reported, and an index cannot be compared with it.
+            // Damage of the data was reported already, and an index cannot be compared with damaged data.
             let check = |index: IndexFile| if sound { index.verify(data) } else { index.verify_blocks() };
             note(index.map_err(missing).and_then(check))?;
         }
@@ -499,7 +498,7 @@ impl ReadOnly {
     }
 }
 
-/// Converts the error of opening a file that the superblock names: a missing one is damage.
+/// Converts the error of opening a file that the superblock names: a missing file is damage.
 fn missing(error: alluvium_env::Error) -> alluvium_env::Error {
     match error {
         alluvium_env::Error::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {

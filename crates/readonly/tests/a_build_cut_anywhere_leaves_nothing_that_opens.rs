@@ -1,6 +1,6 @@
-//! The power is cut, or the process is killed, before each change that a build makes to the disk. Then there is no
-//! store, or the complete one, and the next build removes the remains and succeeds. If any operation fails, the build
-//! returns an error and leaves nothing.
+//! The power is cut, or the process is killed, before each change that a build makes to the disk. Afterwards there is
+//! either no store or the complete one, and the next build removes the remains and succeeds. If any operation fails,
+//! the build returns an error and leaves no files.
 
 mod common;
 
@@ -26,10 +26,10 @@ fn over(fs: Arc<dyn Fs>) -> Env {
     Env { fs, ..Env::in_memory(7) }
 }
 
-/// Of a build that has ended.
+/// The description of a cut after the build has ended.
 const AT_ITS_END: &str = "at its end";
 
-/// The disks after cuts during a build and after it, each with the operation that would have followed.
+/// The disks after cuts during a build and after it. Each has the operation that would have followed.
 fn cuts(pairs: &Pairs, style: CrashStyle, seed: u64) -> Vec<(MemFs, String)> {
     let mem = Arc::new(MemFs::new());
     let faults = Arc::new(FaultFs::over(mem.clone()));
@@ -112,7 +112,7 @@ fn whatever_operation_fails_nothing_is_left() {
         let fired = faults.fired();
         faults.clear();
         match result {
-            // The last operation makes the name durable, and all content exists before.
+            // The last operation makes the name of the superblock durable; all other content is durable before.
             Err(error) if open(&env, None).is_ok() => {
                 assert!(error.to_string().contains("cannot sync"), "operation {nth}: {error}");
                 holds(&env, &pairs, &format!("operation {nth}"));
@@ -120,11 +120,12 @@ fn whatever_operation_fails_nothing_is_left() {
             }
             Err(Error::Storage(error)) => {
                 assert!(error.is_no_space(), "operation {nth}: {error}");
-                // At most the empty lock file remains, if the failure followed its creation.
+                // At most the empty lock file remains, if the failure occurred after its creation.
                 assert!(names(&env).iter().all(|name| name == "LOCK"), "operation {nth}: {:?}", names(&env));
             }
             Err(error) => panic!("operation {nth}: {error}"),
-            // A run that could not be removed: the next step does without, or it was not reached.
+            // A run could not be removed, which does not matter to the next step; or the failing operation was not
+            // reached.
             Ok(_) => assert!(fired <= 1, "operation {nth}"),
         }
         match build(&env, &pairs, options()) {

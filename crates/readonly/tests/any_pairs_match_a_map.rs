@@ -1,5 +1,6 @@
-//! With any pairs in any order, any options, and budgets so small that runs are merged in several passes, reads by
-//! every index return the content of a map. The position in the input decides which of two pairs with one key is kept.
+//! Stores are built from any pairs in any order, with any options, and with budgets so small that runs are merged in
+//! several passes. Reads by every index return the content of a map. The position in the input decides which of two
+//! pairs with the same key is kept.
 
 mod common;
 
@@ -9,7 +10,7 @@ use common::{Model, Pairs, build, get, names, open, walk};
 use proptest::prelude::*;
 use std::ops::Bound;
 
-/// The expected pairs, and the position of the first pair whose key an earlier pair has.
+/// The expected pairs, and the position of the first pair that repeats the key of an earlier pair.
 fn expected(pairs: &Pairs, on_duplicate: OnDuplicate) -> (Model, Option<u64>) {
     let (mut model, mut first) = (Model::new(), None);
     for (position, (key, value)) in (1..).zip(pairs) {

@@ -1,4 +1,4 @@
-//! A build or an opening that cannot be done returns a named error, and changes no other file.
+//! A build or an opening that is not possible returns a named error, and changes no other file.
 
 mod common;
 

@@ -14,7 +14,7 @@ fn is_named(error: &Error, what: &str) {
     assert!(error.to_string().contains("/ro/"), "{what}: {error}");
 }
 
-/// Reads all of the store by every index; true if something was noticed.
+/// Reads the whole store by every index; returns true if damage was noticed.
 fn read_all(env: &Env, pairs: &Pairs, what: &str) -> bool {
     let mut sorted = pairs.clone();
     sorted.sort();
@@ -127,13 +127,13 @@ fn each_damaged_or_missing_file_is_named_once() {
         let byte = content(&file)[at as usize];
         file.write_at(&[byte ^ 1], at).unwrap();
     };
-    // Without an index, as a check opens it.
+    // Opens the store without an index file, as a check does.
     let found =
         || -> Vec<String> { open(&env, Some(0)).unwrap().verify().unwrap().iter().map(ToString::to_string).collect() };
     flip("data.sst", 100);
     let damage = found();
     assert!(damage.len() == 1 && damage[0].contains("data.sst"), "{damage:?}");
-    // Damage of an index is reported all the same.
+    // Damage of an index is reported as well.
     flip("index-16.idx", 20);
     let damage = found();
     assert!(damage.len() == 2 && damage[1].contains("index-16.idx"), "{damage:?}");

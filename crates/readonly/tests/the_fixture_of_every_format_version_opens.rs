@@ -1,5 +1,5 @@
-//! The store that an earlier build has written opens and has its pairs; as long as the format is
-//! version 1, this build writes the same bytes.
+//! A store that an earlier build has written can be opened and has its pairs. As long as the format
+//! is version 1, this build writes the same bytes.
 
 #[path = "common/fixture.rs"]
 mod fixture;

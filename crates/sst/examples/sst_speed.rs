@@ -91,7 +91,7 @@ impl Bench {
         writer.finish(FooterInfo::default()).unwrap()
     }
 
-    /// In the order of the keys if there are values, and in random order if not.
+    /// The sequence number of a row: in the order of the keys if rows have values, otherwise in random order.
     fn seq_of(&self, index: usize) -> u64 {
         let index = index as u64;
         if self.rows[0].1.is_empty() { 1000 + index * 0x9e37_79b9 % 400_000 } else { 1000 + index }

@@ -1,9 +1,9 @@
 //! Blocks: sorted entries, packed column by column.
 //!
-//! Data blocks, index partitions and the top-level index are all made of the same packed
-//! entries; [`Block`] is the decoded form of any of them. The fields of the entries (lengths,
-//! kinds, numbers) are columns of fixed width, so that any entry's fields are read without
-//! parsing those before it, and a column whose values follow a straight line takes no bytes.
+//! Data blocks, index partitions and the top-level index all consist of the same packed entries;
+//! [`Block`] is the decoded form of any of them. The fields of the entries (lengths, kinds,
+//! numbers) are columns of fixed width. Therefore the fields of an entry are read without parsing
+//! earlier entries, and a column whose values follow a straight line takes no bytes.
 
 mod builder;
 mod column;
@@ -22,7 +22,7 @@ use column::{Line, Small};
 /// The most entries that a block holds.
 pub(crate) const MAX_ENTRIES: usize = 1 << 16;
 
-/// The zero bytes after the content, which allow a column to be read eight bytes at a time.
+/// The zero bytes after the content. They allow a column to be read eight bytes at a time.
 pub(crate) const PADDING: usize = 8;
 
 /// The offsets of the key and the value of a directly reachable entry.
@@ -62,7 +62,7 @@ struct Columns {
     suffix_len: Small,
     value_len: Small,
     kind: Small,
-    /// Bytes that the key shares, after the block's prefix, with the previous key.
+    /// Bytes after the block's prefix that the key shares with the previous key.
     shared: Small,
     seq_width: u8,
     seq_before: u8,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub trait BlockCache: Send + Sync {
     /// The block, if it is cached.
     fn get(&self, file: u64, offset: u64) -> Option<Arc<Block>>;
-    /// Offers a block to the cache; it costs [`Block::weight`].
+    /// Offers a block to the cache; the block costs [`Block::weight`].
     fn insert(&self, file: u64, offset: u64, block: &Arc<Block>);
     /// Removes a block from the cache, and returns it if it was cached. Default: does nothing.
     fn remove(&self, file: u64, offset: u64) -> Option<Arc<Block>> {

@@ -13,7 +13,7 @@ use zstd_safe::{CCtx, DCtx};
 const KEPT_BYTES: usize = 1 << 20;
 
 /// After this many blocks in a row that do not compress, the encoder tries only every
-/// [`PROBE_EVERY`]th: searching random bytes for matches costs as much as finding some.
+/// [`PROBE_EVERY`]th block: searching random bytes for matches costs as much as finding matches.
 const GIVE_UP_AFTER: u32 = 8;
 const PROBE_EVERY: u32 = 16;
 
@@ -72,9 +72,9 @@ impl Encoder {
         Self { how, scratch: Vec::new(), raw_in_a_row: 0 }
     }
 
-    /// Compresses `raw`, and appends the result to `out`. If that does not save a sixteenth, `raw`
-    /// itself is appended, which costs nothing to read back. Where no block compresses, most blocks
-    /// are appended without a try.
+    /// Compresses `raw`, and appends the result to `out`. If compression does not save a sixteenth,
+    /// `raw` itself is appended, which costs nothing to read. If many blocks in a row do not
+    /// compress, most of the next blocks are appended without a try.
     pub(crate) fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Method {
         let run = self.raw_in_a_row;
         if run >= GIVE_UP_AFTER && !(run - GIVE_UP_AFTER).is_multiple_of(PROBE_EVERY) {
@@ -145,7 +145,7 @@ pub(crate) struct Decoders {
 
 thread_local! {
     /// Taken out while in use, so that a nested read (by a file system that yields) finds nothing
-    /// and makes its own.
+    /// and makes its own scratch.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 

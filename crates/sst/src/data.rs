@@ -1,4 +1,4 @@
-//! Storing the data blocks of a file: packed, or as columns, whichever takes less.
+//! Storing the data blocks of a file: packed or as columns, whichever takes less space.
 
 use crate::block::BlockBuilder;
 use crate::columns::ColumnEncoder;
@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::stored::{Content, Handle, Role};
 use alluvium_env::Result;
 
-/// The interval, in blocks, at which both ways are tried.
+/// The interval, in blocks, at which both encodings are tried.
 const TRIAL_EVERY: u32 = 64;
 
 /// Stores the data blocks of a file one by one.
@@ -28,8 +28,8 @@ pub(crate) struct DataBlocks {
 const KEPT_BYTES: usize = 1 << 20;
 
 impl DataBlocks {
-    /// Writes the entries of `block`, which must not be empty, and empties it. Columns are only
-    /// tried if `may_columns`.
+    /// Writes the entries of `block`, which must not be empty, and empties it. Columns are tried
+    /// only if `may_columns` is true.
     pub(crate) fn put(
         &mut self,
         block: &mut BlockBuilder,

@@ -1,4 +1,4 @@
-//! Trained dictionaries for zstd, and the registry that holds each of them once.
+//! Trained dictionaries for zstd, and the registry that holds each dictionary once.
 
 mod train;
 
@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use zstd_safe::{CCtx, DDict};
 
-/// The bytes of samples that training reads; more are thinned out evenly. Training takes some 0.1 s
-/// per MiB, and more samples gain nothing (rows of comments, share of the raw bytes in 4 KB blocks:
-/// 1 MiB 0.352, 2 MiB 0.349, 4 MiB and 8 MiB 0.349).
+/// The most bytes of samples that training reads; if there are more samples, they are thinned out
+/// evenly. Training takes some 0.1 s per MiB, and more samples gain nothing (rows of comments,
+/// share of the raw bytes in 4 KB blocks: 1 MiB 0.352, 2 MiB 0.349, 4 MiB and 8 MiB 0.349).
 const MAX_SAMPLE_BYTES: usize = 2 << 20;
 
-/// Samples are joined until they have this many bytes: what repeats within a block needs no place
-/// in the dictionary. Gains 0.7%, and a third of the time.
+/// Samples are joined until they have this many bytes, because strings that repeat within a block
+/// need no place in the dictionary. Gains 0.7%, and a third of the time.
 const JOINED_BYTES: usize = 4 << 10;
 
 /// The fewest samples that are worth training on.
 const MIN_SAMPLES: usize = 16;
 
-/// A dictionary is useful if samples shrink with it to at most this percentage. One trained on
-/// random bytes contains only some of the samples.
+/// A dictionary is useful if samples compressed with it shrink to at most this percentage. A
+/// dictionary trained on random bytes contains only parts of a few samples.
 const USEFUL_PERCENT: usize = 90;
 /// One in this many joined samples is tried.
 const TRY_EVERY: usize = 8;
@@ -50,15 +50,15 @@ impl std::fmt::Debug for Dictionary {
 }
 
 impl Dictionary {
-    /// Trains a dictionary of at most `max_bytes` from samples. `None` if the samples are too few
-    /// or too alike for one, or do not compress with it. Samples of [`crate::Sampler`] are better
-    /// than bare values.
+    /// Trains a dictionary of at most `max_bytes` from samples. Returns `None` if the samples are
+    /// too few or too similar, or do not compress with the dictionary. Samples of
+    /// [`crate::Sampler`] are better than bare values.
     ///
     /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
     pub fn train<S: AsRef<[u8]>>(samples: &[S], max_bytes: usize) -> Option<Self> {
         let total: usize = samples.iter().map(|sample| sample.as_ref().len()).sum();
-        // Few samples are joined less, so that enough remain.
+        // If there are few samples, fewer are joined, so that enough remain.
         let joined_bytes = JOINED_BYTES.min(total / (4 * MIN_SAMPLES));
         let every = total.div_ceil(MAX_SAMPLE_BYTES).max(1);
         let taken = samples.iter().step_by(every).map(AsRef::as_ref).filter(|sample| !sample.is_empty());
@@ -81,7 +81,7 @@ impl Dictionary {
         dictionary.is_useful(&content, &sizes).then_some(dictionary)
     }
 
-    /// True if some of the samples compress with it.
+    /// True if some of the samples compress with this dictionary.
     fn is_useful(&self, content: &[u8], sizes: &[usize]) -> bool {
         let Some(mut encoder) = new_context(TRY_LEVEL, Some(&self.bytes)) else { return false };
         let (mut raw, mut compressed, mut rest) = (0, 0, content);
@@ -98,7 +98,7 @@ impl Dictionary {
         compressed * 100 <= raw * USEFUL_PERCENT
     }
 
-    /// A dictionary with this content: a trained one, or any bytes.
+    /// A dictionary with this content, which may be a trained dictionary or any bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self {
             id: alluvium_codec::hash64(&bytes).max(1),
@@ -134,8 +134,8 @@ impl Dictionary {
         self.decoder.get_or_init(|| DDict::try_create(&self.bytes)).as_ref()
     }
 
-    /// A context for this dictionary and level; `None` if zstd refuses. Return it after use by
-    /// [`Dictionary::give_encoder`].
+    /// Takes a context for this dictionary and level; `None` if zstd refuses. Return the context
+    /// after use with [`Dictionary::give_encoder`].
     pub(crate) fn take_encoder(&self, level: i32) -> Option<CCtx<'static>> {
         let mut idle = self.encoders.lock();
         if let Some(at) = idle.iter().position(|(of, _)| *of == level) {
@@ -186,7 +186,8 @@ impl DictionaryRegistry {
 
     /// The memory of all dictionaries in use, in bytes.
     pub fn bytes(&self) -> usize {
-        // This may be the last reference: dictionaries are freed after the lock.
+        // This may be the last reference to a dictionary, so dictionaries are freed after the lock
+        // is released.
         let used: Vec<_> = self.held.lock().values().filter_map(Weak::upgrade).collect();
         used.iter().map(|dictionary| dictionary.memory_bytes()).sum()
     }

@@ -8,8 +8,8 @@
 //!
 //! Layout: lines of 64 bytes, then one byte, the number of probes. An empty filter means no filter.
 
-/// The hash that a filter has besides `hash`, that of a key, if the key was *rewritten*: if its newest version in
-/// the file is not known to be its only full write.
+/// The second hash in a filter for a *rewritten* key, computed from the key's `hash`. A key is rewritten if its newest
+/// version in the file is not known to be its only full write.
 #[inline]
 pub(crate) fn mark_of(hash: u64) -> u64 {
     let mixed = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -69,7 +69,7 @@ pub(crate) fn is_sound(filter: &[u8]) -> bool {
     }
 }
 
-/// False if no key with this hash was given to [`build`].
+/// False if [`build`] was given no key with this hash.
 #[inline]
 pub(crate) fn contains(filter: &[u8], hash: u64) -> bool {
     let Some((&probes, lines)) = filter.split_last() else { return true };

@@ -1,7 +1,7 @@
 //! The footer: the last bytes of a file, which locate everything else.
 //!
 //! The last 16 bytes are the same in every format version: the footer's length, the version and the
-//! magic. The footer's first 8 bytes are a checksum of the rest, in every version too, so that a
+//! magic. In every version, the footer's first 8 bytes are a checksum of its other bytes, so that a
 //! newer file can be distinguished from a damaged one.
 
 use crate::stored::Handle;
@@ -46,17 +46,17 @@ pub(crate) struct Footer {
     pub(crate) index: Handle,
 }
 
-/// Why a footer cannot be read.
+/// The reason why a footer cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It is damaged.
+    /// The footer is damaged.
     Damaged(&'static str),
-    /// It is whole, but of this newer version.
+    /// The footer is whole, but has this newer version.
     Newer(u32),
 }
 
 impl Footer {
-    /// The encoding, and its checksum.
+    /// Returns the encoding and its checksum.
     pub(crate) fn encode(&self) -> ([u8; LEN], u64) {
         let mut out = Vec::with_capacity(LEN);
         out.extend_from_slice(&[0; 8]);

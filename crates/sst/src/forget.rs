@@ -4,7 +4,7 @@ use crate::reader::Reader;
 
 impl Reader {
     /// Removes the file's blocks from the cache, as far as the index partitions in memory locate
-    /// them: for a file that will not be read again. Reads nothing.
+    /// them. Called for a file that will not be read again. Reads nothing.
     pub fn forget(&self) {
         for index in 0..self.partitions() {
             let at = self.top.partition(index);

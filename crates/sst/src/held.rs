@@ -1,11 +1,11 @@
 //! Index partitions that files hold themselves, outside the block cache.
 //!
 //! A point read uses an index partition and a data block. A look-up in the cache costs a hash, a
-//! lock and a few cache lines of the table; a partition that its file holds is found by its index.
-//! A [`Holder`], which the cache above owns, limits the memory of all held partitions; when the
-//! limit is lowered, partitions are released. At the limit, a partition replaces one that was not
-//! used for a while (second chance: CLOCK, after Corbató 1968), if one is found nearby; else it is
-//! cached like any block.
+//! lock and a few cache lines of the table, whereas a partition that its file holds is found by its
+//! index. A [`Holder`], which the cache above owns, limits the memory of all held partitions. When
+//! the limit is lowered, partitions are released. At the limit, a new partition replaces a
+//! partition that was not used for a while, if one is found nearby (second chance: CLOCK, after
+//! Corbató 1968). Otherwise the new partition is cached like any block.
 //!
 //! Locking: the ring of files, a leaf. Readers take no lock.
 
@@ -14,7 +14,7 @@ use alluvium_env::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use alluvium_env::sync::{ArcSlot, Mutex, Pinned};
 use std::sync::{Arc, Weak};
 
-/// This many slots are examined for one that was not used.
+/// The number of slots that are searched for an unused partition.
 const LOOK_AT: usize = 16;
 
 /// Limits the memory of the partitions that all files hold.
@@ -43,12 +43,12 @@ pub(crate) struct Held {
 #[derive(Default)]
 struct Slot {
     block: ArcSlot<Block>,
-    /// Set by a look-up; cleared when the ring passes.
+    /// Set by a look-up; cleared when the search passes the slot.
     used: AtomicBool,
 }
 
 impl Holder {
-    /// A holder that allows all files together `limit` bytes.
+    /// A holder with a limit of `limit` bytes for all files together.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { limit: AtomicUsize::new(limit), ..Self::default() })
     }
@@ -68,8 +68,8 @@ impl Holder {
         self.limit.store(limit, Ordering::Relaxed);
         if self.bytes() > limit {
             let mut ring = self.ring.lock();
-            // Two rounds: the first clears the marks of use, the second can release these slots,
-            // too.
+            // Two rounds: the first clears the marks of use, so that the second can release those
+            // slots as well.
             let slots: usize = ring.files.iter().filter_map(Weak::upgrade).map(|held| held.slots.len()).sum();
             self.make_room(&mut ring, 2 * (slots + 1));
         }
@@ -123,7 +123,7 @@ impl Holder {
 }
 
 impl Ring {
-    /// The current file, or the next that still exists and has more slots.
+    /// The current file; if it no longer exists or has no more slots, the next file that has.
     fn current(&mut self) -> Option<Arc<Held>> {
         loop {
             if self.file >= self.files.len() {
@@ -148,8 +148,8 @@ impl Held {
         let held = Arc::new(Self { slots: (0..places).map(|_| Slot::default()).collect(), holder });
         if let (Some(holder), true) = (&held.holder, places > 0) {
             let mut ring = holder.ring.lock();
-            // Files that no longer exist are dropped from the ring when it passes them, or before
-            // it would grow.
+            // Files that no longer exist are removed from the ring when the search passes them, or
+            // before the ring would grow.
             if ring.files.len() == ring.files.capacity() {
                 ring.files.retain(|file| file.strong_count() > 0);
                 (ring.file, ring.slot) = (0, 0);
@@ -180,7 +180,7 @@ impl Held {
         if !holder.reserve(block.weight()) {
             return false;
         }
-        // Counted before it is stored: a thread that takes it out at once subtracts it again.
+        // Counted before it is stored: a thread that takes it out immediately subtracts it again.
         holder.blocks.fetch_add(1, Ordering::Relaxed);
         if !slot.block.fill(block) {
             // Another thread was faster.

@@ -1,18 +1,19 @@
 //! The two levels of the index.
 //!
 //! An index entry is a *bound* and the location of the block (or partition) that begins there.
-//! Every entry of that block is at or after its bound, and every entry of the previous one is
-//! before it; so the block that may hold (key, number) is the last whose bound is at or before it,
-//! always exactly one. A bound is as short as possible: one byte more than the keys on both sides
-//! share. Where the versions of one key continue from block to block, the bound is that key, and
-//! the number just below that of the last version in the previous block.
+//! Every entry of that block is at or after its bound, and every entry of the previous block is
+//! before the bound. Therefore exactly one block may hold (key, number): the last block whose bound
+//! is at or before it. A bound is as short as possible: one byte longer than the common prefix of
+//! the keys on both sides. If the versions of one key continue from block to block, the bound is
+//! that key and a number just below the number of the last version in the previous block.
 
 use crate::block::{Block, BlockBuilder, Shape, common_len};
 use crate::filter;
 use crate::stored::Handle;
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 
-/// A partition is closed when its data blocks take this many bytes: offsets in it have 32 bits.
+/// A partition is closed when its data blocks take this many bytes, because its offsets have 32
+/// bits.
 const MAX_REGION: u64 = 1 << 30;
 
 /// The error when [`IndexBuilder::top_is_full`].

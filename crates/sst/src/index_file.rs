@@ -1,10 +1,10 @@
 //! Index files: a second index of a sorted file, in a file of its own and at a chosen interval.
 //!
-//! A sorted file's own index has an entry for each data block. An index file has one for each
-//! *extent*: the consecutive data blocks that hold an interval of entries. A long interval makes an
-//! index that is small in memory, for reads that examine more blocks. A sorted file may have
-//! several index files, and the reader chooses among them. An index file has filters of its own,
-//! and names the sorted file that it belongs to. `docs/format/sst.md` defines the bytes.
+//! A sorted file's own index has an entry for each data block. An index file has an entry for each
+//! *extent*: the consecutive data blocks that hold an interval of entries. With a long interval the
+//! index takes little memory, and reads examine more blocks. A sorted file may have several index
+//! files, and the reader chooses among them. An index file has filters of its own, and names the
+//! sorted file that it belongs to. `docs/format/sst.md` defines the bytes.
 
 mod get;
 mod verify;
@@ -32,7 +32,7 @@ pub(crate) const TAG: &[u8; 8] = b"alvindex";
 /// The bytes at the end of a file that open reads first.
 const TAIL_BYTES: u64 = 8 << 10;
 
-/// The metadata of an index file, kept beside that of the sorted file.
+/// The metadata of an index file, kept next to the metadata of the sorted file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexFileMeta {
     /// The file's number.
@@ -41,7 +41,7 @@ pub struct IndexFileMeta {
     pub bytes: u64,
     /// The checksum of the file's footer, which covers the checksums of all blocks.
     pub footer_checksum: u64,
-    /// The entries of the sorted file that an index entry covers.
+    /// The number of entries of the sorted file that an index entry covers.
     pub interval: u64,
     /// The number of index entries.
     pub extents: u64,
@@ -56,7 +56,7 @@ impl IndexFileMeta {
         out.extend_from_slice(&self.footer_checksum.to_le_bytes());
     }
 
-    /// Takes what [`IndexFileMeta::encode`] wrote from the front of `input`.
+    /// Takes the output of [`IndexFileMeta::encode`] from the front of `input`.
     ///
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.
@@ -71,7 +71,8 @@ impl IndexFileMeta {
     }
 }
 
-/// True for an index file, whatever its name is, if its footer and its aux block are whole.
+/// Returns true if the file is an index file, whatever its name is; its footer and its aux block
+/// must be whole.
 ///
 /// # Errors
 /// The error of opening the file.
@@ -105,8 +106,9 @@ impl IndexFile {
     /// Opens the index file `meta` of the sorted file `data`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not the one that `meta` describes, does not belong to
-    /// `data`, or is damaged; [`Error::NewerFormat`] if this build is too old for it; [`Error::Io`].
+    /// [`Error::Corrupt`] if `meta` does not describe the file, if the file does not belong to
+    /// `data`, or if it is damaged; [`Error::NewerFormat`] if this build is too old for it;
+    /// [`Error::Io`].
     pub fn open(
         env: &Env,
         path: &Path,
@@ -155,7 +157,7 @@ impl IndexFile {
         &self.meta
     }
 
-    /// The memory that the index holds itself, in bytes: its top level. Partitions are in the block
+    /// The memory that the index itself holds, in bytes: its top level. Partitions are in the block
     /// cache while they are used.
     pub fn pinned_bytes(&self) -> usize {
         std::mem::size_of::<Self>() + self.top.weight()

@@ -10,18 +10,18 @@ use std::sync::Arc;
 /// The most bytes that are read ahead at once.
 const AHEAD_BYTES: u64 = 256 << 10;
 
-/// The length of the first read-ahead of a short scan; it doubles from there.
+/// The length of the first read-ahead of a short scan; it doubles with each further read.
 const FIRST_AHEAD_BYTES: u64 = 16 << 10;
 
-/// The blocks that a scan that fills the cache reads one by one before it reads ahead.
+/// The number of blocks that a scan with a filled cache reads one by one before it reads ahead.
 const PATIENCE: u32 = 2;
 
 /// An iterator over all entries of a file, all versions and tombstones included.
 ///
-/// Holds the current data block and index partition itself. With `fill_cache`, blocks go through
-/// the cache, and several are read at once only after some were read in order. Without it, nothing
-/// is added to the cache, and 256 KiB are read at once from the start; cached blocks are still
-/// taken from the cache. After an error the iterator is not valid.
+/// Holds the current data block and index partition itself. With `fill_cache`, blocks are read
+/// through the cache, and several are read at once only after some were read in order. Without it,
+/// nothing is added to the cache, and 256 KiB are read at once from the start; blocks that are
+/// cached already are still used. After an error the iterator is not valid.
 pub struct SstIter {
     reader: Arc<Reader>,
     fill_cache: bool,
@@ -38,15 +38,15 @@ pub struct SstIter {
 struct Ahead {
     bytes: Vec<u8>,
     offset: u64,
-    /// The end of the last block that was read: the next one may begin there.
+    /// The end of the last block that was read, where the next block may begin.
     last_end: u64,
     /// The number of blocks that were read in order.
     in_order: u32,
 }
 
 impl Reader {
-    /// An iterator, not positioned. `fill_cache` is for reads that are worth caching; without it
-    /// nothing is added to the cache, and several blocks are read ahead at once.
+    /// Returns an iterator, not positioned. `fill_cache` is for reads that are worth caching.
+    /// Without it, nothing is added to the cache, and several blocks are read ahead at once.
     pub fn iter(self: &Arc<Self>, fill_cache: bool) -> SstIter {
         SstIter::new(self.clone(), fill_cache)
     }
@@ -75,14 +75,14 @@ impl SstIter {
         let top = &self.reader.top;
         let (at, region_start) = (top.partition(index), top.region_start(index));
         if index > 0 && self.ahead.last_end == top.partition(index - 1).offset {
-            // The scan comes from the previous data block: only the partition is in between.
+            // The scan was at the previous data block: only the partition is in between.
             self.ahead.last_end = region_start;
         }
         if let Some(block) = &*self.reader.held.get(index) {
             self.reader.cache.note_held();
             return Ok(self.enter_partition(index, block.clone()));
         }
-        // A scan needs the data blocks, which precede their partition, as well.
+        // A scan also needs the data blocks, which precede their partition.
         let from = if self.ahead.last_end == region_start { region_start } else { at.offset };
         let block = self.load(at, Some(index), from)?;
         Ok(self.enter_partition(index, block))
@@ -108,8 +108,8 @@ impl SstIter {
         Ok(block)
     }
 
-    /// Reads a data block, or the index partition `partition`: from the cache, from the read-ahead
-    /// buffer, or from the file, and then perhaps together with the bytes that begin at `from`.
+    /// Reads a data block, or the index partition `partition`, from the cache, from the read-ahead
+    /// buffer or from the file. A read from the file may include the bytes from `from` on.
     fn load(&mut self, at: Handle, partition: Option<usize>, from: u64) -> Result<Arc<Block>> {
         let (role, shape) = match partition {
             Some(_) => (Role::Partition, Shape::Partition),
@@ -141,11 +141,11 @@ impl SstIter {
         Ok(block)
     }
 
-    /// Fills the buffer, beginning at `from`, if the scan is likely to continue, and if the buffer
-    /// then holds the block at `at`.
+    /// Fills the buffer from `from` on, if the scan is likely to continue and the buffer then holds
+    /// the block at `at`.
     fn read_ahead(&mut self, at: Handle, role: Role, from: u64, in_order: bool) -> Result<()> {
         let wanted = match self.fill_cache {
-            // A partition that was read by a seek: its data blocks are elsewhere.
+            // A seek has read the partition: its data blocks are elsewhere.
             false if role == Role::Partition && !in_order => 0,
             false => AHEAD_BYTES,
             true if !in_order || self.ahead.in_order < PATIENCE => 0,
@@ -155,7 +155,8 @@ impl SstIter {
         if at.end() > end {
             return Ok(());
         }
-        // Taken out, so that after an error the old bytes are not mistaken for these.
+        // The buffer is taken out, so that after an error the old bytes are not mistaken for the
+        // new ones.
         let mut bytes = std::mem::take(&mut self.ahead.bytes);
         bytes.resize((end - from) as usize, 0);
         self.reader.file.read_exact_at(&mut bytes, from)?;
@@ -207,7 +208,8 @@ impl SstIter {
         Ok(())
     }
 
-    /// Loads the data block that may hold (`key`, `seq`); `None` if that is before all entries.
+    /// Loads the data block that may hold (`key`, `seq`); `None` if that position is before all
+    /// entries.
     fn find_block(&mut self, key: &[u8], seq: Seq) -> Result<Option<Arc<Block>>> {
         self.valid = false;
         let Some(partition_index) = self.reader.top.find(key, seq) else { return Ok(None) };

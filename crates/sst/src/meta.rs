@@ -63,7 +63,7 @@ impl FileMeta {
         out.extend_from_slice(&self.dictionary_id.to_le_bytes());
     }
 
-    /// Takes what [`FileMeta::encode`] wrote from the front of `input`.
+    /// Takes the output of [`FileMeta::encode`] from the front of `input`.
     ///
     /// # Errors
     /// [`DecodeError`] if the input ends within it or a number is out of range.

@@ -20,8 +20,8 @@ pub enum Compression {
 /// The options of a [`crate::Writer`].
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
-    /// The raw bytes after which a data block is closed, 512 or more (smaller values are raised); 8
-    /// KiB by default. An entry with a value of at least this size gets a block of its own.
+    /// The raw bytes after which a data block is closed, at least 512 (smaller values are raised);
+    /// 8 KiB by default. An entry with a value of at least this size gets a block of its own.
     pub block_bytes: usize,
     /// The compression of data blocks; zstd level 3 by default.
     pub compression: Compression,
@@ -30,11 +30,11 @@ pub struct WriterOptions {
     /// Filter bits per key, 0 (no filter) to 32; 10 by default.
     pub filter_bits_per_key: u32,
     /// The interval of entries whose keys are stored whole, so that they can be reached directly; 1
-    /// to 1024. 0, the default, uses 1 for entries of 64 bytes or more and 16 for smaller ones,
-    /// block by block.
+    /// to 1024. With 0, the default, each block chooses: 1 for entries of 64 bytes or more and 16
+    /// for smaller entries.
     pub restart_interval: u32,
-    /// Data blocks of small entries whose keys have the same form are stored column by column where
-    /// that takes less, if they are compressed at all; true by default.
+    /// Data blocks of small entries whose keys have the same form are stored column by column if
+    /// that takes less space and if blocks are compressed at all; true by default.
     pub columns: bool,
     /// The data blocks that one index partition covers at most; 112 by default.
     pub index_partition_blocks: usize,

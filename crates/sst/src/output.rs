@@ -16,7 +16,7 @@ pub(crate) struct Output {
     file: Arc<dyn File>,
     number: u64,
     buffer: Vec<u8>,
-    /// The bytes written before those in the buffer.
+    /// The number of bytes that were written before the bytes in the buffer.
     written: u64,
     digest: u64,
     finished: bool,
@@ -48,7 +48,7 @@ impl Output {
         self.put_content(Content::new(raw, role), encoder)
     }
 
-    /// The error of a caller that adds what the file cannot hold.
+    /// The error for a caller that adds more than the file can hold.
     pub(crate) fn refusal(&self, what: &'static str) -> Error {
         Error::io("add to", self.path(), io::Error::new(io::ErrorKind::InvalidInput, what))
     }
@@ -65,7 +65,7 @@ impl Output {
         let len = stored::put_content(&mut self.buffer, content, encoder, self.number, offset);
         self.digest = stored::digest(self.digest, stored::checksum_of(&self.buffer));
         if self.buffer.len() >= WRITE_BYTES {
-            // In whole blocks of the disk, which a file without the page cache requires.
+            // Writes whole blocks of the disk, as a file that bypasses the page cache requires.
             self.write_out(self.buffer.len() - self.buffer.len() % DIRECT_BLOCK_BYTES)?;
         }
         Ok(Handle { offset, len: len as u32 })

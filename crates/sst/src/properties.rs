@@ -12,7 +12,7 @@ pub struct Properties {
     pub meta: FileMeta,
     /// The numbers of the files that the compaction read; empty for a flush.
     pub inputs: Vec<u64>,
-    /// The numbers of files that had been replaced when this one was written, and may still have
+    /// The numbers of files that had been replaced when this file was written, but may still have
     /// existed.
     pub replaced: Vec<u64>,
     /// The trees: the first four bytes of the keys as big-endian numbers, ascending.
@@ -37,7 +37,7 @@ impl Properties {
         for value in self.numbers() {
             varint::put_u64(out, value);
         }
-        // No file has the number 0: it separates the two lists, if there is a second.
+        // No file has the number 0, so 0 separates the two lists if there is a second one.
         let more = [0].iter().chain(&self.replaced).take(if self.replaced.is_empty() { 0 } else { usize::MAX });
         let numbers: Vec<u64> = self.inputs.iter().chain(more).copied().collect();
         varint::put_u64(out, numbers.len() as u64);

@@ -16,8 +16,8 @@ use alluvium_env::{Env, Error, File, OpenMode, Result};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes at the end of a file that open reads first: they hold the footer, and in most
-/// files the top-level index too.
+/// The bytes at the end of a file that open reads first. They hold the footer, and in most files
+/// also the top-level index.
 const TAIL_BYTES: u64 = 8 << 10;
 
 /// An open file. Shared as `Arc<Reader>`; all methods may be called from any thread.
@@ -35,7 +35,7 @@ impl Reader {
     /// Opens a file that the manifest describes as `meta`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not the one that `meta` describes, or is damaged;
+    /// [`Error::Corrupt`] if `meta` does not describe the file, or if it is damaged;
     /// [`Error::NewerFormat`] if this build is too old for it; [`Error::Io`].
     pub fn open(
         env: &Env,
@@ -71,7 +71,7 @@ impl Reader {
         Ok(Self { meta, ..reader })
     }
 
-    /// Opens a file with this number; `meta` has only what the footer contains.
+    /// Opens a file with this number. `meta` has only the values that the footer contains.
     fn open_footer(
         env: &Env,
         path: &Path,
@@ -104,8 +104,8 @@ impl Reader {
         Ok((Self { file, meta, cache, footer, top, dictionary, held }, checksum))
     }
 
-    /// The newest version of `key` not above `seq`: its number and kind, and its value in `value`,
-    /// which is replaced. `hash` is `alluvium_codec::hash64(key)`. If there is no such version,
+    /// Finds the newest version of `key` not above `seq`. Returns its number and kind, and replaces
+    /// `value` by its value. `hash` is `alluvium_codec::hash64(key)`. If there is no such version,
     /// `value` is unchanged.
     ///
     /// # Errors
@@ -161,9 +161,9 @@ impl Reader {
         })
     }
 
-    /// The approximate number of entries from `lower` to below `upper`: exact within a block, else
-    /// computed from the number of blocks in between and the entries of one in the middle. Reads
-    /// that one and the blocks at both ends.
+    /// The approximate number of entries from `lower` to below `upper`. The number is exact within
+    /// a block; otherwise it is computed from the number of blocks in between and the number of
+    /// entries of a block in the middle. Reads this block and the blocks at both ends.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -171,8 +171,8 @@ impl Reader {
         if lower >= upper {
             return Ok(0);
         }
-        // The position of a higher key is never before that of a lower one, even if bounds and entries
-        // are out of order.
+        // The position of a higher key is never before the position of a lower key, even if bounds and entries are out
+        // of order.
         let (from, to) = (self.position(lower)?, self.position(upper)?);
         if (from.partition, from.block) == (to.partition, to.block) {
             return Ok((to.before - from.before) as u64);
@@ -181,7 +181,7 @@ impl Reader {
             0 => to.block - from.block - 1,
             partitions => (from.blocks - from.block - 1) + (partitions - 1) * from.blocks + to.block,
         };
-        // Blocks at the ends hold other keys too, which may be packed quite differently.
+        // Blocks at the ends also hold other keys, which may be packed quite differently.
         let typical = if blocks == 0 { 0 } else { self.entries_in_the_middle(&from, &to)? };
         Ok((from.entries - from.before + blocks * typical + to.before) as u64)
     }
@@ -269,7 +269,7 @@ impl Reader {
         Error::corrupt(self.file.path(), offset, what)
     }
 
-    /// Index partition `index`: the one that the file holds, or from the cache or the file.
+    /// Returns index partition `index`, which is held by the file, cached, or read from the file.
     pub(crate) fn partition(&self, index: usize) -> Result<Arc<Block>> {
         match &*self.held.get(index) {
             Some(partition) => {
@@ -280,8 +280,8 @@ impl Reader {
         }
     }
 
-    /// Index partition `index` from the cache, or read from the file, which then holds it if the
-    /// limit allows it.
+    /// Returns index partition `index` from the cache or from the file. After a read, the file
+    /// holds it if the limit allows.
     #[cold]
     fn load_partition(&self, index: usize, for_get: bool) -> Result<Arc<Block>> {
         let at = self.top.partition(index);
@@ -323,7 +323,7 @@ impl Reader {
             .ok_or_else(|| self.corrupt(partition_at, "the places of data blocks"))
     }
 
-    /// A block from the cache, or read and added to it.
+    /// Returns a block from the cache, or reads it and adds it to the cache.
     #[inline]
     pub(crate) fn cached(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
         match self.cache.get(self.meta.number, at.offset) {
@@ -332,7 +332,7 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::cached`]; a block that has to be read is counted for point reads.
+    /// As [`Reader::cached`], for point reads: a block that has to be read is counted.
     fn cached_for_get(&self, at: Handle, role: Role, shape: Shape) -> Result<Arc<Block>> {
         match self.cache.get(self.meta.number, at.offset) {
             Some(block) => Ok(block),
@@ -358,15 +358,16 @@ impl Reader {
     }
 }
 
-/// The answer of a file's filter about a key. It may claim more than the file has, and never less.
+/// The answer of a file's filter about a key. A filter may claim more versions than the file has,
+/// but never fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
     /// The file has no version of the key.
     Absent,
-    /// It may have one.
+    /// The file may have a version.
     Written,
-    /// It may have one, and the newest may be of [`Kind::Delta`] or [`Kind::Folded`]: the key was rewritten. Only
-    /// files that format version 2 of the manifest describes have these marks.
+    /// The file may have a version, and the newest may be a [`Kind::Delta`] or [`Kind::Folded`] entry: the key was
+    /// rewritten. Only files that format version 2 of the manifest describes have these marks.
     Rewritten,
 }
 
@@ -376,7 +377,8 @@ struct EntryPosition {
     partition: usize,
     block: usize,
     blocks: usize,
-    /// The number of entries before the position in its block, and of all its entries.
+    /// The number of entries before the position in its block, and the number of all entries of the
+    /// block.
     before: usize,
     entries: usize,
 }

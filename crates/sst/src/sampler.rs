@@ -8,17 +8,18 @@ use alluvium_codec::entry::Entry;
 /// The most bytes of samples that are kept.
 const MAX_BYTES: usize = 2 << 20;
 
-/// If columns leave less than this fraction as text, a dictionary does not pay.
+/// A dictionary is not useful if the text of the columns is less than this fraction of the raw
+/// bytes.
 const LITTLE_TEXT: usize = 16;
 
 /// Collects samples from a stream of entries, and trains a dictionary on them.
 ///
 /// The samples are whole data blocks as a [`crate::Writer`] would pack them, spread evenly over the
-/// stream however long it is: when there are too many, every second one is dropped, and afterwards
-/// every second block is taken. A dictionary trained on blocks contains their columns and keys too,
-/// and makes files of comment-like rows some 1% smaller than one trained on bare values. Of blocks
-/// that can be stored as columns only the text is a sample: the rest does not compress. Memory: 2
-/// MiB and a block.
+/// stream, however long it is. When there are too many samples, every second one is dropped, and
+/// from then on only every second block is taken. A dictionary trained on blocks also contains
+/// their columns and keys, and makes files of comment-like rows some 1% smaller than a dictionary
+/// trained on bare values. If a block can be stored as columns, only its text is a sample, because
+/// the rest does not compress. Memory: 2 MiB and a block.
 pub struct Sampler {
     block_bytes: usize,
     /// The open block, sampled or not.
@@ -59,7 +60,7 @@ impl Sampler {
         if size >= self.block_bytes {
             return;
         }
-        // As in a writer, a block ends where that brings it nearest to its target.
+        // As in a writer, a block ends where its size is nearest to its target.
         if self.block.raw_len() + size / 2 > self.block_bytes {
             self.end_block();
         }
@@ -106,8 +107,8 @@ impl Sampler {
         }
     }
 
-    /// Trains a dictionary of at most `max_bytes`; takes some 0.1 s per MiB of samples. `None`
-    /// if there are too few samples for one, or too little of the blocks is text.
+    /// Trains a dictionary of at most `max_bytes`; takes some 0.1 s per MiB of samples. Returns
+    /// `None` if there are too few samples, or if too little of the blocks is text.
     pub fn train(mut self, max_bytes: usize) -> Option<Dictionary> {
         self.end_block();
         if self.kept < self.seen / LITTLE_TEXT {

@@ -1,9 +1,9 @@
 //! Stored blocks: a body, and a trailer with its encoding and its checksum.
 //!
-//! Trailer: the raw length (little-endian; the tag has its width), the tag, and a checksum (four
-//! bytes) over everything before it, seeded with the file's number and the offset. Bits 0-1 of the
-//! tag are the method of compression, 2-4 the block's role, 5-7 the number of bytes of the raw
-//! length (0 if the body is raw).
+//! Trailer: the raw length (little-endian; its width is in the tag), the tag, and a checksum of
+//! four bytes. The checksum covers everything before it, and is seeded with the file's number and
+//! the block's offset. Bits 0-1 of the tag are the method of compression, bits 2-4 the block's
+//! role, bits 5-7 the number of bytes of the raw length (0 if the body is raw).
 
 use crate::block::PADDING;
 use crate::columns;
@@ -139,7 +139,7 @@ pub(crate) fn put_content(
 /// [`PADDING`] zero bytes.
 ///
 /// # Errors
-/// A description of what is wrong with the block.
+/// A description of the fault in the block.
 pub(crate) fn get(
     stored: &[u8],
     role: Role,

@@ -31,8 +31,8 @@ struct Seen {
 
 impl Reader {
     /// Reads and checks everything: every block, the order of entries, the index's bounds, that the
-    /// filters have every key, counts, key range, sequence numbers, properties and dictionary. Does
-    /// not use the cache.
+    /// filters contain every key, and counts, key range, sequence numbers, properties and
+    /// dictionary. Does not use the cache.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] with the first damage found, or
@@ -55,7 +55,7 @@ impl Reader {
         Ok(seen.check)
     }
 
-    /// Checks one partition and its data blocks, which are read by one call if they are short.
+    /// Checks one partition and its data blocks. Short data blocks are read by one call.
     fn verify_region(&self, partition_index: usize, seen: &mut Seen, check: &mut CheckEntry<'_>) -> Result<()> {
         let at = self.top.partition(partition_index);
         let start = self.top.region_start(partition_index);

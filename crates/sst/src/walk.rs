@@ -1,9 +1,9 @@
 //! Reading a file that may be damaged: for tools and salvage.
 //!
-//! Where footer and index are whole, they locate the blocks, and a damaged block is lost alone.
-//! Where they are not, blocks are found by their checksums, which are seeded with the location:
-//! from the end of the previous block, every length is tried, up to 64 MiB and twice the longest so
-//! far.
+//! If footer and index are whole, they locate the blocks, and damage to one block loses only that
+//! block. Otherwise blocks are found by their checksums, which are seeded with the location. From
+//! the end of the previous block, every length is tried, up to 64 MiB and twice the length of the
+//! longest block so far.
 
 mod again;
 mod index_file;
@@ -49,8 +49,8 @@ pub struct WalkedBlock<'a> {
     /// The role of the block: "data", "index partition", "top-level index", "dictionary", "aux" or
     /// "properties".
     pub role: &'static str,
-    /// The compression: "raw", "lz4", "zstd" or "zstd with dictionary"; or "columns", alone or with
-    /// one of those, if its entries are stored column by column.
+    /// The compression: "raw", "lz4", "zstd" or "zstd with dictionary". If the entries are stored
+    /// column by column: "columns", alone or with one of those.
     pub method: &'static str,
     /// Bytes of the filter, in an index partition.
     pub filter_bytes: u64,
@@ -88,13 +88,13 @@ fn each_entry(block: &Block, visit: &mut dyn FnMut(Entry<'_>) -> Result<()>) -> 
 /// Bytes of a file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostBlock {
-    /// The offset of the first of them.
+    /// The offset of the first of these bytes.
     pub offset: u64,
     /// The number of bytes.
     pub bytes: u64,
     /// A description of the damage.
     pub what: String,
-    /// The bytes may hold entries, because they were, or may have been, data blocks.
+    /// True if the bytes may hold entries, because they were, or may have been, data blocks.
     pub entries: bool,
     /// Lost entries are at or above this key; empty: from the beginning.
     pub from: Vec<u8>,
@@ -111,9 +111,9 @@ pub struct WalkedFile {
     pub footer: Option<FooterFacts>,
     /// The properties, if they are whole.
     pub properties: Option<Properties>,
-    /// The metadata of an index file, if the file is one and its properties are whole. `bytes` and
-    /// `footer_checksum`, which are not known when properties are written, are those of the footer,
-    /// or 0.
+    /// The metadata of an index file, if the file is an index file and its properties are whole.
+    /// `bytes` and `footer_checksum`, which are not known when properties are written, are taken
+    /// from the footer, or are 0.
     pub index_file: Option<IndexFileMeta>,
     /// The opaque bytes given to the writer, if they are whole.
     pub aux: Option<Vec<u8>>,
@@ -127,8 +127,8 @@ pub struct WalkedFile {
     pub tombstones: u64,
     /// The lowest and the highest sequence number in them.
     pub numbers: Option<(Seq, Seq)>,
-    /// The dictionary, if the file has one and it is whole. The registry holds it as long as this
-    /// is kept.
+    /// The dictionary, if the file has one and it is whole. The registry holds the dictionary as
+    /// long as this result is kept.
     pub dictionary: Option<Arc<Dictionary>>,
 }
 
@@ -152,10 +152,10 @@ fn role_of(tag: u8) -> Option<Role> {
 }
 
 /// Reads the file with this number from beginning to end and calls `visit` with each whole block,
-/// in the order of the file. Dictionaries are registered in `dictionaries`; if that of this file is
-/// damaged, it is taken from there, provided another file has it. Writes nothing. Contents of the
-/// file never make it fail, except for [`Error::NewerFormat`]; bytes that the disk cannot read are
-/// lost like damaged ones.
+/// in the order of the file. Dictionaries are registered in `dictionaries`. If the dictionary of
+/// this file is damaged, it is taken from there, provided another file has the same one. Writes
+/// nothing. Contents of the file never cause an error, except [`Error::NewerFormat`]; bytes that
+/// the disk cannot read are lost like damaged ones.
 ///
 /// # Errors
 /// [`Error::NewerFormat`], I/O errors, and the error of `visit`.
@@ -296,7 +296,7 @@ impl Walker<'_> {
     }
 
     /// Reads the block at `at`, and counts it as lost if it is not whole. `bounds` are the known
-    /// bounds of lost entries.
+    /// key bounds of the entries that are lost then.
     fn block(&mut self, at: Handle, role: Role, bounds: Option<(Vec<u8>, Option<Vec<u8>>)>) -> Result<()> {
         let why = match self.content_padded(at, role)? {
             Ok(content) => match self.pass_block(at, role, content)? {
@@ -367,7 +367,7 @@ impl Walker<'_> {
         let mut first = true;
         walked.each(&mut |entry| {
             if std::mem::take(&mut first) {
-                // Earlier lost entries for which no index has an upper bound.
+                // Sets the upper bound of earlier lost entries for which no index has one.
                 for lost in found.lost.iter_mut().filter(|lost| lost.entries && lost.to.is_none()) {
                     lost.to = Some(entry.key.to_vec());
                 }
@@ -390,8 +390,8 @@ impl Walker<'_> {
     /// Counts the bytes after the last block as lost, if there is no whole footer.
     fn lose_footer(&mut self, what: &str) {
         let mut at = self.len;
-        // No whole block was found up to the end; at most the length of a footer of that is the
-        // footer.
+        // No whole block was found up to the end of the file. At most the length of a footer at the
+        // end belongs to the footer.
         if let Some(last) = self.found.lost.pop_if(|last| last.offset + last.bytes == self.len) {
             at = last.offset.max(self.len.saturating_sub(footer::LEN as u64));
             if at > last.offset {

@@ -84,8 +84,8 @@ impl Writer {
     }
 
     /// Also writes an index file, with an index entry for every `interval` entries (0 counts as 1).
-    /// Each data block ends with an interval, so short intervals make small blocks.
-    /// Call it before the first entry.
+    /// Each data block ends with an interval, so short intervals make small blocks. Must be called
+    /// before the first entry.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Io`] if the index file cannot be created, or entries were added
@@ -107,7 +107,7 @@ impl Writer {
     pub fn add(&mut self, entry: Entry<'_>) -> Result<()> {
         let new_key = self.check(&entry)?;
         let size = entry.key.len() + entry.value.len();
-        // A block ends where that brings it nearest to its target.
+        // A block ends where its size is nearest to its target.
         let full = self.data.raw_len() + size / 2 > self.options.block_bytes || self.data.is_full();
         if full && !self.data.is_empty() {
             self.write_data_block()?;
@@ -184,7 +184,8 @@ impl Writer {
         let first_key = self.data.first_key();
         let bound =
             if first_of_file { (first_key, MAX_SEQ) } else { index::bound(&self.last_key, self.last_seq, first_key) };
-        // The block's location is determined before it is packed, which empties the builder.
+        // The block's location is determined before the block is packed, because packing empties
+        // the builder.
         self.index.add_block(bound, Handle { offset: self.output.len(), len: 0 });
         for index in &mut self.index_files {
             index.begin_block(bound, self.output.len());

@@ -1,6 +1,6 @@
-//! Measures appending to a log on this machine's disk, and replaying it; CPU time of the
-//! thread. Run:
-//! `cargo run --release -p alluvium-wal --example wal_speed -- <empty directory>`.
+//! Measures the CPU time of the thread for appending to a log on this machine's disk, and for
+//! replaying it. Run: `cargo run --release -p alluvium-wal --example wal_speed -- <empty
+//! directory>`.
 
 use alluvium_env::Env;
 use alluvium_wal::{Options, Record, Wal};

@@ -1,4 +1,4 @@
-//! The bytes of a segment; see `docs/format/wal.md`. Pure: no files.
+//! The bytes of a segment; see `docs/format/wal.md`. This module accesses no files.
 
 use crate::types::Record;
 use alluvium_codec::entry::Seq;
@@ -7,10 +7,11 @@ use alluvium_codec::{checksum32, checksum64, varint};
 
 /// The format version that this build writes, and the highest that it reads.
 pub(crate) const VERSION: u32 = 1;
-/// The offset of the seal of a clean close. A page of its own: the header is never written twice.
+/// The offset of the seal of a clean close. The seal has a page of its own, so that the header is
+/// never written twice.
 pub(crate) const SEAL_AT: u64 = 4096;
-/// The offset of the mark that another segment follows. A sector of its own: it is never torn
-/// together with the seal.
+/// The offset of the mark that another segment follows. The mark has a sector of its own, so that
+/// it is never torn together with the seal.
 pub(crate) const FOLLOWED_AT: u64 = SEAL_AT + 512;
 /// The offset of the first group in a segment, in bytes. Every segment is at least this long.
 pub const GROUPS_AT: u64 = 8192;
@@ -22,7 +23,7 @@ pub(crate) const SEAL_LEN: usize = 64;
 pub(crate) const FOLLOWED_LEN: usize = 32;
 /// The bytes of a group before its records.
 pub(crate) const GROUP_HEADER_LEN: usize = 48;
-/// Groups start at multiples of this.
+/// Groups start at multiples of this number of bytes.
 pub(crate) const ALIGN: u64 = 8;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ALLUVWAL");
@@ -32,11 +33,11 @@ const HEADER_SUM_AT: usize = HEADER_LEN - 8;
 const SEAL_SUM_AT: usize = SEAL_LEN - 8;
 const FOLLOWED_SUM_AT: usize = FOLLOWED_LEN - 8;
 
-/// The end of a segment: the end of its last group.
+/// The end of a segment, which is the end of its last group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub offset: u64,
-    /// The number before the one with which the log continues.
+    /// The number before the number with which the log continues.
     pub last_seq: Seq,
 }
 
@@ -47,15 +48,15 @@ pub(crate) struct Header {
     pub number: u64,
     /// The number of the first operation.
     pub first_seq: Seq,
-    /// The end of the previous segment; bytes after it are never read. `None` for the first segment
-    /// of a database.
+    /// The end of the previous segment, whose bytes after it are never read. `None` for the first
+    /// segment of a database.
     pub previous: Option<End>,
 }
 
-/// Why bytes are not a header.
+/// The reason why bytes are not a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotAHeader {
-    /// Torn, damaged, or something else.
+    /// The bytes are torn, damaged, or something else.
     Invalid,
     /// A header of this newer format version.
     Newer(u32),
@@ -115,7 +116,7 @@ pub(crate) fn encode_seal(end: End, seeds: Seeds) -> [u8; SEAL_LEN] {
     bytes
 }
 
-/// Decodes a seal; `None` if there is none, or only a part.
+/// Decodes a seal; `None` if there is no seal, or only a part of one.
 pub(crate) fn decode_seal(bytes: &[u8], seeds: Seeds) -> Option<End> {
     let bytes: &[u8; SEAL_LEN] = bytes.first_chunk()?;
     let sum = checksum64(&bytes[..SEAL_SUM_AT], seeds.at(SEAL_AT));
@@ -133,16 +134,16 @@ pub(crate) fn encode_followed(next: u64, seeds: Seeds) -> [u8; FOLLOWED_LEN] {
     bytes
 }
 
-/// Decodes the mark that another segment follows: its number; `None` if there is none, or only a
-/// part.
+/// Decodes the mark that another segment follows. Returns the number of that segment; `None` if
+/// there is no mark, or only a part of one.
 pub(crate) fn decode_followed(bytes: &[u8], seeds: Seeds) -> Option<u64> {
     let bytes: &[u8; FOLLOWED_LEN] = bytes.first_chunk()?;
     let sum = checksum64(&bytes[..FOLLOWED_SUM_AT], seeds.at(FOLLOWED_AT));
     (get(bytes, 0) == FOLLOWED_MAGIC && get(bytes, FOLLOWED_SUM_AT) == sum).then(|| get(bytes, 8))
 }
 
-/// The seeds of the checksums of a segment: a group at another offset, of another segment, or of
-/// another database does not pass.
+/// The seeds of the checksums of a segment. A group with another offset, of another segment or of
+/// another database does not match its checksums.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds(u64);
 
@@ -171,7 +172,7 @@ pub(crate) struct GroupHeader {
 }
 
 impl GroupHeader {
-    /// Decodes a header at `offset`; `None` if these bytes are not one.
+    /// Decodes a header at `offset`; `None` if the bytes are not a header.
     #[inline]
     pub(crate) fn decode(bytes: &[u8], offset: u64, seeds: Seeds) -> Option<Self> {
         let mut bytes: [u8; GROUP_HEADER_LEN] = *bytes.first_chunk()?;
@@ -201,16 +202,16 @@ impl GroupHeader {
         GROUP_HEADER_LEN as u64 + u64::from(self.body_len)
     }
 
-    /// True if `body` has the checksums of this header.
+    /// True if `body` matches the checksum in this header.
     pub(crate) fn matches(&self, body: &[u8], offset: u64, seeds: Seeds) -> bool {
         body.len() as u64 == u64::from(self.body_len) && checksum64(body, seeds.at(offset)) == self.body_sum
     }
 }
 
-/// Why records cannot form a group.
+/// The reason why records cannot form a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadGroup {
-    /// The numbers do not continue those of the log.
+    /// The numbers do not continue the numbers of the log.
     #[error("the numbers of the records do not continue from {0}")]
     Numbers(Seq),
     /// The length does not fit.
@@ -218,7 +219,7 @@ pub(crate) enum BadGroup {
     TooLong,
 }
 
-/// Writes the records of a group, after space for its header. `group` is replaced.
+/// Writes the records of a group, after space for its header, into `group`, replacing its content.
 pub(crate) fn encode_records(group: &mut Vec<u8>, records: &[Record<'_>], next_seq: Seq) -> Result<Seq, BadGroup> {
     group.clear();
     group.resize(GROUP_HEADER_LEN, 0);

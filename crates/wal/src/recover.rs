@@ -1,9 +1,9 @@
 //! Recovery: reading the log.
 //!
-//! There are two kinds of ends. A segment with a *limit* (its end is named by the next segment's
-//! header, or by its seal) must be complete up to there. The last segment after a crash has no
-//! limit: it ends at the first incomplete group, unless a later group proves that the incomplete
-//! one was once durable.
+//! There are two kinds of ends. If a segment has a *limit*, because the next segment's header or
+//! its own seal names its end, it must be complete up to there. The last segment after a crash has
+//! no limit: it ends at the first incomplete group, unless a later group proves that the incomplete
+//! group was once durable.
 
 use crate::layout::{
     ALIGN, End, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
@@ -24,7 +24,7 @@ pub(crate) struct Replayed {
     pub segments: Vec<Segment>,
     /// The end of the last segment.
     pub end: Option<End>,
-    /// True if it has only zeros after its end.
+    /// True if the last segment has only zeros after its end.
     pub trimmable: bool,
 }
 
@@ -45,9 +45,9 @@ struct SegmentFile {
     number: u64,
     path: PathBuf,
     bytes: u64,
-    /// `None` if it is damaged, and damage is skipped.
+    /// `None` if the header is damaged, and damage is skipped.
     header: Option<Header>,
-    /// True if the segment is marked: the next segment was durable.
+    /// True if the segment has the mark that the next segment was durable.
     followed: bool,
 }
 
@@ -85,12 +85,14 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             state.expected = state.expected.max(header.first_seq);
         }
         let first_seq = state.expected;
-        // One file at a time: there may be more segments than the process may have descriptors.
+        // Opens one file at a time: a log may have more segments than the process may have
+        // descriptors.
         let mode = if next.is_none() { OpenMode::ReadWrite } else { OpenMode::Read };
         let file = env.fs.open(&segment.path, mode)?;
         if next.is_none() {
-            // The log may have ended with its process, without a power cut. The caller of the
-            // replay may write the records elsewhere, durably, so they are made durable here first.
+            // The process of the log may have ended without a power cut, so records may not be
+            // durable yet. The caller of the replay may write them elsewhere, durably, so they are
+            // made durable here first.
             make_durable(segment.number, &*file, options)?;
         }
         let offset = state.segment(segment, &*file, next)?;
@@ -117,7 +119,8 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<SegmentFile>> {
     let mut numbers: Vec<u64> = env.fs.list(dir)?.iter().filter_map(|entry| segment::number(&entry.name)).collect();
     numbers.sort_unstable();
     let last = numbers.last().copied();
-    // An existing log has a complete segment: an unfinished one is not the only one.
+    // An existing log has at least one complete segment, so an unfinished segment is not the only
+    // one.
     let may_be_unfinished = numbers.len() > 1 || !options.must_exist;
     let mut found: Vec<SegmentFile> = Vec::new();
     for number in numbers {
@@ -136,8 +139,8 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<SegmentFile>> {
                 return Err(Error::corrupt(&path, 32, "the numbers in the segment header are out of range"));
             }
             Err(NotAHeader::Impossible) => None,
-            // A segment's header is durable before anything else is written to it, and before the
-            // previous one is marked.
+            // A segment's header is durable before anything else is written to the segment, and
+            // before the previous segment gets its mark.
             Err(NotAHeader::Invalid)
                 if may_be_unfinished
                     && last == Some(number)
@@ -162,12 +165,13 @@ fn find(env: &Env, dir: &Path, options: &Options) -> Result<Vec<SegmentFile>> {
 /// Makes the groups of the last segment durable before they are read.
 ///
 /// A sync is not enough: after an earlier failed sync, the system may have marked pages as clean
-/// that it has not written, and reads return them. So all bytes that no group declares synced are
-/// written again unchanged, and then synced.
+/// that it has not written, and reads return their content. Therefore all bytes that no group
+/// declares synced are written again unchanged, and then synced.
 fn make_durable(number: u64, file: &dyn File, options: &Options) -> Result<()> {
     let seeds = Seeds::new(options.database_id, number);
     let mut window = Window::new(file)?;
-    // A seal was written when everything before it was durable, and a group when the header was.
+    // A seal was written when everything before it was durable, and a group was written when the
+    // header was durable.
     let sealed = decode_seal(window.bytes(SEAL_AT, SEAL_LEN)?, seeds).is_some();
     let (mut synced, mut end) = (if sealed { GROUPS_AT } else { 0 }, GROUPS_AT.min(window.len()));
     while !sealed
@@ -204,14 +208,14 @@ fn check_header(header: Header, path: &Path, number: u64, options: &Options) -> 
 
 /// The damage of a chain of segments that was skipped.
 struct ChainDamage {
-    /// A header is damaged, a segment is missing, or the end is.
+    /// True if a header is damaged, or a segment or the end of the log is missing.
     damaged: bool,
-    /// The newest segment is missing or truncated.
+    /// True if the newest segment is missing or truncated.
     end_missing: bool,
 }
 
-/// Checks that no segment is missing between two others or after the last, and that the last one
-/// was not truncated below its initial length.
+/// Checks that no segment is missing between two others or after the last one, and that the last
+/// one was not truncated below its initial length.
 fn check_chain(found: &[SegmentFile], options: &Options) -> Result<ChainDamage> {
     let mut damaged = found.iter().any(|segment| segment.header.is_none());
     let mut end_missing = false;
@@ -287,12 +291,13 @@ impl Reader<'_, '_> {
     }
 
     /// True if the creation of the last segment, which ends at `end`, may have failed in its last
-    /// step, the sync of the directory: then its name may be lost later although it is visible now,
-    /// whatever the next sync returns. It is empty and is left out: the next segment gets its
-    /// number, and creates the name again.
+    /// step, the sync of the directory. The segment's name may then be lost later although it is
+    /// visible now, whatever the next sync returns. Such a segment is empty and is left out: the
+    /// next segment gets its number, and creates the name again.
     fn is_in_doubt(&self, before: &SegmentFile, last: &SegmentFile, end: u64) -> bool {
         let recovery = &self.recovery;
-        // Groups, a seal and the mark in the previous segment are written when the name is durable.
+        // Groups, a seal and the mark in the previous segment are written only after the name is
+        // durable.
         let proven = end > GROUPS_AT || recovery.clean || recovery.dropped.is_some() || before.followed;
         last.header.is_some() && !proven && !recovery.damaged
     }
@@ -316,7 +321,7 @@ impl Reader<'_, '_> {
         Ok(limit.offset.max(GROUPS_AT))
     }
 
-    /// Reads a segment whose end is not named anywhere.
+    /// Reads a segment whose end neither a seal nor another segment names.
     fn unlimited(&mut self, reading: &mut Reading<'_>, is_last: bool) -> Result<u64> {
         let mut at = GROUPS_AT;
         loop {
@@ -357,8 +362,8 @@ impl Reader<'_, '_> {
         Ok(at + group.group_len())
     }
 
-    /// Handles damage at `at`: an error, or the offset of the next complete group, if there is one.
-    /// The numbers before it are lost.
+    /// Handles damage at `at`: returns an error, or the offset of the next complete group, if there
+    /// is one. The numbers before that group are lost.
     fn skip(&mut self, reading: &mut Reading<'_>, at: u64, what: &str) -> Result<Option<u64>> {
         self.refuse(reading.path, at, what)?;
         let Some((next, first_seq)) = reading.next_group(at, self.expected)? else { return Ok(None) };
@@ -395,7 +400,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The group at `at`, if it is complete and its numbers start at `expected`.
+    /// Returns the group at `at`, if it is complete and its numbers start at `expected`.
     fn at(&mut self, at: u64, expected: Seq) -> Result<At> {
         let Some(group) = self.header(at)? else {
             return Ok(At::Nothing("a group that was written is incomplete or missing"));
@@ -409,7 +414,7 @@ impl Reading<'_> {
         Ok(At::Group(group))
     }
 
-    /// The header at `at`, if it is one and its group does not exceed the end.
+    /// Returns the header at `at`, if there is a valid header whose group does not exceed the end.
     fn header(&mut self, at: u64) -> Result<Option<GroupHeader>> {
         let end = self.limit.map_or(u64::MAX, |limit| limit.offset).min(self.window.len());
         let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
@@ -426,8 +431,8 @@ impl Reading<'_> {
         Ok(group.matches(body, at, self.seeds))
     }
 
-    /// True if a later group declares that bytes at or after `at` were durable. Its header is
-    /// enough: it has its own checksum, and its group may be torn.
+    /// True if a later group declares that bytes at or after `at` were durable. The header of that
+    /// group suffices: it has its own checksum, so the rest of the group may be torn.
     fn was_synced(&mut self, at: u64, expected: Seq) -> Result<bool> {
         let mut next = at + ALIGN;
         while let Some(found) = self.next_word(next)? {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Segment {
     pub number: u64,
     pub first_seq: Seq,
-    /// `first_seq - 1` if it holds nothing.
+    /// The last number in the segment; `first_seq - 1` if the segment is empty.
     pub last_seq: Seq,
     pub bytes: u64,
 }
@@ -30,7 +30,7 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| canonical)
 }
 
-/// Why a segment could not be created.
+/// The reason why a segment could not be created.
 pub(crate) enum NotCreated {
     /// Nothing has changed.
     Unchanged(Error),
@@ -48,7 +48,7 @@ impl From<NotCreated> for Error {
 
 /// When space is short, a segment has a multiple of this many bytes.
 const SMALL: u64 = 64 << 10;
-/// The least that a file grows by on most file systems.
+/// The smallest step by which a file grows on most file systems.
 const PAGE: u64 = 4 << 10;
 
 /// The length of a segment with room for `len` bytes of groups.
@@ -56,9 +56,9 @@ pub(crate) fn whole(options: &Options, len: u64) -> u64 {
     options.segment_bytes.max(GROUPS_AT + len)
 }
 
-/// The length of the next segment, with room for `len` bytes of groups: [`whole`] if that leaves
-/// the reserve free, else the least that its purpose allows, so that later groups do not take the
-/// reserve.
+/// The length of the next segment, with room for `len` bytes of groups. Returns [`whole`] if that
+/// leaves the reserve free. Otherwise returns the smallest length that the purpose allows, so that
+/// later groups do not take the reserve.
 ///
 /// # Errors
 /// No space, by [`Error::is_no_space`], if no length leaves enough space free.
@@ -92,7 +92,7 @@ pub(crate) fn small(len: u64) -> u64 {
     (GROUPS_AT + len).next_multiple_of(SMALL)
 }
 
-/// Creates a segment of `bytes`, or of `small` bytes if the space does not suffice; returns its
+/// Creates a segment of `bytes`, or of `small` bytes if there is too little space; returns its
 /// length.
 pub(crate) fn create_any(
     env: &Env,
@@ -111,8 +111,8 @@ pub(crate) fn create_any(
 
 /// Creates a segment of `bytes`, and makes its name and header durable.
 ///
-/// Its header names the end of the previous segment, which must not grow once that header may be on
-/// disk. So on failure either the file is durably removed, or the outcome is unknown.
+/// The header names the end of the previous segment, which must not grow once this header may be on
+/// disk. Therefore, on failure, either the file is durably removed, or the outcome is unknown.
 pub(crate) fn create(
     env: &Env,
     dir: &Path,
@@ -121,7 +121,8 @@ pub(crate) fn create(
 ) -> std::result::Result<Arc<dyn File>, NotCreated> {
     let path = path(dir, header.number);
     let file = reserve(env, &path, bytes).map_err(NotCreated::Unchanged)?;
-    // The length first: a header in a file that ends before its first group is damage.
+    // The length is made durable first: a header in a file that ends before its first group counts
+    // as damage.
     file.sync().map_err(NotCreated::Unknown)?;
     if let Err(error) = file.write_at(&header.encode(), 0) {
         let gone = env.fs.remove(&path).and_then(|()| env.fs.sync_dir(dir));
@@ -134,8 +135,8 @@ pub(crate) fn create(
     Ok(file)
 }
 
-/// Creates a file of zeros. A file that a failed attempt leaves has no header, so recovery and the
-/// next attempt remove it.
+/// Creates a file of zeros. A file that remains after a failed attempt has no header, so recovery
+/// and the next attempt remove it.
 fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
     if env.fs.exists(path)? {
         env.fs.remove(path)?;
@@ -151,14 +152,15 @@ fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
     }
 }
 
-/// Marks a closed segment as followed, once the next one is durable, so that the loss of that one
-/// is detected. Nothing else depends on it: it may fail, or not be durable.
+/// Writes the mark that the next segment follows into a closed segment, after the next segment is
+/// durable, so that the loss of the next segment is detected. Nothing else depends on the mark: the
+/// write may fail, or may not be durable.
 pub(crate) fn mark_followed(file: &dyn File, seeds: Seeds, number: u64) {
     let _ = file.write_at(&encode_followed(number + 1, seeds), FOLLOWED_AT);
 }
 
-/// Truncates a closed segment to its end. It may fail, or not be durable: the next segment's header
-/// names the end.
+/// Truncates a closed segment to its end. The truncation may fail, or may not be durable, because
+/// the next segment's header names the end.
 pub(crate) fn trim(file: &dyn File, segment: &mut Segment, end: u64) {
     if segment.bytes > end && file.set_len(end).is_ok() {
         segment.bytes = end;

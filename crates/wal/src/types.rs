@@ -3,7 +3,7 @@
 use alluvium_codec::entry::Seq;
 use std::path::PathBuf;
 
-/// How recovery treats a damaged group that was once durable.
+/// The treatment of a damaged group that was once durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDamage {
     /// Refuse with [`alluvium_env::Error::Corrupt`], naming file and offset.
@@ -13,27 +13,27 @@ pub enum OnDamage {
     Skip,
 }
 
-/// How a log is opened.
+/// The options with which a log is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The size of a segment, in bytes. A group that does not fit gets a larger one.
+    /// The size of a segment, in bytes. A group that does not fit gets a larger segment.
     pub segment_bytes: u64,
-    /// The database that the log belongs to; segments of another are refused.
+    /// The database that the log belongs to; segments of another database are refused.
     pub database_id: u64,
     /// The treatment of damage.
     pub on_damage: OnDamage,
     /// New records get numbers from this one upwards, or from the number after the last one found,
     /// whichever is higher. 0 and 1 have no effect.
     pub next_seq: Seq,
-    /// The log must exist: without a complete segment it is lost, which is damage. If false, it is
-    /// then a new log.
+    /// True if the log must exist: a directory without a complete segment is then damage. If false,
+    /// such a directory gets a new log.
     pub must_exist: bool,
-    /// Bytes of the disk that a new segment leaves free; see [`Purpose`]. 0: no reserve.
+    /// The bytes of the disk that a new segment leaves free (see [`Purpose`]); 0 for no reserve.
     pub reserve_bytes: u64,
 }
 
 impl Options {
-    /// Segments of 64 MiB, damage refused, a new log where there is none, no reserve.
+    /// Segments of 64 MiB, no reserve; damage is refused, and a log that does not exist is created.
     pub fn new(database_id: u64) -> Self {
         let on_damage = OnDamage::Refuse;
         let (segment_bytes, next_seq) = (64 << 20, 1);
@@ -41,15 +41,15 @@ impl Options {
     }
 }
 
-/// The purpose of a group. It decides how many bytes of the disk a new segment must leave free; the
-/// order is ascending.
+/// The purpose of a group, which decides how many bytes of the disk a new segment must leave free.
+/// The purposes are in ascending order of these bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Records that allow segments to be removed: they may use the whole reserve.
     Upkeep,
     /// Deletes. They free space later, so they may use half of the reserve.
     Removal,
-    /// All other writes: they leave the reserve.
+    /// All other writes: they must leave the whole reserve free.
     Growth,
 }
 
@@ -64,7 +64,7 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// A position in the log; the order is that of writing.
+/// A position in the log. Positions are ordered as they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// The number of the segment.
@@ -80,7 +80,7 @@ pub struct Dropped {
     pub path: PathBuf,
     /// The offset of the tail, in bytes.
     pub offset: u64,
-    /// Its length up to the last byte that is not zero.
+    /// The length of the tail up to its last byte that is not zero.
     pub bytes: u64,
 }
 
@@ -97,17 +97,17 @@ pub struct Lost {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// The first number that the log holds: records from `first_seq` to `last_seq` were replayed.
-    /// In an empty log it is `last_seq + 1`.
+    /// If the log is empty, `last_seq + 1`.
     pub first_seq: Seq,
-    /// The last number that was written before the oldest segment and has been released; 0 if there
-    /// was none.
+    /// The last number that was written before the oldest segment and was released; 0 if there was
+    /// none.
     pub released: Seq,
-    /// The last number found, or the one before the first; new records continue after it.
+    /// The last number found, or the number before the first one; new records continue after it.
     pub last_seq: Seq,
     /// The tail that was cut off, if there was one.
     pub dropped: Option<Dropped>,
-    /// True if damage was skipped and an unknown number of records after it is lost: the newest
-    /// segment is missing, or was truncated.
+    /// True if damage was skipped and an unknown number of records after it is lost, because the
+    /// newest segment is missing or was truncated.
     pub end_missing: bool,
     /// True if the log was closed cleanly, or is new.
     pub clean: bool,

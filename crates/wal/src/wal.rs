@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// The write-ahead log of a database.
 ///
 /// After an error on writing to or syncing an existing segment, the log is *poisoned*: the contents
-/// of the disk are unknown, so every later call returns that error. Only a recovery can read them
-/// again.
+/// of the disk are unknown, so every later call returns that error. Only a recovery can read the
+/// contents again.
 ///
 /// Locks: `releasing`, then `appender`, then `directory`, then `shared`. `appender` is held while
 /// writing, `shared` never during I/O.
@@ -33,10 +33,10 @@ pub struct Wal {
     /// Notified when `synced`, `syncing` or `failed` of [`Shared`] change.
     changed: Condvar,
     releasing: Mutex<()>,
-    /// Held while the directory is synced, until a failure is recorded: it may lose the name of
-    /// another segment.
+    /// Held while the directory is synced, until a failure is recorded, because a failed sync may
+    /// lose the name of another segment.
     directory: Mutex<()>,
-    /// The last attempt to create a whole segment found too little space.
+    /// True if the last attempt to create a segment of the usual size found too little space.
     short: AtomicBool,
 }
 
@@ -53,25 +53,25 @@ struct Appender {
 }
 
 struct Shared {
-    /// The last segment's.
+    /// The file of the last segment.
     file: Arc<dyn File>,
     end: Position,
     synced: Position,
-    /// A thread syncs. No other one does until it has ended, so that every waiter learns of a
-    /// failure that the system reports only once.
+    /// True while a thread syncs. No other thread syncs until that sync has ended, so that every
+    /// waiting thread learns of a failure that the system reports only once.
     syncing: bool,
     failed: Option<Error>,
     closed: bool,
     /// Bytes of groups written since the log was opened.
     written: u64,
-    /// Oldest first; the last is the one being written.
+    /// The segments, oldest first; the last one is being written.
     segments: VecDeque<Segment>,
 }
 
-/// A larger buffer of a group is freed after use. In bytes.
+/// A buffer of a group that is larger than this number of bytes is freed after use.
 const KEEP_BUFFER: usize = 4 << 20;
 
-/// A log that was read, but not continued yet.
+/// A log that was read, but to which no segment was added yet.
 pub struct Recovered {
     env: Env,
     dir: PathBuf,
@@ -85,8 +85,8 @@ impl Recovered {
         &self.replayed.recovery
     }
 
-    /// True if nothing was written to it since it was created, nor was it closed: the creation of
-    /// the database may be unfinished.
+    /// True if nothing was written to the log since it was created, and it was not closed: the
+    /// creation of the database may be unfinished.
     pub fn is_as_made(&self) -> bool {
         self.replayed.is_as_made()
     }
@@ -94,13 +94,13 @@ impl Recovered {
     /// Starts a new segment after the records found: the second half of [`Wal::recover`].
     ///
     /// # Errors
-    /// I/O errors. The log can be read again then.
+    /// I/O errors. After an error the log can be read again.
     pub fn start(self) -> Result<Wal> {
         let Self { env, dir, options, replayed } = self;
         let Replayed { recovery, segments, end, trimmable } = replayed;
         if !segments.is_empty() {
-            // The segment's name must be durable, as its records and the header that will name it
-            // are.
+            // The name of the last segment must be durable, like its records and like the header
+            // that will name it.
             env.fs.sync_dir(&dir)?;
         }
         let mut segments = VecDeque::from(segments);
@@ -112,11 +112,11 @@ impl Recovered {
             first_seq: recovery.next_seq().max(options.next_seq),
             previous: end,
         };
-        // Opening must succeed on a nearly full disk, or nothing could be deleted.
+        // Opening must succeed on a nearly full disk, because otherwise nothing could be deleted.
         let bytes = segment::length(&env, &dir, &options, 0, Purpose::Upkeep)?;
         let (file, bytes) = segment::create_any(&env, &dir, &header, bytes, Some(segment::small(0)))?;
         let short = AtomicBool::new(bytes < segment::whole(&options, 0));
-        // The segment need not be opened again either.
+        // The closed segment is only trimmed, so a failure to open it is ignored.
         if let (Some(closed), Some(end)) = (segments.back_mut(), end)
             && let Ok(file) = env.fs.open(&segment::path(&dir, closed.number), OpenMode::ReadWrite)
         {
@@ -154,10 +154,10 @@ impl Recovered {
 
 impl Wal {
     /// Opens the log in `dir`, an existing directory that may be empty, replays its records in
-    /// order, and starts a new segment after them. Nothing of an old segment is overwritten.
+    /// order, and starts a new segment after them. Old segments are not overwritten.
     ///
-    /// When this returns, the new segment's header is durable, and with it the decision where the
-    /// old log ends: a tail that was cut off is never replayed. Every call creates a segment, so
+    /// When this returns, the new segment's header is durable. The header records where the old log
+    /// ends, so a tail that was cut off is never replayed. Every call creates a segment, so
     /// [`Wal::release_below`] should follow.
     ///
     /// # Errors
@@ -187,12 +187,12 @@ impl Wal {
         Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed }.start()
     }
 
-    /// Calls `visit` with the records from the one that contains `from` to the one that contains
-    /// `to`, both in the log, read from its files. Other threads may append concurrently; the
-    /// caller ensures that none of these records is released.
+    /// Calls `visit` with the records from the record that contains `from` to the record that
+    /// contains `to`. Both must be in the log; they are read from its files. Other threads may
+    /// append concurrently. The caller ensures that none of these records is released.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a record is damaged or missing; I/O errors; those of `visit`.
+    /// [`Error::Corrupt`] if a record is damaged or missing; I/O errors; errors of `visit`.
     pub fn read_back(&self, from: Seq, to: Seq, visit: &mut dyn FnMut(Record<'_>) -> Result<()>) -> Result<()> {
         let (segments, end) = self.check(|shared| (shared.segments.clone(), shared.end))?;
         let mut last_seq = 0;
@@ -222,11 +222,11 @@ impl Wal {
     }
 
     /// The first half of [`Wal::recover`]: replays the records. The end of the log is not decided
-    /// yet, and the log can be read again; replayed records are durable.
+    /// yet, so the log can be read again. Replayed records are durable.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for damage (see [`crate::OnDamage`]), for a missing segment, and for
-    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; those of `replay`.
+    /// a segment of another database; [`Error::NewerFormat`]; I/O errors; errors of `replay`.
     pub fn read(
         env: &Env,
         dir: &Path,
@@ -237,14 +237,14 @@ impl Wal {
         Ok(Recovered { env: env.clone(), dir: dir.to_owned(), options, replayed })
     }
 
-    /// Writes the records as one group: a crash leaves all of it or nothing. The numbers continue
-    /// those of the previous group without gaps. Only the commit leader calls this. Returns the end
-    /// of the group, which is not durable before [`Wal::sync_to`]. Without records nothing happens.
-    /// The purpose is growth.
+    /// Writes the records as one group: after a crash either the whole group exists or nothing of
+    /// it. The numbers continue the numbers of the previous group without gaps. Only the commit
+    /// leader calls this. Returns the end of the group, which becomes durable with
+    /// [`Wal::sync_to`]. Without records nothing happens. The purpose is growth.
     ///
     /// # Errors
-    /// If no new segment can be created (no space, or less than the reserve would be left), the
-    /// numbers do not continue, or the records exceed 4 GiB, nothing has changed. Any other error
+    /// Nothing has changed if no new segment can be created (no space, or too little for the
+    /// reserve), if the numbers do not continue, or if the records exceed 4 GiB. Any other error
     /// poisons the log.
     pub fn append(&self, records: &[Record<'_>]) -> Result<Position> {
         self.append_for(Purpose::Growth, records)
@@ -265,7 +265,7 @@ impl Wal {
         })?;
         let len = appender.group.len() as u64;
         if purpose == Purpose::Growth && appender.capacity < self.options.segment_bytes {
-            // This segment uses the reserve, which is not for growth.
+            // This segment was made from the reserve, which is not for growth.
             self.next_length(len, purpose)?;
         }
         if appender.offset + len > appender.capacity {
@@ -295,7 +295,7 @@ impl Wal {
     }
 
     /// Starts a new segment, unless the current one is empty, so that [`Wal::release_below`] can
-    /// remove all earlier records. Its purpose is upkeep, which may use the whole reserve.
+    /// remove all earlier records. The purpose is upkeep, which may use the whole reserve.
     ///
     /// # Errors
     /// As [`Wal::append`].
@@ -308,11 +308,11 @@ impl Wal {
         Ok(())
     }
 
-    /// Ends the current segment durably, and starts one with room for `len` bytes.
+    /// Ends the current segment durably, and starts a new one with room for `len` bytes.
     fn rotate(&self, appender: &mut Appender, len: u64, purpose: Purpose) -> Result<()> {
         let end = Position { segment: appender.number, offset: appender.offset };
         check_number(&self.dir, end.segment)?;
-        // Checked before the sync: a refused batch costs nothing.
+        // The length is determined before the sync, so that a refused batch costs nothing.
         let bytes = self.next_length(len, purpose)?;
         self.sync_to(end)?;
         let header = Header {
@@ -352,7 +352,7 @@ impl Wal {
         length.map_err(|error| self.refused(error))
     }
 
-    /// Records why a segment was not created.
+    /// Records the reason why a segment was not created.
     fn refused(&self, error: Error) -> Error {
         if error.is_displaced() {
             // The directory is gone: no later write can succeed.
@@ -388,8 +388,8 @@ impl Wal {
         self.shared.lock().synced
     }
 
-    /// The number of bytes at the end that are not durable yet. A segment is durable before the
-    /// next one is begun.
+    /// The number of bytes at the end of the log that are not durable yet. A segment is durable
+    /// before the next one is begun.
     pub fn unsynced_bytes(&self) -> u64 {
         let shared = self.shared.lock();
         let synced = if shared.synced.segment == shared.end.segment { shared.synced.offset } else { GROUPS_AT };
@@ -401,8 +401,8 @@ impl Wal {
         self.shared.lock().end
     }
 
-    /// Waits until everything before `position` is durable: one caller syncs for all waiting ones.
-    /// Other threads may append concurrently. A position after the end means the end.
+    /// Waits until everything before `position` is durable. One caller syncs for all waiting
+    /// callers. Other threads may append concurrently. A position after the end counts as the end.
     ///
     /// # Errors
     /// The error that poisoned the log, unless everything before `position` was durable by then.
@@ -434,8 +434,8 @@ impl Wal {
     /// Returns the bytes freed.
     ///
     /// # Errors
-    /// An error on removing a file leaves the rest for later; one on syncing the directory
-    /// poisons the log.
+    /// If a file cannot be removed, the remaining segments are left for a later call. If the
+    /// directory cannot be synced, the log is poisoned.
     pub fn release_below(&self, seq: Seq) -> Result<u64> {
         let releasing = self.releasing.lock();
         let mut freed = 0;
@@ -444,8 +444,8 @@ impl Wal {
                 Err(error) if !is_not_found(&error) => return Err(error),
                 _ => {}
             }
-            // One at a time: if a crash undid only the removal of an earlier one, a segment would
-            // be missing between two others.
+            // Segments are removed one at a time: if a crash undid the removal of only an earlier
+            // segment, a segment would be missing between two others.
             let _directory = self.directory.lock();
             self.env.fs.sync_dir(&self.dir).map_err(|error| self.poison(error))?;
             self.shared.lock().segments.pop_front();
@@ -465,7 +465,7 @@ impl Wal {
         self.shared.lock().written
     }
 
-    /// The first number of the oldest segment.
+    /// The first number in the oldest segment.
     pub fn oldest_seq(&self) -> Seq {
         self.shared.lock().segments.front().map_or(0, |oldest| oldest.first_seq)
     }
@@ -483,8 +483,8 @@ impl Wal {
         before + shared.end.offset
     }
 
-    /// True from the time when, for lack of space, a segment was refused or created smaller than
-    /// usual, until a segment of the usual size is created.
+    /// True if, for lack of space, a segment was refused or created smaller than usual, and no
+    /// segment of the usual size was created since.
     pub fn is_short(&self) -> bool {
         self.short.load(Ordering::Relaxed)
     }
@@ -494,9 +494,9 @@ impl Wal {
         self.shared.lock().failed.clone()
     }
 
-    /// Closes the log cleanly: makes everything durable, seals the last segment, so that a tail
-    /// that is missing later counts as damage, and frees preallocated space. Every later append or
-    /// sync fails. Without it, the next opening recovers as after a crash.
+    /// Closes the log cleanly: makes everything durable, seals the last segment, so that a missing
+    /// tail counts as damage later, and frees preallocated space. Every later append or sync fails.
+    /// A log that was not closed is recovered as after a crash.
     ///
     /// When this has returned, with or without an error, the log no longer writes or removes
     /// anything.
@@ -528,14 +528,15 @@ impl Wal {
         Ok(())
     }
 
-    /// The result of `f`, if the log can be used.
+    /// Returns the result of `f`, if the log can be used.
     fn check<T>(&self, f: impl FnOnce(&Shared) -> T) -> Result<T> {
         let shared = self.shared.lock();
         shared.usable(&self.dir)?;
         Ok(f(&shared))
     }
 
-    /// Poisons the log with `error`, unless it is poisoned, and returns the error that poisoned it.
+    /// Poisons the log with `error`, unless it is poisoned already, and returns the error that
+    /// poisoned it.
     fn poison(&self, error: Error) -> Error {
         let mut shared: MutexGuard<'_, Shared> = self.shared.lock();
         shared.fail(error.clone());
@@ -553,7 +554,7 @@ impl Appender {
         Self { file, seeds, number, offset: GROUPS_AT, capacity, next_seq, group }
     }
 
-    /// Writes the group in the buffer after the last one.
+    /// Writes the group in the buffer after the last group.
     fn write_group(&mut self, header: GroupHeader) -> Result<()> {
         layout::finish_group(&mut self.group, header, self.offset, self.seeds);
         self.file.write_at(&self.group, self.offset)?;
@@ -590,7 +591,7 @@ fn new_segment(header: &Header, bytes: u64) -> Segment {
     Segment { number: header.number, first_seq: header.first_seq, last_seq: header.first_seq - 1, bytes }
 }
 
-/// An error if no segment can follow the one with `number`.
+/// Returns an error if no segment can follow the segment with `number`.
 fn check_number(dir: &Path, number: u64) -> Result<()> {
     match number < MAX_NUMBER {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! Reading segments without changing them: for copies of the log, tools and salvage.
 //!
-//! Recovery decides where the log ends, and records that. This module decides nothing: it reports
-//! the contents of a file, complete groups and the gaps between them.
+//! Recovery decides where the log ends, and records that end. This module decides nothing: it
+//! reports the contents of a file, which are complete groups and the gaps between them.
 
 use crate::layout::{
     ALIGN, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
@@ -15,12 +15,12 @@ use alluvium_codec::limits::{LAST_SEQ, MAX_NUMBER};
 use alluvium_env::{Env, Error, OpenMode, Result, Unreadable};
 use std::path::{Path, PathBuf};
 
-/// The end of a segment, as named by its seal or the header of the next one.
+/// The end of a segment, as named by its seal or by the header of the next segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentEnd {
     /// The offset after its last group.
     pub offset: u64,
-    /// The last number before it.
+    /// The last number before the end.
     pub last_seq: Seq,
 }
 
@@ -61,11 +61,11 @@ pub struct Gap {
     pub offset: u64,
     /// The offset of the next complete group.
     pub next: u64,
-    /// The number that was expected there; 0 if unknown.
+    /// The number that was expected at this offset; 0 if unknown.
     pub expected: Seq,
     /// The first number of the next complete group.
     pub next_seq: Seq,
-    /// The reason why there is no group.
+    /// The reason why the bytes are not a group.
     pub what: &'static str,
 }
 
@@ -76,7 +76,7 @@ pub struct WalkedSegment {
     pub header: Option<SegmentHeader>,
     /// The seal of a clean close.
     pub seal: Option<SegmentEnd>,
-    /// True if it is marked: the next segment was begun, and was durable.
+    /// True if the segment has the mark that the next segment was begun and durable.
     pub followed: bool,
     /// The length of the file in bytes.
     pub file_bytes: u64,
@@ -88,13 +88,13 @@ pub struct WalkedSegment {
     pub payload_bytes: u64,
     /// The end of the last complete group.
     pub end: u64,
-    /// The last number in a complete group; 0 without any.
+    /// The last number in a complete group; 0 if there is no complete group.
     pub last_seq: Seq,
     /// The gaps between complete groups.
     pub gaps: Vec<Gap>,
-    /// Bytes after the end up to the last that is not zero: a torn tail, or damage.
+    /// The number of bytes from the end to the last byte that is not zero: a torn tail, or damage.
     pub tail_bytes: u64,
-    /// Why reading stopped at the end, if bytes follow it.
+    /// The reason why reading stopped at the end, if other bytes follow it.
     pub tail: Option<&'static str>,
     /// The parts that the disk cannot read, by offset.
     pub unreadable: Vec<Unreadable>,
@@ -105,7 +105,7 @@ pub struct WalkedSegment {
 pub struct Walk {
     /// The number of the segment, from its name.
     pub number: u64,
-    /// The database, if known: a segment with a damaged header can be read then.
+    /// The database, if known. A segment with a damaged header can only be read if it is known.
     pub database_id: Option<u64>,
     /// The known end of the segment: bytes after it are ignored.
     pub limit: Option<u64>,
@@ -122,24 +122,24 @@ pub fn list_segments(env: &Env, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
         .iter()
         .filter(|entry| !entry.is_dir)
         .filter_map(|entry| Some((segment::number(&entry.name)?, dir.join(&entry.name))))
-        // No segment has a higher number; opening such a log fails.
+        // No segment has a higher number: a log with such a segment cannot be opened.
         .filter(|(number, _)| *number <= MAX_NUMBER)
         .collect();
     segments.sort_unstable();
     Ok(segments)
 }
 
-/// The number of the segment with this file name, if it is one.
+/// The number of the segment with this file name; `None` for other names.
 pub fn segment_number(name: &str) -> Option<u64> {
     segment::number(name)
 }
 
 /// Reads the file of a segment from its beginning to its end, and calls `visit` with each complete
-/// group, including those after damage. Writes nothing, and fails for no content but
-/// [`Error::NewerFormat`]; bytes that the disk cannot read are damage, too.
+/// group, including groups after damage. Writes nothing. No content is an error except
+/// [`Error::NewerFormat`]; bytes that the disk cannot read count as damage.
 ///
 /// # Errors
-/// [`Error::NewerFormat`], I/O errors, and those of `visit`.
+/// [`Error::NewerFormat`], I/O errors, and errors of `visit`.
 pub fn walk_segment(
     env: &Env,
     path: &Path,
@@ -179,7 +179,7 @@ pub fn walk_segment(
     walker.walk(visit)?;
     let Walker { window, mut found, .. } = walker;
     found.unreadable = window.unreadable().to_vec();
-    // Unreadable bytes after the limit, which were read along with the others, are not a loss.
+    // Unreadable bytes after the limit, which were read together with other bytes, are not a loss.
     found.unreadable.retain(|part| part.offset < limit);
     Ok(found)
 }
@@ -214,7 +214,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// The header of the complete group at `at`, or the reason why there is none.
+    /// Returns the header of the complete group at `at`, or the reason why no complete group begins there.
     fn group_at(&mut self, at: u64) -> Result<std::result::Result<GroupHeader, &'static str>> {
         let bytes = self.window.bytes(at, GROUP_HEADER_LEN)?;
         let Some(group) = GroupHeader::decode(bytes, at, self.seeds) else {
@@ -267,7 +267,8 @@ impl Walker<'_> {
         Ok(self.found.end)
     }
 
-    /// The first complete group at or after `from` whose numbers are not below the expected one.
+    /// Finds the first complete group at or after `from` whose numbers are not below the expected
+    /// one.
     fn next_group(&mut self, from: u64) -> Result<Option<(u64, Seq)>> {
         let expected = std::mem::take(&mut self.expected);
         let mut next = from;
@@ -285,13 +286,13 @@ impl Walker<'_> {
         Ok(found)
     }
 
-    /// The reason why a group is incomplete: `what`, unless the disk cannot read it.
+    /// The reason why a group is incomplete: `what`, unless the disk cannot read the bytes.
     fn reason(&self, from: u64, to: u64, what: &'static str) -> &'static str {
         let touches = |part: &Unreadable| part.offset < to && from < part.offset + part.bytes;
         if self.window.unreadable().iter().any(touches) { "the disk cannot read it" } else { what }
     }
 
-    /// Ends the walk: no complete group follows `at`.
+    /// Ends the walk, because no complete group follows `at`.
     fn end(&mut self, at: u64, what: &'static str) -> Result<()> {
         if let Some(end) = self.window.end_of_nonzero(at)?.map(|end| end.min(self.limit)).filter(|end| *end > at) {
             self.found.tail_bytes = end - at;
@@ -301,12 +302,12 @@ impl Walker<'_> {
     }
 }
 
-/// Reads a log that must be complete, and calls `visit` with its records, beginning with the one
+/// Reads a log that must be complete, and calls `visit` with its records, beginning with the record
 /// that contains `from`. Writes nothing. Returns the last number.
 ///
 /// # Errors
 /// [`Error::Corrupt`] for anything incomplete or missing, [`Error::NewerFormat`], I/O errors, and
-/// those of `visit`.
+/// errors of `visit`.
 pub fn read_whole(
     env: &Env,
     dir: &Path,
@@ -342,7 +343,7 @@ pub fn read_whole(
     Ok(last_seq)
 }
 
-/// An error if a segment is incomplete before the limit of the walk.
+/// Returns an error if a segment is incomplete before the limit of the walk.
 pub(crate) fn check_whole(path: &Path, found: &WalkedSegment) -> Result<()> {
     if let Some(part) = found.unreadable.first() {
         let why = format!("{} bytes from offset {} on: {}", part.bytes, part.offset, part.why);
@@ -357,7 +358,7 @@ pub(crate) fn check_whole(path: &Path, found: &WalkedSegment) -> Result<()> {
     }
 }
 
-/// The end of the previous segment, by this one's header.
+/// The end of the previous segment, which this segment's header names.
 pub(crate) fn limit_of(env: &Env, path: &Path, number: u64) -> Result<Option<u64>> {
     let file = env.fs.open(path, OpenMode::Read)?;
     let mut window = Window::new(&*file)?;

@@ -5,7 +5,7 @@ use alluvium_env::{AroundReader, File, Result, Unreadable};
 /// A piece of a file that moves forward with the reads.
 pub(crate) struct Window<'a> {
     file: &'a dyn File,
-    /// Replaces unreadable bytes in place of failing.
+    /// Replaces unreadable bytes instead of returning an error.
     around: Option<AroundReader<'a>>,
     len: u64,
     start: u64,
@@ -60,7 +60,8 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    /// The buffered bytes at `at` and after it, or else those of one read; empty at the end.
+    /// The buffered bytes from `at` on, or, if there are none, the bytes of one read; empty at the
+    /// end.
     fn some(&mut self, at: u64) -> Result<&[u8]> {
         if at < self.start || at >= self.start + self.piece.len() as u64 {
             self.read(at, 0)?;
@@ -104,7 +105,7 @@ impl<'a> Window<'a> {
 }
 
 fn first_nonzero(bytes: &[u8]) -> Option<usize> {
-    // In blocks first: most of a preallocated tail is zeros.
+    // Whole blocks are checked first, because most of a preallocated tail is zeros.
     let block = bytes.chunks(64).position(|block| block.iter().fold(0, |a, b| a | b) != 0)? * 64;
     bytes[block..].iter().position(|&byte| byte != 0).map(|at| block + at)
 }

@@ -13,7 +13,7 @@ use common::{Owned, append, new_disk, options, over, recover};
 
 const SCHEDULES: u64 = 300;
 
-/// What committers share: the log, and what has been confirmed.
+/// The state that committers share: the log, and the confirmed numbers.
 struct Shared {
     wal: Wal,
     next: Mutex<u64>,
@@ -38,7 +38,7 @@ fn commit(shared: &Shared, groups: u64) -> bool {
     true
 }
 
-/// Three committers and one that releases, on segments of a few groups.
+/// Three committers and a thread that releases, on segments of a few groups.
 fn run(mem: &Arc<MemFs>, faults: &Arc<FaultFs>, env: &alluvium_env::Env, fault: Option<Fault>) -> bool {
     let (wal, _, _) = recover(env, options(18_000)).unwrap();
     if let Some(fault) = fault {

@@ -5,14 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates of the workspace that no path runs through.
+/// Crates of the workspace whose code is in no path.
 const NOT_COUNTED: [&str; 3] = ["cli", "workbench", "testkit"];
 
-/// Builds `alluvium-counts`, optimised as a release is but without link-time optimisation, and returns its path.
+/// Builds `alluvium-counts` and returns its path. The program is optimised like a release, but without link-time
+/// optimisation.
 ///
-/// The other packages are those of the tests' build, which has optimised them already: only the crates of this
-/// workspace are compiled again. Each is one unit of code, so that the compiler divides nothing by names and hashes,
-/// and nothing is incremental.
+/// The other packages are taken from the tests' build, which has optimised them already, so only the crates of this
+/// workspace are compiled again. Each crate is one unit of code and nothing is incremental, so that the compiler does
+/// not divide code by names and hashes.
 pub(super) fn binary(root: &Path) -> io::Result<PathBuf> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).env("CARGO_INCREMENTAL", "0");
@@ -26,7 +27,7 @@ pub(super) fn binary(root: &Path) -> io::Result<PathBuf> {
     if !command.status()?.success() {
         return Err(io::Error::other("alluvium-counts cannot be built"));
     }
-    // This program is in the same folder.
+    // That program is in the same folder as this one.
     Ok(std::env::current_exe()?.with_file_name("alluvium-counts"))
 }
 

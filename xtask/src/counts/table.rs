@@ -1,8 +1,8 @@
-//! The table of counts: its text, and the comparison of two.
+//! The table of counts: its text, and the comparison of two tables.
 
 use std::fmt;
 
-/// A path may differ from the table by this many percent.
+/// The percentage by which a path may differ from the table.
 pub(crate) const TOLERANCE_PERCENT: f64 = 3.0;
 
 const HEAD: &str = "\
@@ -10,7 +10,7 @@ const HEAD: &str = "\
 # `make counts` compares, `make counts-update` writes this file (docs/TESTING.md).
 ";
 
-/// Counts, and what they depend on besides the sources.
+/// Counts, and everything that they depend on, except the sources.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Table {
     /// The versions of the compiler, the C library and valgrind, and the kind of processor.
@@ -23,12 +23,12 @@ pub(crate) struct Table {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Count {
     pub(crate) path: String,
-    /// For each operation.
+    /// The number of instructions for each operation.
     pub(crate) instructions: u64,
 }
 
 impl Table {
-    /// Reads what [`fmt::Display`] wrote.
+    /// Reads the output of [`fmt::Display`].
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut table = Self { made_with: Vec::new(), counts: Vec::new() };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -56,7 +56,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// One path in two tables; `None` where a table lacks it.
+/// One path in two tables; `None` for a table that does not have the path.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Difference {
     path: String,
@@ -65,7 +65,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// True for a path that has to be looked at.
+    /// True if the path must be examined.
     pub(crate) fn is_beyond_tolerance(&self) -> bool {
         self.percent().is_none_or(|percent| percent.abs() > TOLERANCE_PERCENT)
     }
@@ -85,7 +85,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// All paths of either table.
+/// The differences for all paths that are in either table.
 pub(crate) fn differences(before: &Table, now: &Table) -> Vec<Difference> {
     let find = |table: &Table, path: &str| {
         table.counts.iter().find(|count| count.path == path).map(|count| count.instructions)
@@ -95,7 +95,7 @@ pub(crate) fn differences(before: &Table, now: &Table) -> Vec<Difference> {
     paths.map(|path| Difference { path: path.clone(), before: find(before, path), now: find(now, path) }).collect()
 }
 
-/// The instructions of a file that callgrind wrote.
+/// The total number of instructions in a file that callgrind wrote.
 pub(crate) fn total(text: &str) -> Option<u64> {
     let line = text.lines().rev().find_map(|line| line.strip_prefix("totals: "));
     line?.split_whitespace().next()?.parse().ok()

@@ -1,15 +1,16 @@
-//! The modules of a crate form no circle, and no module imports through the root of its own crate.
+//! Checks that the modules of a crate form no circle, and that no module imports through the root of its own crate.
 //!
-//! A module depends on another one if a path in its code leads to an item of the other's file, directly or through the
-//! imports of a third. A module and its own ancestors may depend on each other. Any other dependency counts for the two
-//! siblings that contain its ends below the nearest common ancestor, and siblings form no circle.
+//! A module depends on another module if a path in its code leads to an item of the other's file, directly or through
+//! the imports of a third module. A module and its own ancestors may depend on each other. For any other dependency,
+//! consider the two siblings that contain its ends below their nearest common ancestor: it counts as a dependency
+//! between these siblings. Siblings must form no circle.
 
 use super::Finding;
 use super::repo::{Repo, SourceFile};
 use super::scopes::{Mention, Scopes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Imports that lead through other imports are followed this far: a circle of imports ends.
+/// The most imports through which a name is followed, so that a circle of imports ends.
 const IMPORTS_MAX: usize = 16;
 
 /// The faults of a crate's modules.
@@ -33,7 +34,7 @@ pub(super) fn report(repo: &Repo, dir: &str) -> Report {
     report
 }
 
-/// An arrow between two scopes: the names that tie them, and the first place, as text.
+/// The dependencies between two scopes. Each has the names that cause it, and the first place as text.
 type Arrows = BTreeMap<(usize, usize), (BTreeSet<String>, String)>;
 
 fn check_root(repo: &Repo, root: &SourceFile, report: &mut Report) {
@@ -53,7 +54,7 @@ fn check_root(repo: &Repo, root: &SourceFile, report: &mut Report) {
             let mention = Mention { path: glob.clone(), line: 1 };
             for (to, name) in Resolved::of(&scopes, from, &mention).ends {
                 add(&scopes, &mut arrows, from, to, name, &scope.path);
-                // What an ancestor imports is used through the glob.
+                // Names that an ancestor imports are used through the glob.
                 for name in scopes.all[to].imports.keys().filter(|name| scope.words.contains(*name)) {
                     let mention = Mention { path: vec!["self".to_owned(), name.clone()], line: 1 };
                     let ends = Resolved::of(&scopes, to, &mention).ends;
@@ -77,12 +78,12 @@ fn add(scopes: &Scopes, arrows: &mut Arrows, from: usize, to: usize, name: Strin
     }
 }
 
-/// Where a path leads.
+/// The result of following a path.
 #[derive(Default)]
 struct Resolved {
     /// The modules that define or re-export the item, each with the item's name there.
     ends: Vec<(usize, String)>,
-    /// The name that the crate's root only imports.
+    /// The name, if the crate's root only imports it.
     through_root: Option<String>,
 }
 
@@ -93,7 +94,7 @@ impl Resolved {
         resolved
     }
 
-    /// Returns the module that the path leads to, if it is one of this crate.
+    /// Returns the module that the path leads to, if it is a module of this crate.
     fn follow(&mut self, scopes: &Scopes, from: usize, path: &[String], depth: usize) -> Option<usize> {
         let (first, mut rest) = path.split_first()?;
         let mut scope = match first.as_str() {
@@ -102,7 +103,7 @@ impl Resolved {
             "super" => scopes.all[from].parent?,
             name => match scopes.all[from].children.get(name) {
                 Some(child) => *child,
-                // The import has arrows of its own; what follows an imported module may lead farther.
+                // The import itself is a dependency already; a path through an imported module may lead farther.
                 None => {
                     let import = scopes.all[from].imports.get(name).filter(|_| depth < IMPORTS_MAX)?;
                     let own = import.first() == Some(first);
@@ -144,7 +145,7 @@ impl Resolved {
         self.follow(scopes, from, &path, depth)
     }
 
-    /// Follows a name that the module takes from another one as a whole.
+    /// Follows a name that the module imports by a glob.
     fn follow_globs(&mut self, scopes: &Scopes, scope: usize, rest: &[String], depth: usize) -> Option<usize> {
         let here = &scopes.all[scope];
         if here.defined.contains(rest.first()?) || depth >= IMPORTS_MAX {
@@ -164,7 +165,7 @@ impl Resolved {
     }
 }
 
-/// The groups of modules that reach each other.
+/// The groups of modules that depend on each other in a circle.
 fn circles(arrows: &Arrows) -> Vec<BTreeSet<usize>> {
     let reached: BTreeMap<usize, BTreeSet<usize>> =
         arrows.keys().map(|(from, _)| (*from, reached(arrows, *from))).collect();

@@ -1,4 +1,4 @@
-//! Plain English: phrases of a private dialect are counted, and the count only falls.
+//! Plain English: counts phrases of a private dialect. The count may only fall.
 
 use super::Finding;
 use super::exceptions::{self, area, areas, phrases_max};
@@ -6,7 +6,7 @@ use super::mask::find_words;
 use super::repo::{Repo, SourceFile};
 use std::collections::BTreeMap;
 
-/// Each is searched for in small letters, as words of their own.
+/// Each phrase is searched for in lower-case text, as whole words.
 const PHRASES: [&str; 14] = [
     "tell",
     "tells",
@@ -24,7 +24,7 @@ const PHRASES: [&str; 14] = [
     "let go",
 ];
 
-/// Shapes of a sentence in documentation that are read twice; each with the words to write instead. There are none.
+/// Shapes of sentences that must be read twice, each with the words to write instead. No documentation contains them.
 const SHAPES: [(&str, &str); 10] = [
     ("how far", "the progress, or the number up to which"),
     ("also those", "including those"),
@@ -38,19 +38,19 @@ const SHAPES: [(&str, &str); 10] = [
     ("will do", "is enough"),
 ];
 
-/// A question in place of a noun: "What it needs." for "The privileges that it needs."
+/// A question instead of a noun: "What it needs." for "The privileges that it needs."
 const QUESTION: &str = "What ";
 
-/// Beginnings of help texts, which are questions of a user.
+/// Beginnings of help texts that are questions of a user.
 const HELP: [&str; 2] = ["What to ", "What happens "];
 
-/// Crates that exchange files: only their sum counts.
+/// Groups of crates that exchange files, so that only the sum of their counts is checked.
 const FAMILIES: [&[&str]; 2] = [&["alluvium", "collections", "exec", "transfer"], &["cli", "workbench"]];
 
-/// Of a count that rose without a known cause, at most this many lines are printed.
+/// The most lines that are printed for a count that rose without a known cause.
 const SHOWN_MAX: usize = 20;
 
-/// This file and its tests contain the phrases because they are about them.
+/// True for this file and its tests, which contain the phrases because they are about them.
 fn is_about_phrases(file: &SourceFile) -> bool {
     file.path.starts_with("xtask/src/tidy/") && file.path.ends_with("english.rs")
 }
@@ -73,7 +73,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The shapes in the documentation of the sources; tests may ask what they like.
+/// Finds the shapes in the documentation of the sources. Tests may ask questions.
 pub(super) fn check_shapes(repo: &Repo, findings: &mut Vec<Finding>) {
     for (file, _) in repo.rust().filter(|(file, _)| file.path.contains("/src/") && !is_about_phrases(file)) {
         for (index, line) in file.text.lines().enumerate() {
@@ -93,7 +93,7 @@ pub(super) fn check_shapes(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// True if the area, with those that it exchanges files with, has no more phrases than it may have.
+/// True if the area, together with the areas that it exchanges files with, is within its limit of phrases.
 pub(super) fn is_within_limit(repo: &Repo, area: &str, counts: &BTreeMap<&str, usize>) -> bool {
     let family = FAMILIES.into_iter().find(|family| family.contains(&area)).unwrap_or(&[]);
     let members = || family.iter().copied().chain(family.is_empty().then_some(area));
@@ -124,7 +124,7 @@ fn phrases(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The findings for a count that rose: the lines that a commit or an edit added, else the first ones.
+/// The findings for a count that rose: the lines that a commit or an edit added, otherwise the first lines.
 fn excess(family: &[&str], found: &[&Finding], allowed: usize) -> Vec<Finding> {
     let added = crate::changes::added_lines();
     let is_new = |finding: &&&Finding| added.contains(&(finding.path.clone(), finding.line));

@@ -1,5 +1,5 @@
-//! Every error has its place in the page of errors, under the heading of its type, and no other has one.
-//! The page has the message of each error as the code prints it.
+//! Checks the page of errors. Every error must be listed under the heading of its type, and nothing else may be listed.
+//! The page must have the message of each error as the code prints it.
 
 use super::Finding;
 use super::repo::{Repo, line_of};
@@ -9,7 +9,7 @@ const PAGE: &str = "docs/ERRORS.md";
 /// The file of the library's errors.
 const LIBRARY: &str = "crates/collections/src/error.rs";
 
-/// The headings of the page, the file that defines each type, and the first line of its definition.
+/// The headings of the page, each with the file that defines the type and the first line of the definition.
 const TYPES: [(&str, &str, &str); 12] = [
     ("alluvium::Error", LIBRARY, "pub enum Error {"),
     ("alluvium::ErrorKind", LIBRARY, "pub enum ErrorKind {"),
@@ -81,7 +81,7 @@ fn name(line: &str) -> Option<&str> {
     first.starts_with(|c: char| c.is_ascii_uppercase()).then_some(first)
 }
 
-/// Finds messages that the page lacks: each is on a line of its own, between backquotes.
+/// Finds messages that are missing on the page. A message must be on a line of its own, between backquotes.
 fn messages(page: &str, heading: &str, path: &str, code: &str, findings: &mut Vec<Finding>) {
     let (from, rows) = rows(page, heading);
     let lines: Vec<&str> = page.lines().collect();
@@ -97,7 +97,8 @@ fn messages(page: &str, heading: &str, path: &str, code: &str, findings: &mut Ve
     }
 }
 
-/// The variant after an attribute, and its message with `…` for each value; `None` if it has no words of its own.
+/// The variant after an attribute, and its message with `…` for each value; `None` if the message has no words of its
+/// own.
 fn message(after: &str) -> Option<(&str, String)> {
     let mut rest = after.trim_start().strip_prefix('"')?.chars();
     let (mut message, mut depth, mut has_words) = (String::new(), 0, false);
@@ -132,7 +133,8 @@ fn message(after: &str) -> Option<(&str, String)> {
     has_words.then_some((variant, message))
 }
 
-/// The line of a heading, and below it the names in table rows and headings, with the number of lines after it.
+/// The line of a heading, and the names in the table rows and headings below it, each with the number of lines after
+/// the heading.
 fn rows<'a>(page: &'a str, heading: &str) -> (usize, Vec<(usize, &'a str)>) {
     let wanted = format!("## `{heading}`");
     let Some(from) = page.lines().position(|line| line == wanted) else { return (1, Vec::new()) };

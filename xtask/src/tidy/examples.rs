@@ -1,5 +1,6 @@
-//! Every public function that takes a parameter and does more than one thing has an example, in the crates that
-//! programs use; and every public type with methods has one, on itself or on a method. A getter needs none.
+//! In the crates that programs use, every public function that takes a parameter and does more than one thing must have
+//! an example. Every public type with methods must have an example, on the type or on a method. A getter needs no
+//! example.
 
 use super::Finding;
 use super::lengths::functions;
@@ -7,9 +8,9 @@ use super::repo::{Repo, line_of};
 use super::tuples::parameters;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The library, and what it gives access to below it.
+/// The library, and the crates below it that it gives access to.
 const FOLDERS: [&str; 3] = ["crates/alluvium/src/", "crates/store/src/", "crates/readonly/src/"];
-/// The beginnings of declarations of types that users see, judged by their file alone.
+/// The beginnings of declarations of types that users see. Only the file of the declaration is considered.
 const DECLARATIONS: [&str; 3] = ["pub struct ", "pub enum ", "pub trait "];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
@@ -57,12 +58,12 @@ fn check_crate(repo: &Repo, folder: &str) -> Vec<Finding> {
 /// The known facts about a type with methods.
 #[derive(Default)]
 struct Type {
-    /// The finding at its declaration, if it is a public type.
+    /// The finding at the type's declaration, if the type is public.
     declared: Option<Finding>,
     methods: bool,
-    /// True if it or one of its methods has an example.
+    /// True if the type or one of its methods has an example.
     example: bool,
-    /// The methods that lack one.
+    /// The methods without an example.
     lacking: Vec<Finding>,
 }
 
@@ -76,7 +77,7 @@ fn name(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// The type that a line begins the methods of; not those of a trait.
+/// The type whose methods begin on this line; `None` for the methods of a trait.
 fn implemented(line: &str) -> Option<String> {
     let mut rest = line.strip_prefix("impl")?.strip_suffix(" {")?;
     if rest.starts_with('<') {
@@ -87,19 +88,19 @@ fn implemented(line: &str) -> Option<String> {
 
 /// A public function or type.
 struct Place {
-    /// The offset of its line.
+    /// The offset of the item's line.
     at: usize,
     indent: usize,
-    /// The type whose methods it is among.
+    /// The type that the item is a method of.
     within: Option<String>,
     example: bool,
 }
 
-/// The public functions and types, hidden ones apart.
+/// The public functions and types, except hidden ones.
 fn public_items(text: &str, code: &str) -> Vec<Place> {
     let mut found = Vec::new();
     let (mut at, mut example, mut hidden, mut within) = (0, false, false, None);
-    // What is in comments and strings is blank in `code`, line for line.
+    // Comments and strings are blank in `code`, which has the same lines as `text`.
     for (line, masked) in text.split_inclusive('\n').zip(code.split_inclusive('\n')) {
         let masked = masked.trim_end();
         match masked {
@@ -130,7 +131,7 @@ fn is_public(line: &str) -> bool {
     line.starts_with("pub fn ") || line.starts_with("pub const fn ")
 }
 
-/// True if the function at the start of `code` has a parameter besides `self` and a body of more than one line.
+/// True if the function at the start of `code` has a parameter in addition to `self`, and a body of more than one line.
 fn is_costly(code: &str) -> bool {
     let Some((_, at, end)) = functions(code).into_iter().next() else { return false };
     let is_self = |parameter: &&str| parameter.split(':').next().is_some_and(|name| name.trim().ends_with("self"));

@@ -1,17 +1,17 @@
-//! Exceptions: `xtask/exceptions/CRATE.txt` names the rules that a crate still breaks, one a line.
+//! Exceptions: `xtask/exceptions/CRATE.txt` names the rules that a crate still breaks, one rule on each line.
 //!
-//! A rule that a crate no longer breaks must leave its file, so the lists only shrink. For the table of English the
-//! line is `phrases N`, the number of lines with such a phrase.
+//! A rule that a crate no longer breaks must be removed from its file, so the lists only shrink. For the table of
+//! English the line is `phrases N`, where N is the number of lines with such a phrase.
 
 use super::Finding;
 use super::repo::Repo;
 
 const FOLDER: &str = "xtask/exceptions/";
 
-/// The line that allows a crate some phrases, with their number behind it.
+/// The beginning of the line that allows a crate some phrases; their number follows.
 pub(super) const PHRASES: &str = "phrases ";
 
-/// Whether a rule that a crate no longer breaks must leave its file at once.
+/// True if a rule that a crate no longer breaks must be removed from its file at once.
 pub(super) const REPORT_CLEAN: bool = true;
 
 /// The rules that a file may name.
@@ -46,7 +46,7 @@ pub(super) fn phrases_max(repo: &Repo, area: &str) -> usize {
     lines(repo, area).find_map(|(_, line)| line.strip_prefix(PHRASES)?.parse().ok()).unwrap_or(0)
 }
 
-/// Adds what `found` contains for one rule and one area, unless the area is an exception.
+/// Adds the findings of one rule in one area, unless the area is an exception.
 pub(super) fn apply(repo: &Repo, area: &str, rule: &str, found: Vec<Finding>, findings: &mut Vec<Finding>) {
     match lines(repo, area).find(|(_, line)| *line == rule) {
         None => findings.extend(found),

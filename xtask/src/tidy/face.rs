@@ -1,4 +1,4 @@
-//! The documentation of the library names its own paths: a user depends on the crate `alluvium` alone.
+//! The documentation of the library must name the library's own paths: a user depends only on the crate `alluvium`.
 
 use super::Finding;
 use super::repo::Repo;

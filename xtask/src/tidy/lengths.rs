@@ -1,7 +1,8 @@
-//! Files are read in one sitting; functions fit on a screen; tests are in files of their own.
+//! Files must be short enough to read at once, functions must fit on a screen, and tests must be in files of their own.
 //!
-//! The limits are guides. Comments do not count in functions, doc comments do not count in files, and a longer function
-//! or file is right with a reason: `// long: reason` right above the function, or among the comments at the file's top.
+//! The limits are guides. Comments do not count in functions, and doc comments do not count in files. A longer function
+//! or file is allowed with a reason: `// long: reason` directly above the function, or among the comments at the top of
+//! the file.
 
 use super::Finding;
 use super::mask::find_words;
@@ -47,7 +48,7 @@ fn judge(long: bool, reason: bool) -> Option<&'static str> {
     }
 }
 
-/// True if the comments at the top of a file state a reason; comments right above an item are the item's.
+/// True if the comments at the top of a file state a reason. Comments directly above an item belong to the item.
 fn has_reason(text: &str) -> bool {
     let top = text.lines().take_while(|line| line.starts_with("//"));
     let after = text.lines().nth(top.clone().count()).unwrap_or("");
@@ -62,19 +63,19 @@ fn is_attribute(line: &str) -> bool {
     line.trim_start().starts_with("#[")
 }
 
-/// True for a line of a doc comment: documentation makes a file longer, not harder to read.
+/// True for a line of a doc comment. Documentation makes a file longer, but not harder to read.
 fn is_doc_comment(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("///") || line.starts_with("//!")
 }
 
-/// The functions with a body: name, the place of `fn`, the end of the body.
+/// The functions with a body: name, offset of `fn`, end of the body.
 pub(super) fn functions(code: &str) -> Vec<(&str, usize, usize)> {
     let mut found = Vec::new();
     for at in find_words(code, "fn") {
         let rest = code[at + 2..].trim_start();
         let len = rest.bytes().take_while(|byte| super::mask::is_word(*byte)).count();
-        // `fn(` is a type.
+        // `fn(` without a name is a type.
         if len > 0
             && let Some(end) = body_end(code, code.len() - rest.len() + len)
         {
@@ -84,7 +85,7 @@ pub(super) fn functions(code: &str) -> Vec<(&str, usize, usize)> {
     found
 }
 
-/// Where the body ends whose function's name ends at `from`, `None` if it has none.
+/// The offset at which the body of a function ends; `None` without a body. The function's name ends at `from`.
 fn body_end(code: &str, from: usize) -> Option<usize> {
     let (mut inner, mut braces) = (0, 0);
     for (at, byte) in code.bytes().enumerate().skip(from) {
@@ -95,7 +96,7 @@ fn body_end(code: &str, from: usize) -> Option<usize> {
             b'{' => braces += 1,
             b'}' => {
                 braces -= 1;
-                // A brace within the parameters is a constant, not the body.
+                // A brace within the parameters begins a constant, not the body.
                 if braces == 0 && inner == 0 {
                     return Some(at + 1);
                 }

@@ -1,10 +1,10 @@
-//! The direction of dependencies is a fact of the manifests.
+//! Checks in the manifests that dependencies have the right direction.
 
 use super::Finding;
 use super::repo::{Repo, SourceFile};
 use std::collections::HashSet;
 
-/// The crates, and those just below each; what is below those may be used too.
+/// The crates, each with the crates directly below it. Crates below those may be used as well.
 const HOUSE: [(&str, &[&str]); 20] = [
     ("env", &[]),
     ("codec", &[]),
@@ -28,7 +28,7 @@ const HOUSE: [(&str, &[&str]); 20] = [
     ("counts", &["alluvium"]),
 ];
 
-/// May be used by all, but only by their tests.
+/// Crates that all other crates may use, but only in their tests.
 const FOR_TESTS: [&str; 3] = ["testkit", "workbench", "alluvium"];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
@@ -78,7 +78,7 @@ fn below(name: &str, found: &mut HashSet<&'static str>) {
 
 /// The crate of the workspace that a line of a manifest uses.
 fn dependency<'a>(line: &Line<'a>) -> Option<&'a str> {
-    // `[dependencies.env]` names it in the section.
+    // In `[dependencies.env]`, the section itself names the crate.
     let (section, key) = match line.section.rsplit_once("dependencies.") {
         Some((before, key)) => (format!("{before}dependencies"), key),
         None => (line.section.to_owned(), line.text.split(['=', '.']).next()?),

@@ -1,8 +1,8 @@
-//! A Rust file taken apart: code, comments, and literals, which are neither.
+//! Divides a Rust file into code, comments and literals.
 
-/// Two texts as long as the file, with its line breaks; what is not theirs is blank.
+/// Two texts with the same length and line breaks as the file. In each text, all other parts of the file are blank.
 pub(super) struct Masked {
-    /// The code; of literals only the quotes.
+    /// The code, and the quotes of literals without their content.
     pub(super) code: String,
     /// The comments, with their slashes.
     pub(super) comments: String,
@@ -15,7 +15,7 @@ enum Class {
     Literal,
 }
 
-/// Takes `text` apart. Text that is not Rust gives something, without panic.
+/// Divides `text`. A text that is not Rust gives an arbitrary result, without a panic.
 pub(super) fn mask(text: &str) -> Masked {
     let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, classes: vec![Class::Code; text.len()] };
     while scanner.at < scanner.bytes.len() {
@@ -94,7 +94,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A character, or the start of a lifetime.
+    /// Takes a character literal, or the start of a lifetime.
     fn quote(&mut self) {
         self.take(1, Class::Code);
         if self.peek(0) == b'\\' {
@@ -116,7 +116,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// An identifier or number, or the prefix of a literal.
+    /// Takes an identifier or a number, or the prefix of a literal.
     fn word(&mut self) {
         let rest = &self.bytes[self.at..];
         let len = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
@@ -134,12 +134,12 @@ impl Scanner<'_> {
     }
 }
 
-/// True for what identifiers and numbers are made of.
+/// True for bytes that identifiers and numbers consist of.
 pub(super) fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// The offsets of `word` in `text` as a word of its own. `word` may begin or end with another character.
+/// The offsets of `word` in `text` where it is a whole word. `word` may begin or end with another character.
 pub(super) fn find_words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = text.as_bytes();
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {

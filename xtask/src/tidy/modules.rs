@@ -1,4 +1,4 @@
-//! Every Rust file is part of something, and every crate says what it is for.
+//! Every Rust file must be part of a target, and every crate must describe its purpose.
 
 use super::Finding;
 use super::mask::{Masked, find_words, is_word};
@@ -25,7 +25,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The files of a package that Cargo takes for targets.
+/// The files of a package that Cargo treats as targets.
 fn roots<'a>(repo: &'a Repo, dir: &str, manifest: &SourceFile) -> Vec<&'a str> {
     let is_root = |path: &str| {
         let Some(path) = path.strip_prefix(dir).and_then(|path| path.strip_prefix('/')) else {
@@ -74,17 +74,17 @@ fn visit<'a>(repo: &'a Repo, path: &str, is_root: bool, alive: &mut HashSet<&'a 
 }
 
 enum Module {
-    /// By its path under the children's directory.
+    /// By a path under the directory of the child modules.
     Named(String),
-    /// By a path beside the file.
+    /// By a path next to the file.
     At(String),
 }
 
-/// The modules that a file leads to.
+/// The modules that a file declares or includes.
 fn declared(text: &str, masked: &Masked) -> Vec<Module> {
     let code = masked.code.as_str();
     let mut found = Vec::new();
-    // The inline modules around, with the depth of their braces.
+    // The enclosing inline modules, each with the depth of its braces.
     let mut around: Vec<(String, usize)> = Vec::new();
     let (mut depth, mut from) = (0, 0);
     let includes = find_words(code, "include!").filter_map(|at| literal(text, at));
@@ -115,7 +115,7 @@ fn declared(text: &str, masked: &Masked) -> Vec<Module> {
     found
 }
 
-/// The path of a `#[path = "..."]` just before the `mod` at `at`.
+/// The path of a `#[path = "..."]` directly before the `mod` at `at`.
 fn path_attribute(text: &str, code: &str, at: usize) -> Option<String> {
     let start = code[..at].rfind([';', '}', '{']).map_or(0, |found| found + 1);
     let attribute = code[start..at].find("#[path")?;
@@ -127,7 +127,7 @@ fn literal(text: &str, at: usize) -> Option<String> {
     text[at..].split('"').nth(1).map(str::to_owned)
 }
 
-/// `dir/path`, with the `..` taken.
+/// `dir/path`, with each `..` resolved.
 fn join(dir: &str, path: &str) -> String {
     let mut parts: Vec<&str> = dir.split('/').collect();
     for part in path.split('/') {

@@ -1,4 +1,4 @@
-//! Pages: links lead to files, each decision is in the index, and lines of prose are short.
+//! Pages: links must lead to files, each decision must be in the index, and lines of prose must be short.
 
 use super::Finding;
 use super::repo::{Repo, SourceFile};
@@ -6,7 +6,7 @@ use super::repo::{Repo, SourceFile};
 const DECISIONS: &str = "docs/decisions/";
 const LINE_MAX: usize = 100;
 
-/// Pages with longer lines; take a page off this list once it is wrapped.
+/// Pages with longer lines. A page must be removed from this list when it is wrapped.
 const WIDE: [&str; 5] =
     ["docs/INSTALL.md", "docs/TESTING.md", "docs/TUTORIAL.md", "bench-peers/README.md", "fuzz/README.md"];
 
@@ -39,13 +39,14 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The targets of the links in a line, without those to the web.
+/// The targets of the links in a line, except links to the web.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains(':') && !target.starts_with('#') && !target.contains(' '))
 }
 
-/// True if a relative link names a file or a folder of the repository; files with other endings are not known.
+/// True if a relative link names a file or a folder of the repository. Files with other endings are not known and count
+/// as found.
 fn leads_somewhere(repo: &Repo, page: &SourceFile, target: &str) -> bool {
     let target = target.split('#').next().unwrap_or(target);
     let mut parts: Vec<&str> = page.path.split('/').collect();

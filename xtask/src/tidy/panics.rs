@@ -1,14 +1,14 @@
-//! Every crate but the one for tests denies panics in its root: Cargo's `[lints]` would deny them in tests, too.
+//! Every crate except the one for tests denies panics in its root. Cargo's `[lints]` would deny them in tests, too.
 
 use super::Finding;
 use super::repo::Repo;
 
-/// The line in the root of a crate. Unit tests are excluded by `not(test)`; integration tests and examples are other
+/// The required line in the root of a crate. `not(test)` excludes unit tests; integration tests and examples are other
 /// crates.
 pub(super) const DENIED: &str =
     "#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]";
 
-/// Test code only: it may panic anywhere.
+/// This crate contains only test code, which may panic anywhere.
 const EXEMPT: &str = "crates/testkit";
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {

@@ -1,10 +1,10 @@
-//! Every test that a promise names exists.
+//! Every test that a promise names must exist.
 
 use super::Finding;
 use super::lengths::functions;
 use super::repo::{Repo, SourceFile};
 
-/// The pages of promises.
+/// The pages that contain promises.
 const PAGES: [&str; 2] = ["docs/DURABILITY.md", "docs/PROMISES.md"];
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
@@ -38,7 +38,7 @@ struct Test {
 }
 
 impl Test {
-    /// True if `name` is `crate::function`, with any end of the module's path between.
+    /// True if `name` is `crate::function`, with any last parts of the module's path in between.
     fn is(&self, name: &str) -> bool {
         name.split_once("::").is_some_and(|(package, path)| {
             let rest = self.path.strip_suffix(path);
@@ -68,8 +68,8 @@ fn tests(repo: &Repo) -> Vec<Test> {
     found
 }
 
-/// True for `crate::path::name` of an existing crate, all in small letters: a type or a
-/// method is something else.
+/// True for `crate::path::name` of an existing crate, all in lower case. Names with other letters
+/// are types or methods.
 fn is_test_name(repo: &Repo, name: &str) -> bool {
     let package = name.split("::").next().unwrap_or(name);
     let is_path = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b':'));

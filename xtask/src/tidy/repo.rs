@@ -1,19 +1,20 @@
-//! The files of the repository that a person reads.
+//! The files of the repository that people read.
 
 use super::mask::{Masked, mask};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Files with other endings (data, fixtures, locks) are not prose.
+/// The endings of files that are read. Files with other endings (data, fixtures, locks) are not
+/// prose.
 const ENDINGS: [&str; 7] = ["rs", "toml", "md", "sh", "yml", "yaml", "txt"];
 
 /// A text file.
 pub(super) struct SourceFile {
-    /// From the root, with `/`.
+    /// The path from the root of the repository, with `/`.
     pub(super) path: String,
     pub(super) text: String,
-    /// For Rust: the code and the comments apart.
+    /// For Rust: the code and the comments, separated.
     pub(super) rust: Option<Masked>,
 }
 
@@ -40,7 +41,7 @@ impl Repo {
         self.files.iter().filter_map(|file| Some((file, file.rust.as_ref()?)))
     }
 
-    /// The directories that hold a `Cargo.toml` of a package, with it.
+    /// The directories with a `Cargo.toml` of a package, each with this file.
     pub(super) fn packages(&self) -> impl Iterator<Item = (&str, &SourceFile)> {
         self.files.iter().filter_map(|file| {
             let dir = file.path.strip_suffix("/Cargo.toml")?;
@@ -60,7 +61,7 @@ fn walk(dir: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<()>
                 walk(&entry.path(), &format!("{prefix}{name}/"), files)?;
             }
         } else if kind.is_file() && name.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end)) {
-            // Not text after all, or removed since: not checked.
+            // The file is not text, or was removed in the meantime, so it is not checked.
             let Ok(text) = fs::read_to_string(entry.path()) else { continue };
             let rust = name.ends_with(".rs").then(|| mask(&text));
             files.push(SourceFile { path: format!("{prefix}{name}"), text, rust });
@@ -69,7 +70,7 @@ fn walk(dir: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> io::Result<()>
     Ok(())
 }
 
-/// The line, from 1, of the byte at `at`.
+/// The line, counted from 1, of the byte at `at`.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
 }

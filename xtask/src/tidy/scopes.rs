@@ -1,6 +1,6 @@
-//! The modules of a crate: which files and inline modules there are, and the paths that each one names.
+//! The modules of a crate: its files and inline modules, and the paths that each module names.
 //!
-//! Test code is left out: what follows `#[cfg(test)]` or `#[cfg(all(test, …))]`, and files named `tests.rs`.
+//! Test code is left out: items after `#[cfg(test)]` or `#[cfg(all(test, …))]`, and files named `tests.rs`.
 
 use super::mask::is_word;
 use super::repo::{Repo, SourceFile, line_of};
@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// A module: a file, or an inline module in one.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// Its name from the root of the crate, with `::`; empty for the root.
+    /// The module's path from the root of the crate, with `::`; empty for the root.
     pub(super) name: String,
-    /// The file, from the root of the repository.
+    /// The path of the file, from the root of the repository.
     pub(super) path: String,
     pub(super) parent: Option<usize>,
-    /// The scope of the file: itself, if this is not an inline module.
+    /// The scope of the file, which is the module itself unless it is an inline module.
     pub(super) file: usize,
     pub(super) children: HashMap<String, usize>,
-    /// The names that `use` declarations bring in, with their paths.
+    /// The names that `use` declarations import, with their paths.
     pub(super) imports: BTreeMap<String, Vec<String>>,
     /// The paths of `use path::*`.
     pub(super) globs: Vec<Vec<String>>,
@@ -31,7 +31,7 @@ pub(super) struct Scope {
 /// A path of at least two names in the code, or the path of a `use`.
 pub(super) struct Mention {
     pub(super) path: Vec<String>,
-    /// From 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Reads the modules from the file at `root` on: `lib.rs`, for example.
+    /// Reads the modules, beginning with the file `root`, for example `lib.rs`.
     pub(super) fn read(repo: &Repo, root: &SourceFile) -> Self {
         let mut scopes = Self { all: vec![Scope { path: root.path.clone(), ..Scope::default() }] };
         scopes.read_file(repo, root, 0, true);
@@ -78,7 +78,7 @@ impl Scopes {
         }
     }
 
-    /// Adds a module; without a path, an inline one of the parent's file.
+    /// Adds a module. Without a path, the module is an inline module of the parent's file.
     fn add(&mut self, parent: usize, name: &str, path: Option<&str>) -> usize {
         let index = self.all.len();
         let above = &self.all[parent];
@@ -94,7 +94,7 @@ impl Scopes {
         index
     }
 
-    /// The files from the root down to the file of `scope`.
+    /// The scopes of the files from the root down to the file of `scope`.
     pub(super) fn ancestors(&self, scope: usize) -> Vec<usize> {
         let mut found = vec![self.all[scope].file];
         while let Some(parent) = self.all[found[found.len() - 1]].parent {
@@ -133,7 +133,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Drops the items for tests, and attributes.
+/// Drops the items for tests, and drops attributes.
 fn without_tests(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
@@ -164,7 +164,7 @@ fn attribute_end(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     Some(group_end(tokens, open))
 }
 
-/// The index after the bracket that closes the one at `open`.
+/// The index after the bracket that closes the bracket at `open`.
 fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -180,7 +180,7 @@ fn group_end(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// The index after the item, field or statement that begins at `at`, behind one of its attributes.
+/// The index after the item, field or statement that begins at `at`, after one of its attributes.
 fn item_end(tokens: &[Token<'_>], mut at: usize) -> usize {
     const ITEMS: [&str; 13] =
         ["fn", "struct", "enum", "impl", "mod", "use", "const", "static", "trait", "type", "unsafe", "extern", "async"];
@@ -211,13 +211,13 @@ struct Reader<'a> {
     scopes: &'a mut Scopes,
     tokens: &'a [Token<'a>],
     code: &'a str,
-    /// The modules around the current token, each with the depth of its braces.
+    /// The modules that contain the current token, each with the depth of its braces.
     open: Vec<(usize, usize)>,
     depth: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Returns the modules in other files: the scope that declares each, and its name.
+    /// Returns the modules that are in other files: the scope that declares each module, and the module's name.
     fn run(mut self) -> Vec<(usize, String)> {
         let mut files = Vec::new();
         let mut at = 0;
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
             end += 2;
         }
         let before = at.checked_sub(1).map_or("", |before| self.text(before));
-        // `$crate::` is for other crates, a path after `::` began before.
+        // `$crate::` is used in other crates, and a path after `::` has begun before.
         if end > at && !matches!(before, "$" | "::") {
             let path = (at..=end).step_by(2).map(|at| self.text(at).to_owned()).collect();
             let line = line_of(self.code, self.tokens[at].at);
@@ -282,8 +282,8 @@ impl<'a> Reader<'a> {
         end
     }
 
-    /// Reads a tree of imports that begins at `at` behind the path `before`, and returns the index of the token behind
-    /// it: `;`, `,` or `}`.
+    /// Reads a tree of imports that begins at `at` after the path `before`. Returns the index of the token after the
+    /// tree: `;`, `,` or `}`.
     fn import(&mut self, mut at: usize, before: &[String]) -> usize {
         let line = self.tokens.get(at).map_or(1, |token| line_of(self.code, token.at));
         let mut path = before.to_vec();

@@ -1,5 +1,5 @@
-//! Every fuzz target has its program, and every program a target: no other check reads them on each change. (`modules`
-//! checks that the manifest names each.)
+//! Every fuzz target must have its program, and every program must have a target, because no other check reads them on
+//! each change. (`modules` checks that the manifest names each program.)
 
 use super::Finding;
 use super::repo::Repo;
@@ -13,7 +13,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         let name = file.path.strip_prefix("fuzz/targets/").and_then(|name| name.strip_suffix(".rs"));
         let Some(name) = name else { continue };
         targets.push(name);
-        // A target outside the list is a function of that name in the command line's crate.
+        // A target that is not in the list must be a function of that name in the crate of the command line.
         let listed = list.text.contains(&format!("(\"{name}\", "));
         let run = file.text.contains(&format!("testkit::fuzz::run(\"{name}\""));
         if listed != run || !(run || file.text.contains(&format!("cli::fuzz::{name}("))) {

@@ -3,7 +3,7 @@ use std::fs;
 
 const MANIFEST: &str = "[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n\n[dependencies]\n";
 
-/// The findings on a repository of these files, as text; roots of crates are given the line that denies panics.
+/// The findings in a repository with these files, as text. The line that denies panics is added to roots of crates.
 fn findings(files: &[(&str, &str)]) -> Vec<String> {
     let denied = |path: &str| if path.ends_with("src/lib.rs") { panics::DENIED } else { "" };
     let files: Vec<_> = files.iter().map(|(path, text)| (*path, format!("{text}{}", denied(path)))).collect();
@@ -21,7 +21,7 @@ fn findings_as_given(files: &[(&str, &str)]) -> Vec<String> {
     check(root.path()).unwrap().iter().map(Finding::to_string).collect()
 }
 
-/// The findings on a crate `env` of these files.
+/// The findings in a crate `env` with these files.
 fn in_env(files: &[(&str, &str)]) -> Vec<String> {
     let mut all = vec![("crates/env/Cargo.toml", MANIFEST), ("crates/env/src/lib.rs", "//! All.\nmod a;\n")];
     all.retain(|(path, _)| !files.iter().any(|(other, _)| other == path));
@@ -198,7 +198,7 @@ fn lints_are_the_workspaces() {
     }
 }
 
-/// The findings on the manifest of one crate, with these lines at its end.
+/// The findings in the manifest of one crate, with these lines at its end.
 fn manifest_of(name: &str, lines: &str) -> Vec<String> {
     let path = format!("crates/{name}/Cargo.toml");
     findings(&[(&path, &format!("{MANIFEST}{lines}"))])

@@ -1,14 +1,15 @@
-//! Parameters are not tuples in place of a struct: no type of three or more members, and no pattern `(a, b): (A, B)`.
+//! Parameters must not be tuples instead of structs: no type with three or more members, and no pattern `(a, b): (A,
+//! B)`.
 
 use super::Finding;
 use super::lengths::functions;
 use super::mask::is_word;
 use super::repo::{Repo, line_of};
 
-/// A tuple with this many members has to be a struct.
+/// A tuple with this many members must be a struct.
 const MEMBERS: usize = 3;
 
-/// The findings in the sources of the crate in `dir`, tests apart.
+/// The findings in the sources of the crate in `dir`, except tests.
 pub(super) fn report(repo: &Repo, dir: &str) -> Vec<Finding> {
     let sources = format!("{dir}/src/");
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
@@ -45,7 +46,7 @@ fn refused(parameter: &str) -> Option<&'static str> {
     (members(kind) >= MEMBERS).then_some("make a struct of this tuple")
 }
 
-/// The number of members, if `text` begins with a tuple.
+/// The number of members of the tuple that `text` begins with; 0 if it begins with no tuple.
 fn members(text: &str) -> usize {
     match text.strip_prefix('(') {
         Some(inner) => split(inner).iter().filter(|part| !part.trim().is_empty()).count(),
@@ -67,7 +68,7 @@ pub(super) fn parameters(code: &str) -> Vec<&str> {
     Vec::new()
 }
 
-/// The parts between the commas, up to the bracket that closes.
+/// The parts between the commas, up to the closing bracket.
 fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut from, mut parts) = (0, 0, Vec::new());
     for (at, byte) in text.bytes().enumerate() {
@@ -89,7 +90,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The pattern and the type, at the first colon that is not part of a path.
+/// The pattern and the type, which are separated by the first colon that is not part of a path.
 fn colon(parameter: &str) -> Option<(&str, &str)> {
     let bytes = parameter.as_bytes();
     let is_colon = |at: usize| bytes.get(at) == Some(&b':');

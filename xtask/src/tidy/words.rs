@@ -1,10 +1,10 @@
-//! One word for one thing, and nothing left for later.
+//! One word for each thing, and no notes about work that is left for later.
 
 use super::Finding;
 use super::mask::find_words;
 use super::repo::{Repo, SourceFile, line_of};
 
-/// Written in halves, so that this file passes.
+/// The words are written in halves, so that this file passes the check.
 const LATER: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 const PLACES: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 const OTHER_LOG: &str = concat!("jour", "nal");
@@ -17,7 +17,7 @@ const CODE: [(&str, &str); 4] = [
     ("#[ignore", "make the test run, or remove it"),
 ];
 
-/// On a line, says that its words are meant.
+/// Allows the words on the line that contains this text.
 const ALLOWED: &str = "tidy: allow";
 
 pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {

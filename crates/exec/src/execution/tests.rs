@@ -19,7 +19,7 @@ fn a_caller_that_ends_early_has_read_little() {
     let memory = self::memory();
     let scan = memory.find("{}").execution();
     check(scan, &memory, &[(1, 1), (2, 5), (5, 5), (6, 21), (21, 21), (22, 85)]);
-    // Entries and documents, of which at most seven are read ahead.
+    // Reads of entries and documents. At most seven documents are read ahead.
     let memory = self::memory();
     let by_index = memory.find(r#"{"age": {"$gte": 0}}"#).hint("age_1").execution();
     let reads = [(1, 2), (2, 10), (5, 10), (6, 33), (12, 33), (13, 40), (19, 40), (20, 42), (21, 42), (22, 113)];

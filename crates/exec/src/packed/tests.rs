@@ -5,7 +5,7 @@ fn pairs_are_sorted_and_keep_their_order_of_arrival() {
     let mut packed = Packed::new();
     let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for n in 0..20_000_u32 {
-        // Keys that differ within their first eight bytes, only after them, in the zeros at their ends, or not at all. Some
+        // Keys differ within their first eight bytes, after these, in the zeros at their ends, or not at all. Some
         // pairs are larger than a chunk.
         let mut key = format!("{}key {}", n % 3, n * 7919 % 997).into_bytes();
         key.extend(vec![0; n as usize / 7000]);

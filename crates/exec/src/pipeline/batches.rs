@@ -1,13 +1,14 @@
 //! Batches of a `$lookup`: the values of many documents are looked up by an index in one pass.
 //!
-//! Documents are gathered, first one, then twice as many each time, up to limits of their number, their values and
-//! their bytes. Their distinct values are sorted and looked up together, so each is read once, and neighbours share
-//! blocks. Then the documents are returned in their order, each with the documents found for its values.
+//! Documents are gathered: first one, then twice as many each time, up to limits of their number, their values and
+//! their bytes. Their distinct values are sorted and looked up together, so each value is read once, and neighbouring
+//! values share blocks. Then the documents are returned in their order, each with the documents found for its values.
 //!
-//! Other documents are left to the stage, which opens the other collection for each of them: documents with values that
-//! an index does not decide alone, such as arrays in arrays, and all documents if no index serves. The stage also gets
-//! the documents whose values were not looked up because the results of the batch took too many bytes, or because an
-//! error came first. So an error belongs to its document, and is returned after all earlier documents.
+//! Other documents are left to the stage, which opens the other collection for each of them. These are documents with
+//! values that an index alone cannot decide, such as arrays in arrays, and all documents if no index can be used. The
+//! stage also gets the documents whose values were not looked up because the results of the batch took too many bytes,
+//! or because an error occurred before. Therefore an error belongs to its document, and is returned after all earlier
+//! documents.
 
 use super::equality::{BYTES_MAX, equals_one};
 use super::host::{BoxedFinder, Host};
@@ -24,13 +25,13 @@ use std::sync::Arc;
 /// The most documents of a batch.
 const DOCUMENTS_MAX: usize = 256;
 
-/// The most distinct values of a batch. A document with more of them is looked up alone.
+/// The most distinct values of a batch. A document with more distinct values is looked up alone.
 const VALUES_MAX: usize = 1024;
 
-/// The most bytes of the key of a value. A document with a longer one is looked up alone.
+/// The most bytes of the key of a value. A document with a longer key is looked up alone.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// The most bytes of the documents of a batch, and of those that are found for them.
+/// The most bytes of the documents of a batch, and of the documents that are found for them.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
 /// The memory that a document takes in addition to its row.
@@ -51,11 +52,11 @@ pub(super) struct Batches<H: Host> {
     held: Held<H>,
 }
 
-/// How documents of the other collection are found.
+/// The way in which documents of the other collection are found.
 enum Finding<E> {
     Unknown,
     By(BoxedFinder<E>),
-    /// For each document alone.
+    /// Each document is looked up alone.
     Alone,
 }
 
@@ -70,7 +71,7 @@ pub(super) struct Joined {
 enum Values {
     /// Their positions among the distinct values of the batch, ascending.
     Distinct(Vec<usize>),
-    /// Null, or no value.
+    /// Null, or no value at the path.
     Null,
     /// The document is looked up alone.
     Alone,
@@ -82,9 +83,9 @@ type Distinct = BTreeMap<Vec<u8>, (Value, Vec<usize>)>;
 /// The result for a value.
 #[derive(Default)]
 struct Found {
-    /// The value was looked up to the end.
+    /// True if all documents of the value were found.
     is_whole: bool,
-    /// The place of the value in the order of the index, among those with documents.
+    /// The position of the value in the order of the index, among the values with documents.
     place: usize,
     documents: Vec<Document>,
 }
@@ -104,7 +105,7 @@ impl<H: Host> Held<H> {
             && self.bytes > account.bytes()
             && !account.grow(self.bytes)
         {
-            // The batch ends here.
+            // The limit is lowered, so that the batch ends here.
             self.bytes_max = self.bytes;
         }
     }
@@ -129,7 +130,8 @@ impl<H: Host> Batches<H> {
         })
     }
 
-    /// The next document, with the documents that were found for it; without them if it has to be looked up alone.
+    /// Returns the next document with the documents that were found for it, or without them if it has to be looked up
+    /// alone.
     pub fn next(
         &mut self,
         input: &mut dyn Stream<H>,
@@ -171,10 +173,10 @@ impl<H: Host> Batches<H> {
         distinct
     }
 
-    /// The values of the document that is gathered next. Adds them to the distinct ones.
+    /// Returns the values of the document that is gathered next, and adds them to the distinct values.
     fn values_of(&self, record: &Record, distinct: &mut Distinct) -> Values {
         let Some((local, _)) = &self.lookup.equality else { return Values::Alone };
-        // Damage is reported when the document is looked up alone.
+        // Damage is reported later, when the document is looked up alone.
         let Ok(values) = record.values_at(local) else { return Values::Alone };
         if matches!(values[..], [] | [Value::Null]) {
             return Values::Null;
@@ -207,7 +209,7 @@ impl<H: Host> Batches<H> {
         self.found.resize_with(values.len() + 1, Found::default);
         let has_null = self.left.iter().any(|(_, values)| matches!(values, Values::Null));
         let mut keys = 0;
-        // Without memory for what is found, each document is looked up alone.
+        // If there is no memory for the results, each document is looked up alone.
         let has_memory = !self.held.is_full();
         if has_memory && !values.is_empty() {
             match self.pass(run, &values, 0) {
@@ -215,7 +217,7 @@ impl<H: Host> Batches<H> {
                 false => self.finder = Finding::Alone,
             }
         }
-        // An index that has no entries for some documents may serve all values but null.
+        // An index that has no entries for some documents may serve all values except null.
         if has_memory && has_null && self.pass(run, &[Value::Null], values.len()) {
             keys += 1;
         }
@@ -231,12 +233,13 @@ impl<H: Host> Batches<H> {
         }
     }
 
-    /// Looks up values in one pass; the first one has this position among what is found. False if no index serves.
+    /// Looks up values in one pass. The result for the first value is stored at position `first` of the results.
+    /// Returns false if no index can be used.
     fn pass(&mut self, run: &Run<H>, values: &[Value], first: usize) -> bool {
         let Self { lookup, found, held, .. } = self;
         let (Some(from), Some((_, foreign))) = (&lookup.from, &lookup.equality) else { return false };
         if matches!(self.finder, Finding::Unknown) {
-            // An error is that of the first document, when it is looked up alone.
+            // An error is returned for the first document, when it is looked up alone.
             let finder = run.host.finder(from, foreign).unwrap_or_default();
             self.finder = finder.map_or(Finding::Alone, Finding::By);
         }
@@ -249,7 +252,7 @@ impl<H: Host> Batches<H> {
             if last != Some(position) {
                 of_value.place = places;
                 places += 1;
-                // The value before this one has no more documents.
+                // The previous value has no more documents.
                 if let Some(last) = last.replace(position) {
                     found[first + last].is_whole = true;
                 }
@@ -266,7 +269,7 @@ impl<H: Host> Batches<H> {
                 true
             }
             Ok(false) => false,
-            // The documents whose values were not reached are looked up alone, and one of them has the error.
+            // The documents whose values were not reached are looked up alone. One of them gets the error.
             Err(_) => true,
         }
     }
@@ -307,7 +310,7 @@ impl<H: Host> Batches<H> {
     }
 }
 
-/// The key of a value by which it is equal to others; `None` if it has to be looked up alone.
+/// The key of a value that equal values share; `None` if the value has to be looked up alone.
 fn key_of(value: &Value, collation: Option<&Collation>) -> Option<Vec<u8>> {
     use Value::{Binary, Bool, DateTime, Decimal, Double, Int32, Int64, ObjectId, String, Timestamp};
     let is_single = matches!(

@@ -12,12 +12,12 @@ use std::sync::Arc;
 pub(super) struct AutoBucketing<H: Host> {
     input: Box<dyn Stream<H>>,
     stage: Arc<BucketAuto>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     state: Option<Bucketed<H>>,
 }
 
-/// The sorted documents, the buckets of them, and the memory of one bucket.
+/// The sorted documents, their buckets, and the memory of one bucket.
 struct Bucketed<H: Host> {
     sorted: Ordered<H>,
     buckets: AutoBuckets,

@@ -10,8 +10,8 @@ use alluvium_query::pipeline::PipelineError;
 /// The most bytes of the array that a document gets: MongoDB's limit between stages.
 pub(super) const BYTES_MAX: usize = 100 << 20;
 
-/// The filter for documents that have one of the values at a path, by the collation; `None` if there
-/// are no values.
+/// The filter for documents that have one of the values at a path, compared by the collation;
+/// `None` if there are no values.
 pub(super) fn equals_one(
     path: &FieldPath,
     values: Vec<Value>,
@@ -26,7 +26,7 @@ pub(super) fn equals_one(
             _ => Some(Map::from([("$in", Value::Array(values))])),
         }
     };
-    // In a list, a regular expression would be a pattern, and undefined is refused.
+    // In a list, a regular expression would be a pattern, and undefined would be refused.
     let is_plain = |value: &Value| !matches!(value, Value::Regex(_) | Value::Undefined);
     let (plain, others): (Vec<Value>, Vec<Value>) = values.into_iter().partition(is_plain);
     let mut branches: Vec<Value> = Vec::new();

@@ -53,8 +53,8 @@ impl<H: Host + 'static> Records<H::Error> for PipelineExecution<H> {
     }
 }
 
-/// The last stage of the chain; each stage reads the one before it. With `reports`, the report of a stage has the
-/// position of the stage.
+/// Builds the chain of stages, each of which reads the previous one, and returns the last stage. With `reports`, the
+/// report of a stage has the position of the stage.
 fn stages_over<H: Host + 'static>(input: Box<dyn Stream<H>>, stages: Vec<Stage>, reports: bool) -> Box<dyn Stream<H>> {
     let mut last = input;
     for (at, stage) in stages.into_iter().enumerate() {
@@ -87,7 +87,7 @@ fn over<H: Host + 'static>(input: Box<dyn Stream<H>>, stage: Stage, at: Option<u
         Stage::Union(union) => Box::new(Union::new(input, union)),
         Stage::Sample(n) => Box::new(Sorting::sample(input, n, at)),
         Stage::Documents(documents) => Box::new(Listed::new(documents)),
-        // The host puts documents in their place where they are the first stage.
+        // If this is the first stage, the host has replaced it by documents.
         Stage::Statistics(_) => Box::new(Misplaced(stage.name())),
         Stage::Out(output) => Box::new(Writing::new(input, WritingStage::Out(output))),
         Stage::Merge(merge) => Box::new(Writing::new(input, WritingStage::Merge(merge))),

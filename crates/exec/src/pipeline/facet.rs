@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Facets<H: Host> {
     input: Box<dyn Stream<H>>,
     facets: Vec<(Box<str>, Pipeline)>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     begin: Begin<H>,
     done: bool,

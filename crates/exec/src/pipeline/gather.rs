@@ -6,18 +6,18 @@ use crate::source::{MemoryAccount, Sorted, Sorter, memory_of_sorter};
 use alluvium_document::{Value, encoding};
 use alluvium_query::pipeline::{PipelineError, Record};
 
-/// The memory of what a stage holds.
+/// The memory that a stage holds.
 pub(super) struct Held<H: Host> {
     stage: &'static str,
     bytes_max: usize,
     may_use_files: bool,
     account: H::Account,
-    /// True if the last refusal was for the share of all queries, and false if it was for the limit of the stage.
+    /// True if the last refusal was due to the share of all queries, and false if it was due to the limit of the stage.
     is_short: bool,
 }
 
 impl<H: Host> Held<H> {
-    /// Nothing is held yet, and at most `bytes_max` bytes are later.
+    /// An account that holds nothing yet and may hold at most `bytes_max` bytes.
     pub fn of(account: H::Account, stage: &'static str, bytes_max: usize, may_use_files: bool) -> Self {
         Self { stage, bytes_max, may_use_files, account, is_short: false }
     }
@@ -52,10 +52,11 @@ impl<H: Host> Held<H> {
         }
     }
 
-    /// Charges the memory that files need, which replace the held documents, and returns its size in bytes.
+    /// Charges the memory that files need, and that replaces the memory of the held documents. Returns its size in
+    /// bytes.
     ///
     /// # Errors
-    /// The stage may not use files; there is too little memory for these.
+    /// The stage may not use files, or there is too little memory for them.
     pub fn for_files(&mut self) -> Result<usize, PipelineError> {
         if !self.may_use_files {
             return Err(self.refusal());
@@ -66,7 +67,7 @@ impl<H: Host> Held<H> {
         })
     }
 
-    /// Less is held: at most this number of bytes.
+    /// Reduces the held memory to at most this number of bytes.
     pub fn shrink(&mut self, bytes: usize) {
         self.account.shrink(bytes);
     }

@@ -1,5 +1,5 @@
-//! `$graphLookup`: returns each document with an array of the documents that are reached from it, or with one of them
-//! at a time.
+//! `$graphLookup`: returns each document with an array of the documents that are reached from it. With a following
+//! `$unwind`, returns the document once for each of them.
 
 use super::equality::BYTES_MAX;
 use super::gather::Held;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) struct Graph<H: Host> {
     input: Box<dyn Stream<H>>,
     lookup: Arc<GraphLookup>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     /// The document whose array is unwound.
     unwinding: Option<Unwinding<H>>,
@@ -23,24 +23,24 @@ pub(super) struct Graph<H: Host> {
     held: Option<Held<H>>,
 }
 
-/// A document of which one is made for each that is reached from it. There is no array.
+/// A document that is returned once for each document that is reached from it, so that there is no array.
 struct Unwinding<H: Host> {
     search: Search<H>,
-    /// The document, with null in place of the array.
+    /// The document, with null instead of the array.
     map: Map,
-    /// The number of documents that were made.
+    /// The number of documents that were returned for it.
     count: u64,
     /// The memory of the document.
     _held: Option<Held<H>>,
 }
 
 impl<H: Host> Graph<H> {
-    /// If the stage has a report, `at` is the position of that.
+    /// `at` is the position of the stage's report, if it has one.
     pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<GraphLookup>, at: Option<usize>) -> Self {
         Self { input, lookup, at, unwinding: None, held: None }
     }
 
-    /// All documents that are reached from one.
+    /// Returns all documents that are reached from one document.
     fn reached(&mut self, run: &mut Run<H>, record: &Record) -> Result<Vec<Value>, H::Error> {
         let mut search = Search::new(run, &self.lookup, self.at, record)?;
         let held = self.held.insert(Held::in_memory(run, NAME));
@@ -57,7 +57,7 @@ impl<H: Host> Graph<H> {
         Ok(reached)
     }
 
-    /// The next document of those that the stage makes of the documents before it.
+    /// Returns the next document, if the stage unwinds the array.
     fn next_unwound(&mut self, run: &mut Run<H>, unwind: &Unwind) -> Result<Option<Record>, H::Error> {
         loop {
             run.tick()?;

@@ -21,10 +21,10 @@ type SortedOf<H> = <<H as Host>::Sorter as Sorter>::Sorted;
 pub(super) struct Grouping<H: Host> {
     input: Box<dyn Stream<H>>,
     group: Arc<Group>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     state: State<H>,
-    /// The memory of the groups of each thread, or for the files.
+    /// The memory of the groups of each thread, or of the files.
     held: Vec<Held<H>>,
 }
 
@@ -52,7 +52,7 @@ impl<H: Host> Grouping<H> {
     }
 
     fn gather(&mut self, run: &mut Run<H>) -> Result<State<H>, H::Error> {
-        // Each thread has a part of the memory: without files, one that has more groups than others would fail.
+        // Each thread has a part of the memory. Without files, a thread that has more groups than others would fail.
         if self.group.ignores_order() && run.settings.allow_disk_use && !run.settings.timed {
             let parts = self.input.split()?;
             if !parts.is_empty() {
@@ -63,7 +63,7 @@ impl<H: Host> Grouping<H> {
         }
         let mut groups = Groups::new(self.group.clone());
         let mut held = Held::new(run, "$group");
-        // A sorter, and the bytes that groups beside it may take.
+        // A sorter, and the bytes that groups in memory may take once groups are in files.
         let mut files: Option<(H::Sorter, usize)> = None;
         self.input.visit(run, &mut |run, record| {
             groups.add(record)?;
@@ -85,7 +85,7 @@ impl<H: Host> Grouping<H> {
         self.finish(run, groups, files)
     }
 
-    /// The groups in memory, or all of them in files if some are.
+    /// Returns the groups in memory, or all groups in files if some are in files.
     fn finish(
         &mut self,
         run: &mut Run<H>,
@@ -103,11 +103,11 @@ impl<H: Host> Grouping<H> {
         }
         spill::<H>(&mut groups, &mut sorter, &limits)?;
         let sorted = sorter.finish(&limits)?;
-        // New groups: to take the only one of a table that had many is slow.
+        // Makes a new table of groups: taking the only group out of a table that had many groups is slow.
         let groups = Groups::new(self.group.clone());
         let held = Held::in_memory(run, "$group");
         let mut unfinished = Unfinished::<H> { sorted, groups, key: None, held };
-        // What the groups beside the first files had is free.
+        // The memory of the groups next to the first files is free now.
         let mut files = Files::new(&run.host, "$group", memory);
         while let Some((place, map)) = unfinished.next(run)? {
             run.tick()?;
@@ -118,7 +118,7 @@ impl<H: Host> Grouping<H> {
 }
 
 impl<H: Host> Unfinished<H> {
-    /// The next group: its states are beside each other.
+    /// Returns the next group. Its states are next to each other.
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<TakenGroup>, H::Error> {
         loop {
             let Some(mut bytes) = self.sorted.next_value(&run.settings.limits)? else {

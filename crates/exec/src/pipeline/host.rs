@@ -10,19 +10,19 @@ use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::{MergeInto, Output, PipelineError, Record, RecordRef, Stage};
 use std::sync::Arc;
 
-/// Documents from outside of the pipeline: of a collection, at one snapshot.
+/// Documents from outside of the pipeline: the documents of a collection at one snapshot.
 pub trait Records<E>: Send {
     /// The next document; `None` at the end.
     ///
     /// # Errors
-    /// Errors of the source, limits included. Nothing may be read after one.
+    /// Errors of the source, including its limits. Nothing may be read after an error.
     fn next_record(&mut self) -> Result<Option<Record>, E>;
 
     /// Reads to the end, and passes each document to `visit`. A source may pass documents without copying
     /// them.
     ///
     /// # Errors
-    /// As [`Records::next_record`]; those of `visit`.
+    /// As [`Records::next_record`], and the errors of `visit`.
     fn visit(&mut self, visit: &mut dyn FnMut(RecordRef<'_>) -> Result<(), E>) -> Result<(), E> {
         while let Some(record) = self.next_record()? {
             visit(RecordRef::from(&record))?;
@@ -30,8 +30,8 @@ pub trait Records<E>: Send {
         Ok(())
     }
 
-    /// Divides the documents into parts that threads can read at the same time; nothing is read from this one
-    /// afterwards. Empty if they cannot be divided, or are too few for that.
+    /// Divides the documents into parts that threads can read at the same time; nothing is read from this source
+    /// afterwards. Returns an empty list if the documents cannot be divided, or are too few for that.
     ///
     /// # Errors
     /// Errors of the source.
@@ -45,13 +45,13 @@ pub trait Finder<E>: Send {
     /// The index that was used last; `_id_` for look-ups by `_id`.
     fn index(&self) -> &str;
 
-    /// Looks up values in the order of an index, and passes the documents that have them to `take`: all of one value
-    /// after each other, in the order in which a query for that value alone returns them. The values are sorted and
-    /// distinct, and none of them is an array, a map, a pattern or undefined. The filter is that of a query for all of
-    /// them. False if no index serves; then nothing was passed.
+    /// Looks up values in the order of an index, and passes the documents that have them to `take`. All documents of
+    /// one value are passed one after the other, in the order in which a query for that value alone returns them. The
+    /// values are sorted and distinct, and none of them is an array, a map, a pattern or undefined. `filter` is the
+    /// filter of a query for all of them. Returns false, and passes nothing, if no index can be used.
     ///
     /// # Errors
-    /// Errors of the source, limits included.
+    /// Errors of the source, including its limits.
     fn find(&mut self, values: &[Value], filter: &Filter, take: Take<'_>) -> Result<bool, E>;
 }
 
@@ -73,11 +73,11 @@ pub trait Host: Clone + Send {
     type Error: From<PipelineError> + From<Interrupted> + Send;
     /// Memory that stages report.
     type Account: MemoryAccount + Send;
-    /// Sorts what exceeds memory.
+    /// Sorts pairs that exceed memory.
     type Sorter: Sorter<Error = Self::Error, Sorted: Send> + Send;
-    /// Has keys that exceed memory.
+    /// A set of keys that exceeds memory.
     type KeySet: KeySet<Error = Self::Error> + Send;
-    /// Has documents that exceed memory, and are read by their positions.
+    /// Blocks of documents that exceed memory and are read by their positions.
     type Blocks: Blocks<Error = Self::Error> + Send;
 
     /// The environment, for its clock and its random numbers.
@@ -95,11 +95,11 @@ pub trait Host: Clone + Send {
     /// No blocks yet, for a `purpose` that errors name.
     fn blocks(&self, purpose: &'static str) -> Self::Blocks;
 
-    /// The documents that stages make of a collection of this name, or, without a name, of documents of
-    /// their own. A collection that does not exist is empty.
+    /// Returns the documents that stages make of a collection of this name or, without a name, of documents of their
+    /// own. A collection that does not exist is empty.
     ///
     /// # Errors
-    /// The name is not allowed; those of the stages.
+    /// The name is not allowed, or an error of the stages.
     fn open(
         &self,
         collection: Option<&str>,
@@ -107,13 +107,13 @@ pub trait Host: Clone + Send {
         limits: &Limits,
     ) -> Result<Box<dyn Records<Self::Error>>, Self::Error>;
 
-    /// Finds documents of a collection by the values at a path; `None` if none of its indexes can serve that.
+    /// Finds documents of a collection by the values at a path; `None` if none of its indexes can be used for that.
     ///
     /// # Errors
     /// As [`Host::open`].
     fn finder(&self, collection: &str, path: &FieldPath) -> Result<Option<BoxedFinder<Self::Error>>, Self::Error>;
 
-    /// Executes a stage that writes, with the documents that `records` gives.
+    /// Executes a stage that writes the documents of `records`.
     ///
     /// # Errors
     /// Errors of the writes, and of `records`.

@@ -6,24 +6,25 @@ use super::run::Run;
 use crate::source::KeySet;
 use hashbrown::HashSet;
 
-/// The memory of a key in a set beside its bytes.
+/// The memory of a key in a set, in addition to its bytes.
 const KEY_BYTES: usize = 64;
 
-/// Longer keys are counted also when they are in files: parts of the files that are read have whole keys.
+/// Longer keys are counted even when they are in files, because parts of the files that are read into memory contain
+/// whole keys.
 const LONG_BYTES: usize = 64 << 10;
 
-/// The keys of a file that are in memory at the same time, at most: while runs are merged, those that are read and the one
-/// that is written, each with a copy.
+/// The most keys of a file that are in memory at the same time. While runs are merged, these are the keys that are read
+/// and the key that is written, each with a copy.
 const KEYS_AT_ONCE: usize = 10;
 
 /// Keys that a stage has seen.
 pub(super) struct Known<H: Host> {
     stage: &'static str,
     keys: HashSet<Vec<u8>>,
-    /// The memory of those.
+    /// The memory of `keys`.
     bytes: usize,
     files: Option<H::KeySet>,
-    /// The longest key in the files, and the memory for reading such.
+    /// The longest key in the files, and the memory for reading keys of that length.
     longest: usize,
     held: Option<Held<H>>,
 }
@@ -39,8 +40,8 @@ impl<H: Host> Known<H> {
         self.bytes
     }
 
-    /// Adds the keys of these items. Returns the items whose keys are new, in the order of the keys; of several with one
-    /// key, the first.
+    /// Adds the keys of these items. Returns the items whose keys are new, in the order of the keys. If several items
+    /// have the same key, returns the first of them.
     pub fn add<T>(&mut self, run: &Run<H>, mut items: Vec<(Vec<u8>, T)>) -> Result<Vec<T>, H::Error> {
         items.sort_by(|(a, _), (b, _)| a.cmp(b));
         items.dedup_by(|(later, _), (first, _)| later == first);

@@ -1,4 +1,4 @@
-//! `$lookup`: each document with an array of documents of another collection.
+//! `$lookup`: returns each document with an array of documents of another collection.
 
 use super::batches::{Batches, Joined};
 use super::equality::{BYTES_MAX, equals_one};
@@ -28,7 +28,7 @@ pub(super) struct Lookups<H: Host> {
 }
 
 impl<H: Host> Lookups<H> {
-    /// If the stage has a report, `at` is the position of that.
+    /// `at` is the position of the stage's report, if it has one.
     pub fn new(input: Box<dyn Stream<H>>, lookup: Arc<Lookup>, at: Option<usize>) -> Self {
         Self { batches: Batches::new(&lookup), input, lookup, at, same: None, held: None }
     }
@@ -55,14 +55,14 @@ impl<H: Host> Lookups<H> {
         if let Some((local, foreign)) = &lookup.equality {
             let collation = lookup.around.collation();
             let Some(filter) = equality(record, local, foreign, collation)? else { return Ok(Vec::new()) };
-            // Documents of the pipeline's own come first.
+            // If the pipeline of the stage has documents of its own, these are its first stage.
             let at = usize::from(matches!(stages.first(), Some(Stage::Documents(_))));
             stages.insert(at, Stage::Match(filter));
         }
         let mut others = run.host.open(lookup.from.as_deref(), stages, &run.settings.limits)?;
         let (mut found, mut bytes, mut memory) = (Vec::new(), 0, 0);
         let held = self.held.insert(Held::in_memory(run, "$lookup"));
-        // An array that is the same for all documents is kept, too.
+        // If the array is the same for all documents, a copy of it is kept, too.
         let copies = if is_same { 2 } else { 1 };
         while let Some(other) = others.next_record()? {
             run.tick()?;
@@ -104,8 +104,8 @@ impl<H: Host> Stream<H> for Lookups<H> {
     }
 }
 
-/// The filter for the other documents: one of the values at `foreign` equals one at `local`. `None` if
-/// nothing can.
+/// The filter for the other documents: one of the values at `foreign` equals one of the values at `local`. `None` if no
+/// document can match.
 fn equality(
     record: &Record,
     local: &FieldPath,
@@ -114,7 +114,7 @@ fn equality(
 ) -> Result<Option<Filter>, PipelineError> {
     let mut values = record.values_at(local)?;
     if values.is_empty() {
-        // As a missing field, which equals null.
+        // The values are empty like a missing field, which equals null.
         values.push(Value::Null);
     }
     equals_one(foreign, values, collation)

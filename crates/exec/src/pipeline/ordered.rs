@@ -12,7 +12,7 @@ pub(super) struct Ordered<H: Host> {
     documents: Documents<H>,
     /// The number of documents.
     count: usize,
-    /// The memory of the documents, or for the files.
+    /// The memory of the documents, or of the files.
     held: Held<H>,
 }
 
@@ -23,11 +23,11 @@ enum Documents<H: Host> {
     End,
 }
 
-/// Appends the key of a document. May replace it by what the stage needs of it.
+/// Appends the key of a document. May replace the document by the parts that the stage needs.
 pub(super) type PutKey<'k> = &'k mut dyn FnMut(&mut Record, &mut Vec<u8>) -> Result<(), PipelineError>;
 
 impl<H: Host> Ordered<H> {
-    /// Reads all documents. The stage has a report at `at`.
+    /// Reads all documents. `at` is the position of the stage's report.
     pub fn of(
         run: &mut Run<H>,
         input: &mut dyn Stream<H>,

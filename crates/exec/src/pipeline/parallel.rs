@@ -1,7 +1,7 @@
-//! Groups by several threads, each of which reads parts of the documents.
+//! Groups by several threads, each of which reads some parts of the documents.
 //!
-//! The groups of each part are gathered alone, and added to those of all parts in the order of the parts. So neither the
-//! order of the groups nor the last digits of sums depend on which thread was faster.
+//! The groups of each part are gathered separately, and added to the groups of all parts in the order of the parts.
+//! Therefore neither the order of the groups nor the last digits of sums depend on which thread was faster.
 
 use super::gather::Held;
 use super::host::{Host, Records};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Documents after which a thread looks whether another one has failed.
+/// A thread checks whether another thread has failed after this many documents.
 const LOOK_AFTER: u32 = 1024;
 
 type Part<H> = Box<dyn Records<<H as Host>::Error>>;
@@ -26,25 +26,26 @@ struct Shared<'s, H: Host> {
     host: Mutex<H>,
     group: &'s Arc<Group>,
     settings: &'s Settings,
-    /// The bytes of groups of one thread.
+    /// The most bytes of the groups of one thread.
     bytes_max: usize,
-    /// The parts that no thread has begun, the first one last.
+    /// The parts that no thread has begun yet, in reverse order.
     parts: Mutex<Vec<(usize, Part<H>)>>,
     done: Mutex<Done<H>>,
     /// The first error of a thread.
     failure: Mutex<Option<H::Error>>,
-    /// Its memory belongs to the first thread that runs out of parts.
+    /// The sorter, whose memory is charged to the first thread that has too little memory for its
+    /// groups.
     sorter: Mutex<Option<(H::Sorter, usize)>>,
     failed: AtomicBool,
 }
 
 /// The groups of the parts that were read.
 struct Done<H: Host> {
-    /// The groups of the first parts.
+    /// The groups of the first parts, which are complete.
     first: Gathered<H>,
     /// The number of these parts.
     count: usize,
-    /// The groups of later parts, by part.
+    /// The groups of later parts, which wait for earlier ones, by part.
     waiting: BTreeMap<usize, Gathered<H>>,
     /// The memory of files.
     of_files: Vec<Held<H>>,
@@ -58,11 +59,11 @@ struct Gathered<H: Host> {
     beside_files: Option<usize>,
 }
 
-/// Groups, with their memory, and a sorter with those that memory did not hold.
+/// Groups, with their memory, and a sorter with the groups that did not fit into memory.
 pub(super) struct Grouped<H: Host> {
     pub groups: Groups,
     pub held: Vec<Held<H>>,
-    /// And the bytes that its files may take in memory.
+    /// The sorter, and the bytes that its files may take in memory.
     pub sorter: Option<(H::Sorter, usize)>,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn groups<H: Host>(
     };
     scope(|scope| {
         for _ in 1..threads {
-            // Where the system allows no more threads, those that there are do all the work.
+            // If the system allows no more threads, the existing threads do all the work.
             if try_spawn_scoped(scope, "group", || shared.work()).is_err() {
                 break;
             }
@@ -110,7 +111,7 @@ impl<H: Host> Shared<'_, H> {
             let next = self.parts.lock().pop();
             let Some((at, part)) = next else { break };
             if let Err(error) = self.part(part).and_then(|gathered| self.add(at, gathered)) {
-                // Those that end because of this one come later.
+                // Threads that end because of this error fail later, so the first error is kept.
                 self.failure.lock().get_or_insert(error);
                 self.failed.store(true, Ordering::Relaxed);
                 return;
@@ -118,7 +119,7 @@ impl<H: Host> Shared<'_, H> {
         }
     }
 
-    /// Adds the groups of a part, and those of later parts that have waited for it.
+    /// Adds the groups of a part, and the groups of later parts that have waited for this part.
     fn add(&self, at: usize, gathered: Gathered<H>) -> Result<(), H::Error> {
         let mut done = self.done.lock();
         done.waiting.insert(at, gathered);
@@ -151,7 +152,7 @@ impl<H: Host> Shared<'_, H> {
         Ok(gathered)
     }
 
-    /// Keeps groups in memory, or moves them to the files of all.
+    /// Keeps groups in memory, or moves them to the files of all threads.
     #[inline]
     fn keep(&self, Gathered { groups, held, beside_files }: &mut Gathered<H>) -> Result<(), H::Error> {
         let fits = match beside_files {

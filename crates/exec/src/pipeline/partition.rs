@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// The purpose that errors name.
 const PURPOSE: &str = "a partition of $setWindowFields";
 
-/// A block ends with the document that fills it: the bytes in the file, and the part of the memory that its documents
-/// take there, so that several blocks are in memory.
+/// A block ends after the document that reaches one of two limits: the bytes in the file, and a part of the memory for
+/// documents, so that several blocks fit into memory.
 const BLOCK_BYTES: usize = 32 << 10;
 const BLOCKS_IN_MEMORY: usize = 16;
 
@@ -22,13 +22,13 @@ const PLACE_BYTES: usize = 40;
 
 /// The documents of a partition in order.
 pub(super) enum Partitioned<H: Host> {
-    /// With their memory, unless those who sorted them count it.
+    /// Documents in memory, with the account of their memory, unless the stage that sorted them counts it.
     Memory(Vec<Record>, Option<Held<H>>),
     File(InFile<H>),
 }
 
 impl<H: Host> Partitioned<H> {
-    /// No documents. `counted` if their memory is counted elsewhere.
+    /// A partition without documents. If `counted` is true, other code counts the memory of its documents.
     pub fn new(run: &Run<H>, counted: bool) -> Self {
         Self::Memory(Vec::new(), (!counted).then(|| Held::new(run, PURPOSE)))
     }
@@ -41,8 +41,8 @@ impl<H: Host> Partitioned<H> {
         }
     }
 
-    /// Appends a document. Continues in a file if the documents do not fit memory. `bytes` is the memory of all of
-    /// them in memory.
+    /// Appends a document. Continues in a file if the documents do not fit into memory. `bytes` is the memory of all
+    /// documents of the partition that are in memory.
     pub fn push(&mut self, run: &Run<H>, record: Record, bytes: usize) -> Result<(), H::Error> {
         let (records, held) = match self {
             Self::File(file) => return file.push(&run.settings.limits, record),
@@ -62,7 +62,7 @@ impl<H: Host> Partitioned<H> {
         Ok(())
     }
 
-    /// Call this after the last document.
+    /// Must be called after the last document.
     pub fn finish(&mut self, limits: &Limits) -> Result<(), H::Error> {
         match self {
             Self::File(file) => file.write(limits),
@@ -80,7 +80,7 @@ impl<H: Host> Partitioned<H> {
     }
 }
 
-/// Documents in a file, and those of the blocks that were used last in memory.
+/// Documents in a file. The documents of the blocks that were used last are in memory.
 pub(super) struct InFile<H: Host> {
     blocks: H::Blocks,
     /// The position of the first document of each block.
@@ -92,7 +92,7 @@ pub(super) struct InFile<H: Host> {
     last_memory: usize,
     /// Blocks in memory, by their numbers.
     cache: BTreeMap<usize, Cached>,
-    /// The memory of the cache and of the places, and the most that it may be, unless one block needs more.
+    /// The memory of the cache and of the places, and its limit, which one large block may exceed.
     bytes: usize,
     bytes_max: usize,
     held: Held<H>,
@@ -106,7 +106,7 @@ pub(super) struct InFile<H: Host> {
 struct Cached {
     records: Vec<Record>,
     bytes: usize,
-    /// The number of the look-up that used it last.
+    /// The number of the last look-up that used the block.
     used: u64,
 }
 
@@ -167,7 +167,7 @@ impl<H: Host> InFile<H> {
         Ok(self.cache.get(&self.current).and_then(|cached| cached.records.get(at.checked_sub(start)?)))
     }
 
-    /// Reads a block, which takes the place of those that were not used for the longest time.
+    /// Reads a block. It replaces the blocks that were not used for the longest time.
     fn load(&mut self, limits: &Limits, number: usize) -> Result<(), H::Error> {
         let mut block = Vec::new();
         self.blocks.read(limits, number, &mut block)?;

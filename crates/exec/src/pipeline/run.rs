@@ -11,13 +11,13 @@ use std::time::Duration;
 pub struct Settings {
     /// The limits that end the pipeline early. [`Limits::begin`] was called.
     pub limits: Limits,
-    /// Stages may continue in files.
+    /// True if stages may continue in files.
     pub allow_disk_use: bool,
-    /// The most bytes of documents that a stage which can continue in files holds in memory.
+    /// The most bytes of documents that a stage holds in memory, if it can continue in files.
     pub stage_bytes_max: usize,
-    /// The most bytes that a stage holds which cannot continue in files.
+    /// The most bytes that a stage holds, if it cannot continue in files.
     pub memory_bytes_max: usize,
-    /// The time of each stage is measured.
+    /// True if the time of each stage is measured.
     pub timed: bool,
 }
 
@@ -26,11 +26,11 @@ pub struct Settings {
 pub struct StageReport {
     /// The stage's name, with its dollar sign.
     pub name: &'static str,
-    /// The documents that it gave to the next stage.
+    /// The documents that the stage returned to the next stage.
     pub returned: u64,
-    /// True if it continued in files.
+    /// True if the stage continued in files.
     pub spilled: bool,
-    /// The time of the stage and those before it, if times are measured.
+    /// The time of the stage and of all stages before it, if times are measured.
     pub time: Duration,
     /// The look-ups of a `$lookup` by an index, if it had any.
     pub lookups: Option<LookupReport>,
@@ -43,7 +43,7 @@ pub struct LookupReport {
     pub index: String,
     /// The batches of documents whose values were looked up together.
     pub batches: u64,
-    /// The distinct values of each batch, in total.
+    /// The total number of distinct values of all batches.
     pub keys: u64,
     /// The documents that were looked up alone.
     pub alone: u64,
@@ -55,7 +55,7 @@ pub(super) struct Run<H: Host> {
     pub settings: Settings,
     pub watch: Watch,
     pub reports: Vec<StageReport>,
-    /// The memory of the document that passes from stage to stage, if it is a large one.
+    /// The memory of the document that passes from stage to stage, if the document is large.
     passing: Option<Held<H>>,
 }
 
@@ -68,7 +68,8 @@ impl<H: Host> Run<H> {
         Self { host, settings, watch, reports, passing: None }
     }
 
-    /// Counts the document that a stage has made of another one: both are in memory for a moment.
+    /// Counts the document that a stage has made from another document, because both are in memory
+    /// for a moment.
     pub fn passes(&mut self, stage: &'static str, record: &Record) -> Result<(), H::Error> {
         let bytes = record.bytes();
         if bytes < LARGE_BYTES {
@@ -80,7 +81,7 @@ impl<H: Host> Run<H> {
             None => Held::in_memory(self, stage),
         };
         held.set(2 * bytes)?;
-        // Only the document that was made is left then.
+        // From here on, only the new document is left.
         held.shrink(bytes);
         self.passing = Some(held);
         Ok(())
@@ -97,19 +98,19 @@ impl<H: Host> Run<H> {
         Ok(Some(held))
     }
 
-    /// Call this for each document that a stage makes or examines without reading another one.
+    /// Must be called for each document that a stage makes or examines without reading another one.
     pub fn tick(&mut self) -> Result<(), H::Error> {
         Ok(self.watch.tick(self.host.env())?)
     }
 }
 
 impl<H: Host> Held<H> {
-    /// Nothing is held yet; at most what the settings allow a stage that can continue in files.
+    /// An account that holds nothing yet, with the limit for stages that can continue in files.
     pub fn new(run: &Run<H>, stage: &'static str) -> Self {
         Self::of(run.host.account(), stage, run.settings.stage_bytes_max, run.settings.allow_disk_use)
     }
 
-    /// Nothing is held yet; at most what the settings allow a stage that needs memory for it.
+    /// An account that holds nothing yet, with the limit for stages that cannot continue in files.
     pub fn in_memory(run: &Run<H>, stage: &'static str) -> Self {
         Self::of(run.host.account(), stage, run.settings.memory_bytes_max, true)
     }

@@ -1,9 +1,9 @@
 //! The documents that a `$graphLookup` reaches from one document.
 //!
-//! The search is breadth first: each step looks for the values that the documents of the step before lead to, and that
-//! were not looked for yet. It holds the values and the `_id`s that it has seen, and the values of the next step. If
-//! these exceed memory, they move to files ([`Known`], [`Queue`]), and the search continues with a part of the memory for
-//! each of them. The documents are given out when they are found.
+//! The search is breadth first: each step looks for the values that the documents of the previous step lead to and that
+//! were not looked for yet. The search holds the values and the `_id`s that it has seen, and the values of the next
+//! step. If these exceed memory, they move to files ([`Known`], [`Queue`]), and the search continues with a part of the
+//! memory for each of them. A document is returned as soon as it is found.
 
 use super::equality::equals_one;
 use super::gather::{Files, FromFiles, Held};
@@ -18,11 +18,12 @@ use alluvium_query::pipeline::{GraphLookup, PipelineError, Record, Stage};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The stage, as errors name it.
+/// The name of the stage in errors.
 pub(super) const NAME: &str = "$graphLookup";
 
-/// The parts of the memory of a search in files: seen values, seen `_id`s, values to be checked, values of the next step in
-/// memory and in a sorter, those of this step in a sorter, those that are looked up (as values and in a filter), documents.
+/// The number of parts of the memory of a search in files. The parts are: seen values, seen `_id`s, values to be
+/// checked, values of the next step in memory and in a sorter, values of this step in a sorter, values that are looked
+/// up (as values and in a filter), and documents.
 const PARTS: usize = 9;
 
 /// The most bytes of values that are checked together.
@@ -31,10 +32,11 @@ const CHECKED_BYTES: usize = 256 << 10;
 /// The most documents that are checked together if there are files.
 const CHECKED_DOCUMENTS: usize = 1024;
 
-/// The memory of a value in a queue beside its own.
+/// The memory of a value in a queue, in addition to its own memory.
 const VALUE_BYTES: usize = 64;
 
-/// The result of one document, and documents that are looked up together, are counted apart above this number of bytes.
+/// The result of one document, and documents that are looked up together, are counted separately above this number of
+/// bytes.
 const LARGE_BYTES: usize = 64 << 10;
 
 /// A search under way.
@@ -47,7 +49,7 @@ pub(super) struct Search<H: Host> {
     /// The values that were looked for, or are in the queue.
     values: Known<H>,
     ids: Known<H>,
-    /// Values that may be known, with their keys, and their memory.
+    /// Values that may have been seen, with their keys; and the memory of both.
     unchecked: Vec<(Vec<u8>, Value)>,
     unchecked_bytes: usize,
     /// The values of the next step.
@@ -57,7 +59,7 @@ pub(super) struct Search<H: Host> {
     /// The memory of the values that are looked up.
     looked_up_bytes: usize,
     documents: Option<Box<dyn Records<H::Error>>>,
-    /// New documents that were not given out yet.
+    /// New documents that were not returned yet.
     found: VecDeque<Record>,
     held: Held<H>,
     /// The memory for each part; `None` if nothing is in files.
@@ -67,7 +69,7 @@ pub(super) struct Search<H: Host> {
 }
 
 impl<H: Host> Search<H> {
-    /// Begins at a document. If the stage has a report, `at` is the position of that.
+    /// Begins at a document. `at` is the position of the stage's report, if it has one.
     pub fn new(
         run: &mut Run<H>,
         lookup: &Arc<GraphLookup>,
@@ -102,7 +104,7 @@ impl<H: Host> Search<H> {
         Ok(search)
     }
 
-    /// The next document that is reached, each once.
+    /// Returns the next document that is reached; each document is returned once.
     pub fn next(&mut self, run: &mut Run<H>) -> Result<Option<Value>, H::Error> {
         loop {
             if let Some(record) = self.found.pop_front() {
@@ -132,7 +134,7 @@ impl<H: Host> Search<H> {
         self.lookup.max_depth.is_some_and(|most| self.depth >= most)
     }
 
-    /// Opens the documents that have one of the next values. False if all values of this step were looked for.
+    /// Opens the documents that have one of the next values. Returns false if all values of this step were looked for.
     fn look_up(&mut self, run: &mut Run<H>) -> Result<bool, H::Error> {
         let lookup = self.lookup.clone();
         let most = self.part.unwrap_or(run.settings.stage_bytes_max / PARTS);
@@ -148,11 +150,11 @@ impl<H: Host> Search<H> {
         }
         self.looked_up_bytes = 2 * bytes;
         self.count(run)?;
-        // One value may be larger than its part.
+        // A single value may be larger than its part of the memory.
         self.large = self.large_values(run, self.part.map_or(0, |part| (2 * bytes).saturating_sub(2 * part)))?;
-        // Not if none of them equals anything.
+        // There is no filter if no document can be equal to one of the values.
         if let Some(filter) = equals_one(&lookup.connect_to, values, lookup.collation.as_ref())? {
-            // A missing value is not null here.
+            // Unlike in other look-ups, a missing value is not equal to null here.
             let exists = Filter::parse(&Map::from([(lookup.connect_to.as_str(), Map::from([("$exists", true)]))]));
             let exists = exists.map_err(PipelineError::from)?;
             let stages = vec![Stage::Match(filter.and(exists).and(lookup.restrict.clone()))];
@@ -188,7 +190,7 @@ impl<H: Host> Search<H> {
         self.count(run)
     }
 
-    /// Takes values to be looked for in the next step.
+    /// Takes the values that will be looked for in the next step.
     fn lead_to(&mut self, run: &mut Run<H>, values: Vec<Value>) -> Result<(), H::Error> {
         let _held = self.large_values(run, values.iter().map(Value::memory).sum())?;
         let most = self.part.unwrap_or(run.settings.stage_bytes_max / PARTS).min(CHECKED_BYTES);
@@ -213,7 +215,7 @@ impl<H: Host> Search<H> {
         Ok(())
     }
 
-    /// The queue has the values of this step then.
+    /// Ends a step: the queue then has the values of the next one.
     fn end_step(&mut self, run: &mut Run<H>) -> Result<(), H::Error> {
         self.check(run)?;
         self.count(run)?;
@@ -221,7 +223,7 @@ impl<H: Host> Search<H> {
         Ok(())
     }
 
-    /// Counts what the search holds. Moves it to files if that is too much.
+    /// Counts the memory of the search, and moves the search to files if it takes too much.
     fn count(&mut self, run: &mut Run<H>) -> Result<(), H::Error> {
         let part = match self.part {
             Some(part) => part,
@@ -234,7 +236,7 @@ impl<H: Host> Search<H> {
                     run.reports[at].spilled = true;
                 }
                 let part = *self.part.insert(self.held.for_files()? / PARTS);
-                // Nothing of this step is in files yet.
+                // No values of this step are in files yet.
                 let mut left = std::mem::take(&mut self.left).into_queue();
                 left.spill_above(run, part, self.lookup.collation.as_ref())?;
                 self.left = left.read(&run.settings.limits)?;
@@ -246,7 +248,7 @@ impl<H: Host> Search<H> {
         self.next.spill_above(run, part, self.lookup.collation.as_ref())
     }
 
-    /// The memory of values that are in no part.
+    /// Charges values that belong to no part of the memory.
     fn large_values(&self, run: &Run<H>, bytes: usize) -> Result<Option<Held<H>>, H::Error> {
         if bytes <= LARGE_BYTES {
             return Ok(None);
@@ -274,7 +276,7 @@ fn key_of(value: &Value, collation: Option<&Collation>) -> Vec<u8> {
 /// Values of the next step, in memory or in files.
 struct Queue<H: Host> {
     values: Vec<Value>,
-    /// The memory of those.
+    /// The memory of `values`.
     bytes: usize,
     files: Option<Files<H>>,
 }
@@ -285,7 +287,7 @@ impl<H: Host> Default for Queue<H> {
     }
 }
 
-/// The field of a value in a file.
+/// The name of the field that holds a value in a file.
 const FIELD: &str = "v";
 
 impl<H: Host> Queue<H> {
@@ -294,8 +296,8 @@ impl<H: Host> Queue<H> {
         self.values.push(value);
     }
 
-    /// Moves the values in memory to files if they take more than this number of bytes. There they are in the order of
-    /// their keys, so that those that are looked up together are near each other.
+    /// Moves the values in memory to files if they take more than this number of bytes. In files the values are in the
+    /// order of their keys, so that values that are looked up together are near each other.
     fn spill_above(&mut self, run: &Run<H>, bytes_max: usize, collation: Option<&Collation>) -> Result<(), H::Error> {
         if self.bytes <= bytes_max {
             return Ok(());
@@ -309,7 +311,7 @@ impl<H: Host> Queue<H> {
         Ok(())
     }
 
-    /// The values, to be read.
+    /// Returns the values for reading.
     fn read(self, limits: &Limits) -> Result<Values<H>, H::Error> {
         let files = self.files.map(|files| files.finish(limits)).transpose()?;
         Ok(Values { memory: self.values.into_iter(), bytes: self.bytes, files })
@@ -319,7 +321,7 @@ impl<H: Host> Queue<H> {
 /// Values that are read from a [`Queue`].
 struct Values<H: Host> {
     memory: std::vec::IntoIter<Value>,
-    /// The memory of those.
+    /// The memory of the values in `memory`.
     bytes: usize,
     files: Option<FromFiles<H>>,
 }
@@ -331,12 +333,12 @@ impl<H: Host> Default for Values<H> {
 }
 
 impl<H: Host> Values<H> {
-    /// Those in memory, as long as none are in files.
+    /// Makes a queue of the values in memory; called only while no values are in files.
     fn into_queue(self) -> Queue<H> {
         Queue { values: self.memory.collect(), bytes: self.bytes, files: None }
     }
 
-    /// True if there were none.
+    /// True if there are no values.
     fn is_empty(&self) -> bool {
         self.memory.len() == 0 && self.files.is_none()
     }

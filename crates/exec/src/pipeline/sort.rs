@@ -12,7 +12,7 @@ pub(super) struct Sorting<H: Host> {
     input: Box<dyn Stream<H>>,
     order: Order,
     limit: Option<u64>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     state: State<H>,
     held: Option<Held<H>>,
@@ -46,7 +46,7 @@ impl Order {
 enum State<H: Host> {
     Waiting,
     Memory(std::vec::IntoIter<Record>),
-    /// The documents, and the number that is still returned.
+    /// The documents, and the number of documents that remain to be returned.
     Files(FromFiles<H>, u64),
 }
 
@@ -80,7 +80,7 @@ impl<H: Host> Sorting<H> {
         Ok(State::Memory(records.into_iter()))
     }
 
-    /// Continues in files, with what is in memory.
+    /// Continues in files, with the documents that are in memory.
     fn spill(&mut self, run: &mut Run<H>, top: TopK<Record>, memory: usize) -> Result<State<H>, H::Error> {
         if let Some(at) = self.at {
             run.reports[at].spilled = true;

@@ -1,4 +1,4 @@
-//! Stages under way, and those that hold no documents.
+//! Stages under way, and the stages that hold no documents.
 
 use super::gather::Held;
 use super::host::{Host, Records, WritingStage};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A stage under way.
 pub(super) trait Stream<H: Host>: Send {
-    /// The next document; `None` at the end, and whenever it is called after it.
+    /// Returns the next document; `None` at the end and in every later call.
     fn next(&mut self, run: &mut Run<H>) -> Result<Option<Record>, H::Error>;
 
     /// Reads to the end, and passes each document to `visit`.
@@ -101,7 +101,7 @@ impl<H: Host> Stream<H> for Filtering<H> {
     }
 }
 
-/// Stages that make at most one document of each.
+/// Stages that make at most one document from each document.
 pub(super) struct Treating<H> {
     input: Input<H>,
     each: Each,
@@ -209,7 +209,7 @@ impl<H: Host> Stream<H> for Limiting<H> {
     }
 }
 
-/// Documents that are at hand.
+/// Documents that were given to the stage.
 pub(super) struct Listed {
     documents: std::vec::IntoIter<Map>,
 }
@@ -257,7 +257,7 @@ impl<H: Host> Stream<H> for Union<H> {
     }
 }
 
-/// A stage that the host has to replace by documents, and did not, because it is not the first. Fails.
+/// A stage that the host has not replaced by documents, because it is not the first stage. It fails.
 pub(super) struct Misplaced(pub &'static str);
 
 impl<H: Host> Stream<H> for Misplaced {

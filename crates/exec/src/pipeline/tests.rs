@@ -34,7 +34,7 @@ impl From<Interrupted> for Failure {
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// A database in memory, which counts what pipelines ask of it.
+/// A database in memory, which counts the requests of pipelines.
 #[derive(Clone)]
 struct World(Arc<Inner>);
 
@@ -47,16 +47,16 @@ struct Inner {
     /// The blocks that were written to files, and read from them.
     filed_blocks: AtomicUsize,
     read_blocks: AtomicUsize,
-    /// This read of a block sets the flag.
+    /// The number of the read of a block that sets the stop flag.
     stops_at_block: AtomicUsize,
     /// The collections that were opened, in this order.
     opened: Mutex<Vec<String>>,
     /// Documents that were read from the first source.
     reads: AtomicU64,
-    /// This read sets the flag.
+    /// The number of the read that sets the stop flag.
     stops_at: AtomicU64,
     stop: Arc<AtomicBool>,
-    /// The bytes of all accounts, the most that these were, and the most that they may have.
+    /// The bytes of all accounts, their maximum so far, and their limit.
     held: AtomicUsize,
     held_most: AtomicUsize,
     allowed: AtomicUsize,
@@ -346,7 +346,8 @@ fn what_a_stage_held_is_returned_at_its_end() {
     }
 }
 
-/// A source checks the limits for what is read from it. Stages do for what they make of few documents.
+/// A source checks the limits for the documents that are read from it. A stage has to check them for the documents that
+/// it makes from few documents.
 #[test]
 fn a_stop_ends_stages_that_make_many_documents_of_one() {
     for stages in [
@@ -386,7 +387,7 @@ fn other_collections_are_opened_when_their_documents_are_needed() {
         (r#"[{"$unionWith": "other"}, {"$limit": 10}]"#, 10, vec![]),
         (r#"[{"$unionWith": "other"}, {"$limit": 11}]"#, 11, vec!["other"]),
         (r#"[{"$unionWith": "other"}, {"$unionWith": "third"}]"#, 18, vec!["other", "third"]),
-        // The same for all documents.
+        // Here the result is the same for all documents.
         (r#"[{"$lookup": {"from": "other", "pipeline": [], "as": "all"}}]"#, 10, vec!["other"]),
         (r#"[{"$match": {"_id": -1}}, {"$lookup": {"from": "other", "pipeline": [], "as": "all"}}]"#, 0, vec![]),
     ] {

@@ -11,12 +11,12 @@ use alluvium_env::Env;
 use alluvium_query::pipeline::{Caller, Densify, Partition, PipelineError, Record, Sequence, WindowFields};
 use std::sync::Arc;
 
-/// `$setWindowFields`: the documents are sorted, in memory or in files; then those of one partition at a time are in
-/// memory or in a file, where the functions read them by their positions.
+/// `$setWindowFields`: the documents are sorted, in memory or in files. The documents of one partition at a time are
+/// then in memory or in a file, where the functions read them by their positions.
 pub(super) struct Windows<H: Host> {
     input: Box<dyn Stream<H>>,
     stage: Arc<WindowFields>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     sorted: Option<Ordered<H>>,
     /// The first document of the next partition, with the partition's key.
@@ -33,13 +33,13 @@ struct Current<H: Host> {
     held: Held<H>,
 }
 
-/// The caller of the functions of windows.
+/// Gives the functions of windows access to documents and memory.
 struct Calling<'c, H: Host> {
     limits: &'c Limits,
     env: &'c Env,
     documents: &'c mut Partitioned<H>,
     held: &'c mut Held<H>,
-    /// Why a document was not read.
+    /// The error with which the read of a document failed.
     failure: Option<H::Error>,
 }
 
@@ -78,9 +78,9 @@ impl<H: Host> Windows<H> {
         Ok(Some((key, record)))
     }
 
-    /// The documents of the next partition; none at the end.
+    /// Returns the documents of the next partition; none at the end.
     fn partition(&mut self, run: &mut Run<H>) -> Result<Partitioned<H>, H::Error> {
-        // What was in memory before is counted there.
+        // Documents that were in memory before are counted by `sorted`.
         let counted = self.sorted.as_ref().is_some_and(Ordered::is_in_memory);
         let mut documents = Partitioned::new(run, counted);
         let first = match self.next.take() {
@@ -103,7 +103,7 @@ impl<H: Host> Windows<H> {
         Ok(documents)
     }
 
-    /// The next document of a partition.
+    /// Returns the next document of a partition, with its new fields.
     fn made(run: &Run<H>, current: &mut Current<H>) -> Result<Option<Record>, H::Error> {
         let Current { partition, documents, held } = current;
         let mut calling = Calling { limits: &run.settings.limits, env: run.host.env(), documents, held, failure: None };
@@ -140,7 +140,7 @@ impl<H: Host> Stream<H> for Windows<H> {
     }
 }
 
-/// The result of a stage; if it was stopped, the error has the reason.
+/// Returns the result of a stage. If the stage was stopped, the error gives the reason.
 fn finished<H: Host, T>(run: &Run<H>, made: Result<T, PipelineError>) -> Result<T, H::Error> {
     if let Err(PipelineError::Stopped) = made {
         run.settings.limits.check(run.host.env())?;
@@ -152,7 +152,7 @@ fn finished<H: Host, T>(run: &Run<H>, made: Result<T, PipelineError>) -> Result<
 /// `$densify`: the documents are sorted, in memory or in files.
 pub(super) struct Densifying<H: Host> {
     input: Box<dyn Stream<H>>,
-    /// Its report.
+    /// The position of the stage's report.
     at: Option<usize>,
     sequence: Sequence,
     sorted: Option<Ordered<H>>,

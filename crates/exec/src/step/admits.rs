@@ -1,4 +1,4 @@
-//! Decides by the document alone whether a step would find it.
+//! Decides by the document alone whether a step would return it.
 
 use crate::run::Run;
 use crate::source::{Source, matches};
@@ -6,7 +6,7 @@ use alluvium_document::Document;
 use alluvium_document::compare::equal;
 use alluvium_query::plan::{IndexScan, Node};
 
-/// True if the step finds the document, which is whole.
+/// True if the step would return the document, which is whole.
 pub(super) fn would_find<S: Source>(run: &Run<S>, node: &Node, document: &Document) -> Result<bool, S::Error> {
     let source = &run.source;
     Ok(match node {

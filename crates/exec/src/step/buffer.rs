@@ -1,4 +1,4 @@
-//! Documents one by one from a step that returns batches.
+//! Returns documents one by one from a step that returns batches.
 
 use super::Step;
 use crate::item::{Demand, Item};

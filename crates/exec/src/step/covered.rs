@@ -14,13 +14,13 @@ use alluvium_query::plan::IndexScan;
 pub(super) struct Covered<S: Source> {
     entries: EntryReader<S>,
     filter: Filter,
-    /// The query or its order needs values.
+    /// True if the query or its order needs values.
     wants_values: bool,
-    /// The query needs the `_id` exactly as stored.
+    /// True if the query needs the `_id` exactly as it is stored.
     wants_id: bool,
-    /// The order needs the `_id`.
+    /// True if the order needs the `_id`.
     sorts_id: bool,
-    /// Only values that differ in the parts up to this one are needed.
+    /// Set if only entries are needed that differ in their values up to this part.
     distinct: Option<usize>,
 }
 
@@ -40,7 +40,7 @@ impl<S: Source> Covered<S> {
     }
 
     pub fn next(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
-        // An entry decides whether the following ones are skipped.
+        // With `distinct`, an entry decides whether the following ones are skipped.
         let most = if self.distinct.is_some() { 1 } else { demand.most };
         let before = out.len();
         while out.len() == before {
@@ -69,7 +69,8 @@ impl<S: Source> Covered<S> {
         let (mut values, mut equals) = (Map::new(), None);
         if self.wants_values || !self.filter.is_empty() {
             let found = self.entries.values(run, at)?;
-            // The index holds a missing value like null, but null is a value.
+            // In the index a missing value looks like null, but for `distinct` only null is a
+            // value.
             equals = self.distinct.filter(|part| found.get(*part).is_some_and(Option::is_some));
             values = self.entries.plan().document(&found);
             if !self.filter.matches_map(&values)? {
@@ -100,11 +101,11 @@ impl<S: Source> Covered<S> {
         if self.wants_id || self.sorts_id {
             match exact_id(&key) {
                 Some((id, exact)) if exact || !self.wants_id => {
-                    // It may be a part of the index, too.
+                    // The `_id` may also be a part of the index.
                     values.entries.retain(|(name, _)| name.as_str() != Some("_id"));
                     values.entries.insert(0, (Value::from("_id"), id));
                 }
-                // Only the document has its exact value.
+                // Only the document has the exact value of its `_id`.
                 _ => {
                     let item = read(run, key)?;
                     if item.document.is_some() {
@@ -136,8 +137,7 @@ pub(super) fn read<S: Source>(run: &Run<S>, key: Key) -> Result<Item, S::Error> 
     Ok(item)
 }
 
-/// The `_id` of a key, and whether it is certainly the stored value, and not another one that is
-/// equal to it.
+/// The `_id` of a key, and whether it is certainly the stored value and not just an equal one.
 fn exact_id(mut key: &[u8]) -> Option<(Value, bool)> {
     let id = alluvium_document::key::decode(&mut key).ok()?;
     let exact = matches!(id, Value::ObjectId(_) | Value::Bool(_) | Value::DateTime(_) | Value::Timestamp(_));

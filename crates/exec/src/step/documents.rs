@@ -1,4 +1,4 @@
-//! Documents by their `_id`s: scans in order, and look-ups of single ones.
+//! Documents by their `_id`s: scans in order, and look-ups of single documents.
 
 use crate::item::{Demand, Fields, Item};
 use crate::run::Run;
@@ -10,7 +10,7 @@ use alluvium_query::plan::{Interval, id_ranges};
 
 /// All documents within ranges of `_id`.
 pub(super) struct DocumentScan<S: Source> {
-    /// `None`: there are no ranges.
+    /// `None` if there are no ranges.
     scan: Option<S::Documents>,
 }
 
@@ -61,7 +61,7 @@ impl<S: Source> DocumentScan<S> {
 
 /// Single documents.
 pub(super) struct Lookup {
-    /// The remaining ones, the next one last.
+    /// The `_id`s that remain, in reverse order.
     ids: Vec<Value>,
     filter: Filter,
     /// Items of the batch that is being read.

@@ -11,13 +11,14 @@ use alluvium_query::plan::IndexScan;
 /// The documents of entries, each once.
 pub(super) struct Fetch<S: Source> {
     entries: EntryReader<S>,
-    /// The first entry of the batch that is not proved yet.
+    /// The position in the batch of the first entry that is not proved yet.
     at: usize,
     filter: Filter,
 }
 
-/// Documents that are read before any is returned. The allocators of C libraries keep a few freed blocks of a size for
-/// each thread (glibc: 7), and find them again at next to no cost: documents in that number are alive at a time.
+/// The number of documents that are read before any is returned. The allocators of C libraries keep a few freed blocks
+/// of each size for each thread (glibc: 7), and reuse them at almost no cost. Therefore at most this many documents are
+/// in memory at a time.
 pub(super) const DOCUMENTS_AHEAD: usize = 7;
 
 impl<S: Source> Fetch<S> {
@@ -56,7 +57,7 @@ impl<S: Source> Fetch<S> {
         self.entries.pause(source);
     }
 
-    /// The counts of the documents, and below them those of the entries.
+    /// The counts of the documents, and below them the counts of the entries.
     pub fn report(&self, source: &S) -> (Counts, Vec<Report>) {
         let counts = self.entries.counts(source);
         // The document of each entry within the bounds is read.

@@ -1,4 +1,4 @@
-//! The documents whose entries two scans find.
+//! The documents whose entries are found by both of two scans.
 
 use super::admits::admits;
 use super::reader::EntryReader;
@@ -10,8 +10,9 @@ use crate::source::{Source, matches};
 use alluvium_query::filter::Filter;
 use alluvium_query::plan::IndexScan;
 
-/// Reads all entries of the first scan. Then reads those documents of the second scan that the
-/// first has found, too. The entries are not proved: a document must yield an entry of each scan.
+/// Reads all entries of the first scan. Then reads the documents of the second scan that the first
+/// scan has found as well. The entries are not proved; instead, a document must yield an entry of
+/// each scan.
 pub(super) struct Intersection<S: Source> {
     first: EntryReader<S>,
     second: EntryReader<S>,
@@ -52,7 +53,7 @@ impl<S: Source> Intersection<S> {
         Ok(())
     }
 
-    /// Collects the documents of the batch that are to be read.
+    /// Collects the documents of the batch that will be read.
     fn select(&mut self) {
         self.reads.clear();
         self.positions.clear();
@@ -68,7 +69,7 @@ impl<S: Source> Intersection<S> {
         }
     }
 
-    /// Reads some of the selected documents, and appends those that both scans find.
+    /// Reads some of the selected documents, and appends the documents that both scans find.
     fn read(&mut self, run: &mut Run<S>, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let is_complete = self.found.as_ref().is_some_and(|found| !found.is_full());
         let read = run.source.read_documents(&mut self.reads);
@@ -81,7 +82,7 @@ impl<S: Source> Intersection<S> {
                 self.stale += 1;
                 continue;
             }
-            // If the found keys are incomplete, a document is returned with its first entry.
+            // If the found keys are incomplete, a document is returned only with its first entry.
             let first_time = is_complete || self.second.is_first(run, at, document)?;
             if first_time && matches(&run.source, &self.filter, document)? {
                 item.fields = Fields::Whole;
@@ -91,7 +92,7 @@ impl<S: Source> Intersection<S> {
         read.map(drop)
     }
 
-    /// Reads the first scan, as far as the memory limit permits.
+    /// Reads the first scan to its end, or until the memory limit is reached.
     fn gather(&mut self, run: &mut Run<S>) -> Result<(), S::Error> {
         let mut found = Seen::new(run.request.seen_bytes_max, run.source.account());
         loop {

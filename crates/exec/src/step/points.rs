@@ -1,4 +1,4 @@
-//! Look-ups of many values in one pass: the documents that have them, value by value.
+//! Look-ups of many values in one pass: returns the documents that have them, value by value.
 
 use super::fetch::DOCUMENTS_AHEAD;
 use super::reader::{EntryReader, Proved};
@@ -10,10 +10,10 @@ use alluvium_document::{Document, Value};
 use alluvium_query::plan::IndexScan;
 use hashbrown::{HashMap, HashSet};
 
-/// Takes the position of a value, and a document that has it. If it returns false, the look-ups end.
+/// Takes the position of a value and a document that has this value. Returns false to end the look-ups.
 pub type Take<'t> = &'t mut dyn FnMut(usize, Document) -> bool;
 
-/// Looks up documents by their `_id`s, in the order of these.
+/// Looks up documents by their `_id`s, in the order of `ids`.
 ///
 /// # Errors
 /// Errors of the source, and [`crate::Interrupted`].
@@ -42,9 +42,9 @@ pub fn by_id<S: Source>(source: &S, ids: &[Value], limits: &Limits, take: Take<'
     }
 }
 
-/// Looks up documents by the values of the first part of an index, in the order of the index. The bounds of the scan are these
-/// values, and nothing else. The values have collation keys in place of strings if the index has. A document that has
-/// several of the values is passed for each of them, and once for one of them.
+/// Looks up documents by the values of the first part of an index, in the order of the index. The bounds of the scan
+/// consist of these values only. If the index has a collation, the values have collation keys instead of strings. A
+/// document that has several of the values is passed once for each of them.
 ///
 /// # Errors
 /// Errors of the source, and [`crate::Interrupted`].
@@ -60,7 +60,7 @@ pub fn by_index<S: Source>(
     let keys = values.iter().enumerate().map(|(position, value)| (scan.first_key(value), position));
     let keys: HashMap<Vec<u8>, usize> = keys.collect();
     let mut passed = Passed { repeats: scan.multikey && scan.bounds.len() > 1, ..Passed::default() };
-    // For each value by itself, a document is returned again.
+    // Documents may be returned again for other values, so the scan must not filter repeated documents.
     let mut scan = scan.clone();
     scan.multikey = false;
     let position = |key: &[u8]| scan.first_of(key).and_then(|first| keys.get(first)).copied();
@@ -92,10 +92,10 @@ pub fn by_index<S: Source>(
     }
 }
 
-/// The documents that were passed for the value at hand.
+/// The documents that were passed for the current value.
 #[derive(Default)]
 struct Passed {
-    /// A document may have several entries for one value.
+    /// True if a document may have several entries for one value.
     repeats: bool,
     position: Option<usize>,
     ids: HashSet<Vec<u8>>,

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Reads entries of an index in batches.
 pub(super) struct EntryReader<S: Source> {
     walk: Walk,
-    /// `None`: there are no entries within the bounds.
+    /// `None` if there are no entries within the bounds.
     scan: Option<S::Entries>,
     pub batch: EntryBatch,
     /// The error that follows the batch.
@@ -47,7 +47,7 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Replaces the batch by the next one; it is empty at the end.
+    /// Replaces the batch by the next one, which is empty at the end.
     pub fn fill(&mut self, run: &mut Run<S>, most: usize) -> Result<(), S::Error> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -67,9 +67,9 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Proves the next entries of the batch, at most `most`, beginning at `start`, which is within the batch. Skips
-    /// entries whose documents were returned already, and entries whose values show that their documents do not match
-    /// or yield another entry.
+    /// Proves the next entries of the batch, at most `most`, from position `start` on, which is within the batch. Skips
+    /// entries whose documents were returned already. Also skips entries whose values show that their documents do not
+    /// match or yield another entry.
     pub fn prove(
         &mut self,
         run: &mut Run<S>,
@@ -92,8 +92,8 @@ impl<S: Source> EntryReader<S> {
     }
 
     /// Skips entries that need no proof, from `start` to below `last`. Returns the end of the part:
-    /// `last`, or the position of a second entry of one document, because its first entry
-    /// decides whether the document is returned.
+    /// `last`, or the position of the second entry of a document. The part ends there because the
+    /// first entry of the document decides whether it is returned.
     fn select(&mut self, run: &Run<S>, start: usize, last: usize) -> Result<usize, S::Error> {
         if let Some(repeats) = &mut self.repeats {
             repeats.part.fill(0);
@@ -114,7 +114,7 @@ impl<S: Source> EntryReader<S> {
                     Ok(true) => {}
                     Ok(false) => self.batch.skip(at),
                     Err(error) if at == start => return Err(error),
-                    // This entry begins the next part, and fails again there.
+                    // The next part begins with this entry, and fails again there.
                     Err(_) => return Ok(at),
                 }
             }
@@ -135,8 +135,9 @@ impl<S: Source> EntryReader<S> {
         }
     }
 
-    /// Records that the document of an entry is returned. False if there is no memory to record it;
-    /// then it may be returned only if the entry [is the first one](EntryReader::is_first).
+    /// Records that the document of an entry is returned. Returns false if there is no memory to
+    /// record it; the document may then be returned only if the entry [is the first
+    /// one](EntryReader::is_first).
     pub fn note(&mut self, at: usize) -> bool {
         match &mut self.repeats {
             Some(repeats) => repeats.returned.add(self.batch.id(at)),
@@ -165,8 +166,8 @@ impl<S: Source> EntryReader<S> {
     }
 }
 
-/// The bits in which a part of a batch records its documents: so many that collisions among 64
-/// documents are rare.
+/// The number of bits in which a part of a batch records its documents. It is large enough that
+/// collisions among 64 documents are rare.
 const PART_BITS: usize = 4096;
 
 /// Finds documents that have several entries.
@@ -178,8 +179,8 @@ struct Repeats<A> {
 }
 
 impl<A> Repeats<A> {
-    /// Records a document. False if the part has a document with the same bit: the part ends there.
-    /// A collision of different documents only makes the part shorter.
+    /// Records a document. Returns false if the part has a document with the same bit; the part
+    /// then ends. A collision of different documents only makes the part shorter.
     fn is_first_of_part(&mut self, id: &[u8]) -> bool {
         let bit = hash64(id) as usize % PART_BITS;
         let word = &mut self.part[bit / 64];

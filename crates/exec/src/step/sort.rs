@@ -1,7 +1,7 @@
 //! Sorts documents in memory, or in files if they exceed the memory limit.
 //!
-//! The first documents of a long sort are kept one by one ([`TopK`]). Where all documents are sorted, they are bytes in
-//! [`Packed`] memory, of those fields alone that the query needs.
+//! If only the first documents are needed, they are kept one by one ([`TopK`]). If all documents are needed, they are
+//! kept as bytes in [`Packed`] memory, with only the fields that the query needs.
 
 use super::Step;
 use crate::item::{BATCH_BYTES, Demand, Fields, Item};
@@ -19,9 +19,9 @@ use alluvium_query::sort::{Sort, SortError, TopK};
 
 /// The longest buffer that is kept for the next document.
 const KEPT_BYTES: usize = 256 << 10;
-/// The bytes of a row below which it is kept whole among the first documents.
+/// Among the first documents, a row shorter than this is kept whole.
 const SHORT_BYTES: usize = 128;
-/// The memory of a document beside its row, in bytes.
+/// The memory of a document in addition to its row, in bytes.
 const OVERHEAD: usize = 160;
 
 type SortedOf<S> = <<S as Source>::Sorter as Sorter>::Sorted;
@@ -109,7 +109,7 @@ struct Gathering<'a, S: Source> {
     may_use_files: bool,
     /// Picks the fields that the query needs; `None` for whole documents.
     picker: Option<FieldPicker>,
-    /// The first byte of what it picks.
+    /// The first byte of the picked bytes.
     picked: u8,
     account: &'a mut S::Account,
     kept: Kept<S::Sorter>,
@@ -121,9 +121,9 @@ struct Gathering<'a, S: Source> {
 enum Kept<F> {
     /// The first documents.
     First(TopK<Item>),
-    /// All of them, as pairs of their sort keys and their bytes.
+    /// All documents, as pairs of their sort keys and their bytes.
     All(Packed),
-    /// All of them, in files.
+    /// All documents, in files.
     Files(F),
 }
 
@@ -188,7 +188,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         if !self.would_keep() {
             return Ok(());
         }
-        // With picked fields, the key is made of their `_id` where it is asked for.
+        // With picked fields, the key is made from the `_id` when it is requested.
         let key = match &self.picker {
             Some(_) => None,
             None => row.get(ID)?.map(|id| id.to_value()).transpose()?.and_then(|id| self.source.key_of(&id)),
@@ -207,7 +207,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         self.sort.put_key_of(row, &mut self.key)
     }
 
-    /// False if the first documents are kept, and the one with the current key is not among them.
+    /// False if only the first documents are kept, and the document with the current key is not among them.
     fn would_keep(&self) -> bool {
         match &self.kept {
             Kept::First(top) => top.would_keep(&self.key),
@@ -215,13 +215,13 @@ impl<'a, S: Source> Gathering<'a, S> {
         }
     }
 
-    /// The needed fields of a document, or all of it.
+    /// Makes an item with the needed fields of a document, or with the whole document.
     fn item_of(&mut self, row: MapRef<'_>, key: Key) -> Result<Item, S::Error> {
         self.put_bytes(row, &key)?;
         decode(&self.source, &self.bytes)
     }
 
-    /// Sets the bytes of a document: what they are, its key, and its row.
+    /// Sets the bytes of a document: a byte for their kind, then the key and the row of the document.
     fn put_bytes(&mut self, row: MapRef<'_>, key: &[u8]) -> Result<(), RowError> {
         empty(&mut self.bytes);
         self.bytes.push(match (&self.picker, row.shape()) {
@@ -309,7 +309,7 @@ impl<'a, S: Source> Gathering<'a, S> {
     }
 }
 
-/// Empties a buffer; one that a large document has used is given back.
+/// Empties a buffer. Releases its memory if a large document has used it.
 fn empty(buffer: &mut Vec<u8>) {
     if buffer.capacity() > KEPT_BYTES {
         *buffer = Vec::new();
@@ -317,13 +317,14 @@ fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
 }
 
-/// The first byte of a document's bytes. A whole row under a shape follows, which is read with its key.
+/// The first byte of a document's bytes. With this value, a whole row under a shape follows, which is read together
+/// with its key.
 const SHAPED: u8 = 1;
 /// A whole row without a shape follows.
 const PLAIN: u8 = 2;
 /// A row with the needed fields follows.
 const NEEDED: u8 = 3;
-/// A row with the needed fields follows, and with the `_id`, of which the key is made.
+/// A row with the needed fields and the `_id`, from which the key is made, follows.
 const PICKED: u8 = 4;
 
 fn decode<S: Source>(source: &S, bytes: &[u8]) -> Result<Item, S::Error> {

@@ -1,4 +1,4 @@
-//! The union of several steps: each document that any of them finds, once.
+//! The union of several steps: each document that any step finds is returned once.
 
 use super::Step;
 use super::admits::would_find;
@@ -62,7 +62,7 @@ impl<S: Source> Union<S> {
         Ok(())
     }
 
-    /// Removes those documents at or after `start` that were returned for another branch.
+    /// Removes the documents at or after `start` that were already returned for another branch.
     fn keep_new(&mut self, run: &mut Run<S>, start: usize, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let mut kept = start;
         let mut result = Ok(());
@@ -84,7 +84,7 @@ impl<S: Source> Union<S> {
     }
 
     /// Appends the next documents of all branches in their order. Each branch reads ahead only if
-    /// all will be used.
+    /// all of its documents will be used.
     fn merge(&mut self, run: &mut Run<S>, demand: Demand, out: &mut Vec<Item>) -> Result<(), S::Error> {
         let ahead = if demand.open_ended { demand } else { Demand { most: 1, ..demand } };
         let goal = out.len() + demand.most;
@@ -110,8 +110,8 @@ impl<S: Source> Union<S> {
         Ok(())
     }
 
-    /// True if the document was not returned for another branch. If that is not recorded, the
-    /// document decides: it is returned for the first branch that finds it.
+    /// True if the document was not returned for another branch. If that was not recorded, the
+    /// document itself decides: it is returned for the first branch that finds it.
     fn is_new(&mut self, run: &mut Run<S>, branch: usize, item: &Item) -> Result<bool, S::Error> {
         if self.seen.contains(&item.key) {
             return Ok(false);

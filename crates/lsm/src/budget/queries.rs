@@ -1,14 +1,14 @@
-//! The memory of queries: one share of the budget for all of them together.
+//! The memory of queries: one share of the budget for all queries together.
 //!
-//! Each query has one account ([`QueryMemory`]), from which everything that it holds is charged
-//! ([`QueryCharge`]): its stages, accumulators, sorts and results. So no number of stages, or of
-//! queries, takes more than the share.
+//! Each query has one account ([`QueryMemory`]). All memory that the query holds is charged to this
+//! account ([`QueryCharge`]): its stages, accumulators, sorts and results. Therefore no number of
+//! stages or queries takes more than the share.
 //!
 //! - The first bytes of a query are free, so that a query that holds next to nothing touches no
 //!   counter that others use.
-//! - A quarter of the share is left to queries that hold little. One that holds more may take at
-//!   most four times what is free of the rest, so that few large queries get most of the memory,
-//!   and many of them about the same.
+//! - A quarter of the share is left to queries that hold little. A query that holds more may take
+//!   at most four times the bytes that are free in the rest. Therefore a few large queries get most
+//!   of the memory, and many large queries get about the same amount each.
 //! - A charge that is refused changes nothing: the query continues in files, or ends.
 
 use super::{Budget, Owner};
@@ -28,7 +28,7 @@ const UNIT: usize = 32 << 10;
 /// A query that holds at most this many bytes may use all of the share.
 const SMALL: usize = 256 << 10;
 
-/// A larger query may hold this many times what is free.
+/// A larger query may hold at most this many times the free bytes.
 const TIMES_FREE: usize = 4;
 
 /// A charge that grows takes at most this many bytes in advance.
@@ -141,8 +141,8 @@ impl QueryCharge {
         self.bytes
     }
 
-    /// Charges at least this many bytes, and some more in advance if there are. False if the queries
-    /// of the database have too few left; nothing changes then.
+    /// Charges at least this many bytes, and some more in advance if available. Returns false, and
+    /// changes nothing, if the queries of the database have too few bytes left.
     #[must_use]
     pub fn grow(&mut self, bytes: usize) -> bool {
         if bytes <= self.bytes {

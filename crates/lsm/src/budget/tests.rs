@@ -29,7 +29,7 @@ fn the_cache_has_what_sealed_memtables_may_need_while_there_are_none() {
     assert_eq!(budget.cache_capacity(), 734 * M);
     budget.set_memtables(140 * M, 0);
     assert_eq!((budget.cache_capacity(), budget.used(Owner::Memtables)), (734 * M, 140 * M));
-    // Sealed: as much again may be written before the next is.
+    // After sealing, as many bytes may be written again before the next memtable is sealed.
     budget.set_memtables(60 * M, 90 * M);
     assert_eq!(budget.cache_capacity(), 644 * M);
     budget.set_memtables(180 * M, 90 * M);

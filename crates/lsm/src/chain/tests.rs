@@ -39,7 +39,7 @@ fn the_number_of_the_full_write_stays() {
     }
     assert!(matches!(Base::of(5, Kind::Put, b"v").unwrap(), Base::Value(5, b"v")));
     assert!(matches!(Base::of(5, Kind::Delete, b"").unwrap(), Base::Absent));
-    // A number below 1, and none.
+    // The number of the full write would be negative, then 0.
     assert!(Base::of(100, Kind::Folded, &content).is_err());
     assert!(Base::of(293, Kind::Folded, &content).is_err());
     assert!(Base::of(294, Kind::Folded, &content).is_ok());

@@ -3,13 +3,15 @@
 //!
 //! A chain is folded onto a full write that no live snapshot separates from it; the value takes the
 //! number of the newest delta. Deltas whose full write is further down, or beyond a snapshot, are
-//! copied unchanged. Deltas on nothing, where nothing older can exist, do nothing and are dropped.
+//! copied unchanged. Deltas have no effect if the key has no older version; such deltas are
+//! dropped.
 //!
-//! Where keys are marked ([`Newest`]), the newest version of a key that is not its only full write
-//! is written as one of [`Kind::Folded`], of which the file's filter has a mark.
+//! In trees whose keys are marked ([`Newest`]), the newest version of a key is written as a
+//! [`Kind::Folded`] entry if it is not the only full write of the key. The filter of the file marks
+//! such keys.
 //!
-//! Entries that a range tombstone hides from every snapshot are skipped; a stretch of an input that
-//! is older than the tombstone as a whole is skipped without being read.
+//! Entries that a range tombstone hides from every snapshot are skipped. A stretch of an input is
+//! skipped without being read if the whole stretch is older than the tombstone.
 
 use super::output::Output;
 use crate::chain::{Base, Chain};
@@ -33,20 +35,20 @@ pub struct Drops<'a> {
     pub is_dropped: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
-/// The longest value that is written again as one of [`Kind::Folded`], with a prefix.
+/// The longest value that is rewritten as a [`Kind::Folded`] entry, which adds a prefix.
 const MARKED_VALUE_MAX: usize = 1 << 27;
 
-/// The newest version of the current key among those copied, in trees whose keys are marked.
+/// The newest of the copied versions of the current key, in trees whose keys are marked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Newest {
-    /// None yet, or one that needs no mark.
+    /// No version yet, or a version that needs no mark.
     Nothing,
     /// A put of this number, held back in `held` until the next entry shows whether there is an
     /// older version.
     Held(Seq),
-    /// One that marks the key, or whose number was noted.
+    /// A version that marks the key, or whose number was noted.
     Marked,
-    /// A tombstone, or one that cannot be marked: older versions are noted.
+    /// A tombstone, or another version that cannot be marked: older versions are noted.
     Unmarked,
 }
 
@@ -54,7 +56,7 @@ enum Newest {
 #[derive(Default)]
 struct Held {
     key: Vec<u8>,
-    /// The prefix of a [`Kind::Folded`] that is its own last full write, then the value.
+    /// The prefix of a [`Kind::Folded`] entry that is its own last full write, then the value.
     content: Vec<u8>,
 }
 
@@ -63,13 +65,13 @@ pub(crate) struct Copier<'a, 'o> {
     retention: Retention,
     policies: &'a Policies,
     output: &'a mut Output<'o>,
-    /// True if nothing older than an entry of this key is below the output.
+    /// True if no run below the output can have an older entry of this key.
     at_bottom: &'a dyn Fn(&[u8]) -> bool,
     /// Deltas of `key` that wait for the entries below them.
     chain: Chain,
     key: Vec<u8>,
-    /// Set if a newer version than those of the chain was copied: the last snapshot that reads the
-    /// chain.
+    /// The last snapshot that reads the chain. Set only if a version newer than the chain was
+    /// copied.
     shadowed: Option<Seq>,
     /// True if the sequence numbers of the current tree's entries are used.
     numbers: bool,
@@ -155,7 +157,7 @@ impl<'a, 'o> Copier<'a, 'o> {
             let key = source.key();
             let this = tree_of(key);
             if tree != Some(this) {
-                // The chain belongs to the previous tree, and to its use of numbers.
+                // The chain belongs to the previous tree, whose use of numbers applies to it.
                 self.leave_chain(None)?;
                 self.leave_key()?;
                 tree = Some(this);
@@ -175,7 +177,7 @@ impl<'a, 'o> Copier<'a, 'o> {
                         self.superseded.note(this, cover);
                     }
                     since_poll += key.len();
-                    // Within the tree: the next tree is noted separately.
+                    // The pass ends within the tree, because the next tree is noted separately.
                     let end = this.checked_add(1).map(u32::to_be_bytes);
                     source.pass_forward(cover, end.as_ref().map_or(high, |end| high.min(end)))?;
                     true
@@ -242,14 +244,14 @@ impl<'a, 'o> Copier<'a, 'o> {
         }
     }
 
-    /// Before an entry of a tree whose keys are marked is treated as its verdict says: finds whether
-    /// it is the first of its key. A put is held back then. An older version of the key marks it, or
-    /// is noted.
+    /// Called before an entry of a tree whose keys are marked is treated as its verdict says. Finds
+    /// whether the entry is the first of its key. If it is, a put is held back. If it is not, the
+    /// newest version of the key marks the key, or the entry is noted.
     #[inline]
     fn mark(&mut self, entry: &Entry<'_>, verdict: Verdict) -> Result<()> {
         let may_be_first = match verdict {
             Verdict::Keep | Verdict::ChainStart { shadowed: None } => true,
-            // Also of an older version, or of a key of which range tombstones have hidden all before.
+            // These verdicts are also given to older versions, and to keys whose newer entries range tombstones hide.
             Verdict::DropIfBottom | Verdict::Drop => self.held.key != entry.key,
             Verdict::KeepShadowed(_) | Verdict::ChainStart { .. } | Verdict::Chain | Verdict::Base { .. } => false,
         };
@@ -260,7 +262,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         self.held.key.clear();
         self.held.key.extend_from_slice(entry.key);
         self.newest = match (verdict, entry.kind) {
-            // A range tombstone hides it, and all older versions: none has a higher number.
+            // A range tombstone hides this entry and all older versions, which have lower numbers.
             (Verdict::Drop, _) => {
                 self.note(entry.key, entry.seq);
                 Newest::Marked
@@ -278,7 +280,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         Ok(())
     }
 
-    /// An older version than the newest of its key.
+    /// Handles a version that is not the newest of its key.
     fn mark_older(&mut self, entry: &Entry<'_>) -> Result<()> {
         match self.newest {
             Newest::Held(seq) => {
@@ -310,7 +312,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         }
     }
 
-    /// The entry with the lowest number, if no reader can see the difference.
+    /// Returns the entry, with the lowest number if no reader can see the difference.
     fn lowest<'e>(&mut self, entry: Entry<'e>) -> Entry<'e> {
         // An entry under a range tombstone keeps its number: the tombstone may be older.
         let plain =
@@ -324,7 +326,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         if self.chain.is_empty() {
             return Ok(());
         }
-        // Deltas on nothing do nothing.
+        // Deltas have no effect if nothing is below them.
         let nothing_below = next != Some(self.key.as_slice()) && (self.at_bottom)(&self.key);
         if nothing_below || !self.marks {
             self.note_chain();
@@ -346,16 +348,17 @@ impl<'a, 'o> Copier<'a, 'o> {
     fn copy_chain(&mut self) -> Result<()> {
         let mut shadowed = self.shadowed;
         for (seq, value) in self.chain.iter() {
-            // Only the first counts as future garbage: rewriting the file does not shorten a chain.
+            // Only the first delta counts as future garbage: rewriting the file does not shorten a
+            // chain.
             let shadowed = std::mem::take(&mut shadowed);
             self.output.add(Entry { key: &self.key, seq, kind: Kind::Delta, value }, shadowed)?;
         }
         Ok(())
     }
 
-    /// Folds the chain onto a value, and appends the result to `folded`. `None` if that is not
-    /// possible now, or if the value or a delta is damaged: a read of the key reports that. The
-    /// other keys are copied all the same.
+    /// Folds the chain onto a value, and appends the result to `folded`. Returns `None` if folding
+    /// is not possible now, or if the value or a delta is damaged: a read of the key reports the
+    /// damage. The other keys are copied in either case.
     fn fold(&mut self, key: &[u8], value: &[u8]) -> Result<Option<u64>> {
         match self.chain.fold(&*self.policies.fold, key, value, &mut self.folded) {
             Err(error @ Error::Corrupt { .. }) => {
@@ -370,7 +373,7 @@ impl<'a, 'o> Copier<'a, 'o> {
     /// of the key.
     fn close_chain(&mut self, base: Entry<'_>, oldest: bool) -> Result<()> {
         match Base::of(base.seq, base.kind, base.value).map_err(|e| damaged(base.key, &e))? {
-            // The deltas do nothing.
+            // Deltas have no effect on an absent value.
             Base::Absent => {
                 self.note_chain();
                 self.chain.clear();

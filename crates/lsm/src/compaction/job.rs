@@ -1,4 +1,4 @@
-//! Compaction jobs: what was picked, and the description of a version that the picker reads.
+//! Compaction jobs: the picked work, and the description of a version that the picker reads.
 
 use crate::files::{Covered, FileHandle};
 use crate::jobs::{Running, Ticket};
@@ -10,7 +10,7 @@ use alluvium_codec::entry::Seq;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// How a compaction ended.
+/// The way in which a compaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The compaction has completed.
@@ -59,7 +59,7 @@ pub(crate) struct Facts {
     dead: HashMap<u64, usize>,
     /// The part of each file that range tombstones hide.
     covered: HashMap<u64, Covered>,
-    /// The files of one tree, which is scanned.
+    /// Files whose keys belong to one tree, if that tree is scanned.
     scanned: HashSet<u64>,
 }
 
@@ -85,7 +85,8 @@ fn dead_trees(version: &Version, liveness: &dyn Liveness, now: Seq) -> HashMap<u
     counted.filter(|(_, dead)| *dead > 0).collect()
 }
 
-/// The files of one tree that is scanned. Asks for each tree once, and for none while there are too few runs to merge.
+/// Finds the files whose keys belong to one scanned tree. Asks the policy once for each tree, and not at all while
+/// there are too few runs to merge.
 fn scanned_files(version: &Version, policies: &Policies) -> HashSet<u64> {
     if version.run_count() <= SCANNED_RUNS {
         return HashSet::new();
@@ -105,8 +106,8 @@ fn covered_files(version: &Version, oldest_snapshot: Seq) -> HashMap<u64, Covere
     files.filter(|(_, covered)| covered.fragments > 0).collect()
 }
 
-/// Describes a version to the picker. The picker takes no file that is left out, and no file that
-/// overlaps one of those.
+/// Describes a version to the picker. The picker takes no file that is left out, and no file that overlaps a left-out
+/// file.
 pub(crate) fn layout<'a>(
     version: &'a Version,
     running: &Running,

@@ -1,13 +1,13 @@
 //! Output files of flushes and compactions: where one ends and the next begins, and with which
 //! dictionary each is written.
 //!
-//! The first entries of a tree in a file are *staged* in memory until the amount of data of the
-//! tree is known. A small tree, here and in the files below, shares the file of its neighbours. A
-//! larger one gets a file of its own, and one that is scanned does so from a smaller size on. One that is large enough for a dictionary gets a file with
-//! the tree's dictionary, and its further entries are written directly. Files end at the target
-//! size, where a large tree ends, at bounds of base files (so that runs above stay cut as the base
-//! is), and where a tree's keys leave the range of everything below, so that what follows can sink
-//! to the base by an edit alone.
+//! The first entries of a tree in a file are *staged* in memory until the amount of data of the tree is known. A tree
+//! that is small, in this output and in the files below, shares a file with its neighbours. A larger tree gets a file
+//! of its own; a scanned tree gets one from a smaller size on. A tree that is large enough for a dictionary gets a file
+//! with the tree's dictionary, and its further entries are written directly. A file ends at the target size, at the end
+//! of a large tree, and at bounds of base files, so that the runs above stay cut as the base is. A file also ends where
+//! the keys of a tree leave the range of everything below, so that the following entries can sink to the base by an
+//! edit alone.
 
 use crate::budget::{Charge, Owner};
 use crate::dictionary::sample;
@@ -23,7 +23,7 @@ use alluvium_sst::{Compression, Dictionary, FooterInfo, Sampler, Writer, WriterO
 use std::sync::Arc;
 
 /// A tree that is scanned ([`crate::TreeProperties::is_scanned`]) has a file of its own from this part of
-/// [`crate::Options::small_tree_bytes`] on: its runs can be merged apart from other trees.
+/// [`crate::Options::small_tree_bytes`] on, so that its runs can be merged separately from other trees.
 const SCANNED_PART: u64 = 16;
 
 /// The assumed compression ratio when too few values are staged to measure one.
@@ -115,7 +115,7 @@ struct OpenFile {
     readers: Vec<(Seq, u64)>,
     /// The definitions that values use, for trees that have definitions.
     used: Vec<(u32, Used)>,
-    /// It has keys of one tree only.
+    /// True if the file has keys of one tree only.
     exclusive: bool,
     dictionary_id: u64,
 }
@@ -175,19 +175,20 @@ pub(crate) struct Output<'a> {
     uses_definitions: bool,
     stage: Stage,
     open: Option<OpenFile>,
-    /// The current file of the tree is chosen: entries go to `open` directly.
+    /// True if the file of the current tree is chosen: its entries are then written to `open`
+    /// directly.
     streaming: bool,
     done: Vec<AddedFile>,
     /// The first base file whose largest key is at or above the last key.
     base_at: usize,
     /// The highest key of the tree in any run below; `None` if no run below has the tree.
     tree_end: Option<Vec<u8>>,
-    /// The last key was at or below `tree_end`.
+    /// True if the last key was at or below `tree_end`.
     inside: bool,
-    /// The tree has a file of its own from this many raw bytes on.
+    /// The raw bytes from which the tree gets a file of its own.
     small: u64,
-    /// The tree counts as large because it has large files below, even if this output holds little
-    /// of it.
+    /// True if the tree counts as large because it has large files below, even if this output holds
+    /// little of it.
     large: bool,
     charge: Charge,
 }
@@ -234,8 +235,8 @@ impl<'a> Output<'a> {
         self.home.shared.options.dictionary_bytes > 0 && matches!(self.compression(), Compression::Zstd { .. })
     }
 
-    /// Appends an entry. `last_reader` is the last snapshot that reads it, if a newer version of
-    /// its key was added before.
+    /// Appends an entry. `shadowed` is the last snapshot that reads the entry, if a newer version
+    /// of its key was added before.
     #[inline]
     pub fn add(&mut self, entry: Entry<'_>, shadowed: Option<Seq>) -> Result<()> {
         let tree = tree_of(entry.key);
@@ -383,7 +384,7 @@ impl<'a> Output<'a> {
         chosen
     }
 
-    /// The dictionary of the newest file of the tree that has one, for the time after a reopen.
+    /// Returns the dictionary of the tree's newest file that has a dictionary. Used after a reopen.
     fn known_dictionary(&self, tree: u32) -> Option<Arc<Dictionary>> {
         let files = self.plan.below.files().map(|(_, file)| file);
         let newest = files.filter(|file| file.meta.dictionary_id != 0 && file.trees == [tree]);

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The runs above the base may have the size of this many average flushes, whatever the base's
-/// size.
+/// The runs above the base may always have the size of this many average flushes, even if the base
+/// is small.
 const FLOOR_FLUSHES: u64 = 4;
 
 impl Partition {
@@ -102,14 +102,14 @@ impl Partition {
     /// output is removed, and the same work is picked again later.
     ///
     /// # Errors
-    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless
-    /// [`Partition::poisoned`], nothing has changed then, and the output is removed.
+    /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless the partition is
+    /// [poisoned](Partition::poisoned), nothing has changed then, and the output is removed.
     pub fn run_compaction(&self, job: CompactionJob, should_yield: &dyn Fn() -> bool) -> Result<Outcome> {
         self.run_noting(job, should_yield).map_err(|(error, _)| error)
     }
 
-    /// As [`Partition::run_compaction`]; an error comes with the number of the file that could not
-    /// be read, if that was the cause.
+    /// As [`Partition::run_compaction`]. If a file could not be read, the error is returned with
+    /// the number of this file.
     fn run_noting(
         &self,
         job: CompactionJob,
@@ -175,14 +175,14 @@ impl Partition {
         let began = self.shared().env.clock.now();
         let dead_before = dead_among(job, liveness);
         let retention = Retention::new(liveness.snapshots());
-        // Taken after the list of snapshots: these range tombstones are durable, and complete up to
-        // the flushed number.
+        // The version is taken after the list of snapshots. Its range tombstones are durable, and
+        // complete up to the flushed number.
         let now = self.view().version.clone();
         let clean = retention.oldest().min(now.flushed_seq);
         let retention = retention.with_ranges(vec![now.ranges.clone()]);
         let version = &job.version;
-        // The inputs hold all older data of their keys down to the output run; what is below that
-        // is in the version of the pick. Data only moves down from there.
+        // The inputs hold all older data of their keys down to the output run. The data below that
+        // run is in the version of the pick, and can only move further down.
         let at_bottom = |key: &[u8]| out == BASE || version.nothing_below(out, key);
         let failed_syncs = self.home.failed_syncs();
         let mut output = Output::new(&self.home, Plan::new(out, files.to_vec(), version));
@@ -213,7 +213,7 @@ impl Partition {
                 let (dir, read, from, to) = (self.home.dir.display(), job.bytes(), files.len(), new.files.len());
                 log::debug!(target: "alluvium::files", "merged {from} files of {dir} to {to}: {read} to {written} bytes, in {took_ms} ms");
             }
-            // Once poisoned, the manifest may name the files.
+            // If the partition is poisoned, the manifest may name the files, so they are kept.
             Err(_) if self.poisoned().is_none() => {
                 marks::OUTPUT_TAKEN_BACK.hit();
                 remove_outputs(&self.home, &new.files);
@@ -282,7 +282,7 @@ impl Partition {
     }
 
     /// Notes that trees have died: [`crate::Liveness::tree_is_live`] has become false for them, and
-    /// stays so. Returns true if the partition has files with keys of them; then
+    /// stays false. Returns true if the partition has files with keys of these trees; then
     /// [`Partition::remove_dead_files`] may have work. The time does not depend on the number of
     /// other trees.
     pub fn note_dead(&self, trees: &[u32]) -> bool {
@@ -299,7 +299,7 @@ impl Partition {
     }
 
     /// Removes the files that hold only keys of dead trees. The keys of dead trees in other files
-    /// are removed when those are rewritten.
+    /// are removed when these files are rewritten.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].
@@ -359,7 +359,7 @@ impl Partition {
         }
     }
 
-    /// Measures the excess bytes above the base, after each edit.
+    /// Measures the bytes above the base that exceed the limit. Called after each edit.
     pub(crate) fn measure_debt(&self, version: &Version) {
         let (running, facts) = Default::default();
         let layout: Layout<'_> = job::layout(version, &running, &facts, 0, &|_| false);
@@ -367,7 +367,7 @@ impl Partition {
     }
 
     /// Removes files that were dropped while a reader held them, if the reader has released them.
-    /// Every edit does so too; an idle partition has to call this from time to time.
+    /// Every edit does that as well; for an idle partition this must be called from time to time.
     pub fn remove_released_files(&self) {
         self.home.remove_dropped();
     }
@@ -393,9 +393,9 @@ impl Merged {
     }
 }
 
-/// Marks the trees in files that are removed as a whole. Such a file may hold entries that range
-/// tombstones hide, up to its highest number. Dead trees are not marked, because their numbers are
-/// never used.
+/// Raises the number of each tree with keys in files that are removed as a whole. Such a file may
+/// hold entries that range tombstones hide, with numbers up to its highest one. Dead trees are left
+/// out, because their numbers are never used.
 fn superseded_by(inputs: &[(u64, Arc<FileHandle>)], policies: &Policies) -> Superseded {
     let now = policies.liveness.snapshots().last().copied().unwrap_or(0);
     let mut superseded = Superseded::default();

@@ -20,15 +20,15 @@ pub struct Swept {
     pub files: u64,
 }
 
-/// The most rounds in which a sweep looks for files that compactions have concurrently made of
-/// unswept ones.
+/// The most rounds of a sweep. Each round looks for files that concurrent compactions have made
+/// from unswept files.
 const ROUNDS: usize = 4;
 
 impl Partition {
     /// Rewrites the files that hold the tree and numbers up to `max_seq`, without the entries in
-    /// `drops`. The reason for the drops was written up to that number: the log is synced past it
-    /// first. Waits for compactions that use the files. Files that compactions make concurrently
-    /// may stay unswept.
+    /// `drops`. The writes that are the reason for the drops have numbers up to `max_seq`; the log
+    /// is synced past this number first. Waits for compactions that use the files. Files that
+    /// compactions make concurrently may stay unswept.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`]; files that were swept before stay swept.
@@ -44,8 +44,8 @@ impl Partition {
             if todo.is_empty() {
                 break;
             }
-            // The writes because of which entries are dropped must not be lost with the end of the
-            // log.
+            // Entries are dropped because of certain writes; these writes must not be lost with the
+            // end of the log.
             self.shared().policies.log.sync_past(max_seq)?;
             for number in todo {
                 if should_stop() {

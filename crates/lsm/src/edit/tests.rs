@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Numbers up to a limit, the limit often.
+/// Numbers up to a limit, often the limit itself.
 fn up_to(most: u64) -> BoxedStrategy<u64> {
     prop_oneof![3 => 0..=most, 1 => Just(most)].boxed()
 }
@@ -124,7 +124,7 @@ fn what_no_encoder_writes_is_refused() {
 
 type Change = fn(&mut AddedFile);
 
-/// A file as it could be added, then changed, as bytes.
+/// The bytes of an edit that adds a file, after a change of the file.
 fn added_bytes(change: Change) -> Vec<u8> {
     let meta =
         FileMeta { number: 1, bytes: 9, min_seq: 1, max_seq: 2, entries: 3, tombstones: 1, ..FileMeta::default() };
@@ -204,7 +204,7 @@ fn what_could_not_be_read_is_not_written() {
 
 #[test]
 fn ranges_within_each_other_take_memory_by_their_bytes_alone() {
-    // What no encoder writes: fragments do not overlap.
+    // No encoder writes these ranges, because fragments do not overlap.
     let nested = |count: u8| {
         let one = |n: u8| vec![7, 1, n, 1, 255 - n, n + 1];
         (0..count).flat_map(one).collect::<Vec<u8>>()

@@ -1,8 +1,8 @@
-//! Reads the frames of a manifest, and no bytes after them, whatever the length of the file.
+//! Reads the frames of a manifest and few bytes after them, whatever the length of the file.
 //!
-//! A file may be longer than anything that was ever written to it: a damaged file system, a tool, or
-//! a hand made it so. Memory is taken for what is read, and reading ends soon after the last whole
-//! frame.
+//! A damaged file system, a tool or a manual change may have made a file longer than everything
+//! that was ever written to it. Therefore memory is taken only for bytes that are read, and reading
+//! ends soon after the last whole frame.
 
 use super::HEADER_LEN;
 use alluvium_codec::frame;
@@ -11,10 +11,11 @@ use alluvium_env::Result;
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The most bytes of one frame. The first frame of a partition of a million files has about as many.
+/// The most bytes of one frame. The first frame of a partition of a million files has about this
+/// many.
 const MAX_FRAME_BYTES: usize = 256 << 20;
 
-/// Bytes that are read after the last whole frame, where a whole one may follow a damaged one.
+/// Bytes that are read after the last whole frame, because a whole frame may follow a damaged one.
 const AFTER_BYTES: u64 = 2 << 20;
 
 /// Reads the header, the whole frames after it, and some bytes after these, of a file with `len`

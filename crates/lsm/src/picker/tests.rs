@@ -7,7 +7,7 @@ use super::*;
 
 const CASES: &str = include_str!("cases.txt");
 
-/// Leaked, which a test can afford.
+/// Leaks the key, which is acceptable in a test.
 fn key(text: &str) -> &'static [u8] {
     let (tree, text) = text.split_once(':').unwrap_or(("1", text));
     let mut key = tree.parse::<u32>().unwrap().to_be_bytes().to_vec();

@@ -7,14 +7,14 @@ fn read(entries: &[(Seq, Kind)], at: Seq) -> Option<(Seq, Kind)> {
     entries.iter().copied().find(|(seq, _)| *seq <= at)
 }
 
-/// A tombstone and no entry read the same.
+/// Returns `None` for a tombstone, because a read treats it like a missing entry.
 fn value(found: Option<(Seq, Kind)>) -> Option<Seq> {
     found.filter(|(_, kind)| *kind == Kind::Put).map(|(seq, _)| seq)
 }
 
 proptest! {
-    /// One key, with older versions below the input or not: every possible read has the same result
-    /// before and after, and only readable entries are kept.
+    /// For one key, with or without older versions below the input: every possible read has the
+    /// same result before and after, and only readable entries are kept.
     #[test]
     fn every_allowed_read_finds_the_same(
         input in prop::collection::btree_map(10u64..40, any::<bool>(), 1..12),

@@ -1,6 +1,6 @@
 //! The power is cut before every single change that flushes and compactions make to the disk, and
-//! the process is killed in between: everything that the last finished flush covered exists, whole
-//! and readable, and no file is left over.
+//! the process is killed in between. After each crash, all data of the last finished flush is
+//! readable, and no file is left over.
 
 use crate::common::{Db, Model, env_over, key, tiny_options};
 use alluvium_env::Fs;

@@ -1,5 +1,6 @@
-//! A failed sync of the directory loses the names of all new files, those of other threads too, and
-//! only one thread gets the error. No manifest names a lost file, even if the next sync succeeds.
+//! A failed sync of the directory loses the names of all new files, including files of other
+//! threads, although only one thread gets the error. No manifest names a lost file, even if the
+//! next sync succeeds.
 
 use crate::common::{Db, env_over, key, tiny_options};
 use alluvium_env::fault::{Fault, FaultFs, Op, OpKind};
@@ -24,7 +25,7 @@ fn a_failed_sync_of_the_directory_is_known_to_all_that_make_files() {
     }
     fill(&mut db, 3);
     db.rotate();
-    // While a flush makes its files, a merge of another thread fails at its last step but one.
+    // While a flush makes its files, a merge of another thread fails at its second-last step.
     let (partition, disk, begun) = (db.partition.clone(), faults.clone(), AtomicBool::new(false));
     faults.set_hook(Some(Arc::new(move |op: &Op<'_>| {
         if op.kind == OpKind::Sync && !begun.swap(true, Ordering::SeqCst) {

@@ -1,4 +1,4 @@
-//! A sealed memtable whose writer has not applied its entry yet is not flushed without it.
+//! The flush of a sealed memtable waits until every writer has applied its entries.
 
 use crate::common::{Db, key, tiny_options};
 use alluvium_codec::entry::{Entry, Kind};

@@ -51,8 +51,8 @@ impl Storm {
         }
     }
 
-    /// At most `most` jobs: a picker that is always behind meets other cases than one that catches
-    /// up.
+    /// Runs at most `most` jobs: a picker that is always behind meets other cases than a picker
+    /// that is up to date.
     fn compact(&mut self, most: usize) {
         for _ in 0..most {
             let Some(job) = self.db.partition.pick_compaction() else { return };
@@ -90,7 +90,7 @@ impl Storm {
     }
 }
 
-/// Dropped trees stay dropped; later writes to one are not checked.
+/// Dropped trees stay dropped; later writes to them are not checked.
 fn forget_dead(storm: &mut Storm) {
     let dead: Vec<u32> = storm.db.policy.dead.lock().iter().copied().collect();
     dead.into_iter().for_each(|tree| storm.db.model.drop_tree(tree));

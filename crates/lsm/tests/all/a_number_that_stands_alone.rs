@@ -6,7 +6,7 @@ use crate::common::{Db, tiny_options, tree_key};
 const KEYS: u64 = 400;
 /// Filters mistake at most this number of keys for marked ones.
 const MISTAKEN: usize = KEYS as usize / 25;
-/// Keys of this tree are marked; those of the other one are not.
+/// Keys of this tree are marked; keys of the other tree are not.
 const MARKED: u32 = 1;
 const TREES: [u32; 2] = [MARKED, 4];
 
@@ -43,7 +43,7 @@ fn written_once() {
         db = db.reopen();
         let found = db.check_numbers();
         check(tree, found, KEYS as usize, "opened again");
-        // In memory, a look-up costs as little.
+        // A key that is also in a memtable has no proof.
         db.put(&key(tree, 0), b"again");
         assert_eq!(db.check_numbers(), found - 1);
     }
@@ -67,8 +67,8 @@ fn written_again_or_deleted() {
         db.compact();
         db.check_numbers();
         db.partition.compact_all().unwrap();
-        // All numbers were below that one. A mark is of one key, and proves nothing of it; where there are none, a
-        // delta alone in the files is no full write.
+        // The numbers of all other keys were lower. A mark concerns one key, for which it proves nothing. Without
+        // marks, a delta alone in the files is no full write.
         let expected = match step {
             "put" | "delta" if tree == MARKED => KEYS as usize - 1,
             "put" => 1,
@@ -90,13 +90,13 @@ fn marks_outlive_what_they_are_of() {
     let twice: Vec<Vec<u8>> = (0..40).map(|n| key(MARKED, n * 10)).collect();
     twice.iter().for_each(|key| db.put(key, b"again"));
     db.flush();
-    // Each time all files are written again: nothing older is met any more.
+    // Each round rewrites all files, and meets no older versions any more.
     for _ in 0..3 {
         db.partition.compact_all().unwrap();
         check(MARKED, db.check_numbers(), KEYS as usize - twice.len(), "rewritten");
     }
     db.check();
-    // A deleted key has no mark any more; the number covers it.
+    // A deleted key has no mark any more; the number of its tree covers it.
     db.delete(&twice[39]);
     db.flush();
     db.partition.compact_all().unwrap();

@@ -13,7 +13,7 @@ enum Op {
     /// All keys from one to below another, which may belong to another tree or be less than the
     /// first.
     DeleteRange(u16, u16),
-    /// A delta, which may be one that cannot apply.
+    /// A delta, which may be impossible to apply.
     Delta(u16, u8),
     /// Turns folding by flushes and compactions off, or on again.
     NoFold(bool),
@@ -56,7 +56,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 fn key(number: u16) -> Vec<u8> {
-    // Three trees, of which one is large.
+    // There are three trees, and one of them is large.
     let tree = [1, 1, 1, 2, 3][usize::from(number) % 5];
     tree_key(tree, &format!("key{number:05}"))
 }
@@ -97,7 +97,7 @@ fn run(ops: Vec<Op>) {
     let mut db = Db::new(options);
     let (mut next, mut no_fold) = (0u32, false);
     for op in ops {
-        // Reads can always fold.
+        // Folding is only turned off while files are written; reads can always fold.
         let moves_files = matches!(op, Op::Flush | Op::Compact | Op::CompactAll);
         db.policy.no_fold.store(no_fold && moves_files, Ordering::SeqCst);
         match op {

@@ -110,7 +110,7 @@ fn a_drop_takes_no_longer_if_many_trees_were_dropped_before() {
     db.compact();
     let calls = |db: &Db| db.policy.calls_of_tree_is_live.load(Ordering::Relaxed);
     let before = calls(&db);
-    // One by one, and a worker looks for work after each.
+    // Trees are dropped one by one, and a worker looks for work after each.
     for tree in 1..=trees {
         db.policy.dead.lock().insert(tree);
         db.model.drop_tree(tree);
@@ -119,8 +119,8 @@ fn a_drop_takes_no_longer_if_many_trees_were_dropped_before() {
             db.partition.run_compaction(job, &|| false).unwrap();
         }
     }
-    // Each file is looked at when it is made, and rewritten once a quarter of its trees is dead: they
-    // are ever smaller.
+    // Each file is examined when it is made, and rewritten once a quarter of its trees is dead. Each rewrite makes the
+    // files smaller.
     let calls = calls(&db) - before;
     assert!(calls < 30 * u64::from(trees), "{calls}");
     let stats = db.partition.stats();

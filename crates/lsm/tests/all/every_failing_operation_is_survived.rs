@@ -1,7 +1,7 @@
 //! Each operation on the file system fails once, in turn, while a partition flushes and compacts.
-//! Whatever fails: reads work; an edit that may be durable poisons, and then no file is removed;
-//! any other failure changes nothing and the work succeeds when it is tried again; reopening
-//! recovers.
+//! After any failure reads work and reopening recovers. If the failed edit may be durable, the
+//! partition is poisoned, and no file is removed. Any other failure changes nothing, and the work
+//! succeeds when it is tried again.
 
 use crate::common::{Db, env_over, key, tiny_options};
 use alluvium_env::fault::{Fault, FaultFs, OpKind};

@@ -1,4 +1,5 @@
-//! All tests of the crate from outside, as one program: a link each would take most of the time and disk.
+//! All integration tests of the crate in one program, because linking one for each would take most of the time and
+//! disk.
 
 #![allow(clippy::disallowed_methods, reason = "tests use real files, threads and clocks, and panic")]
 

@@ -27,8 +27,8 @@ fn loaded(tree: u32) -> Db {
     db
 }
 
-/// The number of the first key of one of three neighbouring large files, `behind` files after the
-/// first.
+/// Finds three neighbouring large files. Returns the number of the first key of the file that is
+/// `behind` files after the first of them.
 fn first_of_a_file(db: &Db, behind: usize) -> u32 {
     let files = db.partition.files();
     let at = files.windows(3).position(|three| three.iter().all(|file| file.meta.entries > 50)).unwrap();
@@ -133,7 +133,8 @@ fn a_range_is_cut_to_the_files_that_it_is_needed_for() {
     db.flush();
     db.compact();
     assert_eq!(db.partition.stats().ranges, 1);
-    // Keys before the remaining file are no longer covered: nothing older can be there.
+    // Keys before the remaining file are no longer covered, because no older entries of them can
+    // exist.
     let view = db.partition.view();
     assert_eq!(view.find(&number(1, 5), db.seq, &mut Vec::new()).unwrap(), None);
     assert!(view.find(&number(1, end - 1), db.seq, &mut Vec::new()).unwrap().is_some());
@@ -159,7 +160,7 @@ fn what_a_newer_range_cuts_off_is_forgotten_too() {
     assert_eq!(db.partition.stats().ranges, 1, "both files need both");
     while db.compact_once() {}
     assert_eq!(db.partition.stats().ranges, 2, "the file with 81 needs the newer one only");
-    // Begins between the files.
+    // This range begins between the files.
     db.delete_range(&number(1, 50), &number(1, 90));
     db.flush();
     assert_eq!(db.partition.stats().ranges, 2, "nothing is kept from 13 to 50");
@@ -206,7 +207,7 @@ fn estimates_leave_out_what_is_covered() {
 #[test]
 fn many_small_ranges_do_not_fill_the_memory() {
     let mut db = loaded(1);
-    // Too few in each file for a rewrite of their own.
+    // Each file has too few deleted keys for a rewrite of its own.
     for n in (0..KEYS).step_by(10) {
         db.delete_range(&number(1, n), &number(1, n + 1));
     }

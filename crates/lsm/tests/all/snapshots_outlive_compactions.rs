@@ -77,7 +77,7 @@ fn a_compaction_of_all_leaves_nothing_that_nobody_can_read() {
     db.partition.compact_all().unwrap();
     assert_eq!(db.partition.stats().entries, 21);
     db.end_snapshot(snapshot);
-    // Too little for a rewrite of its own.
+    // There is too little garbage for a rewrite of the file.
     assert!(!db.compact_once());
     db.partition.compact_all().unwrap();
     assert_eq!(db.partition.stats().entries, 19);

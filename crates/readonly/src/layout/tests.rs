@@ -117,7 +117,7 @@ fn flags_and_bytes_that_mean_nothing_are_refused() {
         let payload = superblock.encode().unwrap().split_off(20);
         assert_eq!(with_payload(&payload).unwrap(), superblock);
         with_payload(&[&payload[..], &[0]].concat()).unwrap_err();
-        // Behind the id, the label with its length, and the duplicates.
+        // The byte follows the id, the label with its length, and the number of duplicates.
         let mut flagged = payload.clone();
         assert_eq!(flagged[15], u8::from(superblock.content.is_some()));
         flagged[15] = 2;

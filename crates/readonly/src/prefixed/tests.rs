@@ -12,8 +12,8 @@ fn all(bytes: &[u8]) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
 
 #[test]
 fn lengths_with_bytes_that_are_escaped() {
-    // As the seed writes them: 26 is 1b 1a 1a, 27 is 1b 1b 1a, 0x1b1a is 1b 1a 1b 1b 1a, 256 is 00
-    // 01 1a.
+    // The seed encodes lengths as follows: 26 is 1b 1a 1a, 27 is 1b 1b 1a, 0x1b1a is 1b 1a 1b 1b
+    // 1a, 256 is 00 01 1a.
     for (len, head) in [
         (0, &b"\x1a"[..]),
         (1, b"\x01\x1a"),

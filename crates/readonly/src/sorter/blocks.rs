@@ -28,7 +28,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// No blocks. Their file is in the folder `dir`, which is created when needed, and removed at the end.
+    /// An empty list of blocks. Their file is in the folder `dir`, which is created when it is needed, and removed at
+    /// the end.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::Blocks;
@@ -51,7 +52,7 @@ impl Blocks {
     /// ```
     ///
     /// # Errors
-    /// I/O errors, and those of `proceed`: no more blocks may be added then.
+    /// I/O errors, and errors of `proceed`. After an error no more blocks may be added.
     pub fn push<E: From<Error>>(
         &mut self,
         block: &[u8],

@@ -13,13 +13,13 @@ use alluvium_sst::Reader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The runs that are merged into one. Each key is looked up in all runs, so there shall be few of them.
+/// The number of runs that are merged into one. Each key is looked up in all runs, so there should be few of them.
 const MERGED: usize = 4;
 
-/// The keys between two calls of `proceed`.
+/// The number of keys between two calls of `proceed`.
 const CHECK_EVERY: usize = 64;
 
-/// A set of keys in files: those that are added together are a run, and runs that were merged equally often are merged.
+/// A set of keys in files. Keys that are added together form a run, and runs that were merged equally often are merged.
 /// Keys are added and looked up many at a time, in their order, so that a block of a run is read once for all of them.
 ///
 /// ```
@@ -33,7 +33,7 @@ const CHECK_EVERY: usize = 64;
 /// # }
 /// ```
 pub struct KeySet {
-    /// The most often merged first.
+    /// The runs that were merged most often are first.
     runs: Vec<SetRun>,
     next_run: u64,
     files: Files,
@@ -47,7 +47,7 @@ struct SetRun {
 }
 
 impl KeySet {
-    /// An empty set, whose files are in the folder `dir`, which is created when needed, and removed at the end.
+    /// An empty set. Its files are in the folder `dir`, which is created when it is needed, and removed at the end.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::KeySet;
@@ -69,7 +69,7 @@ impl KeySet {
     /// ```
     ///
     /// # Errors
-    /// I/O errors, and those of `proceed`: no more keys may be added then.
+    /// I/O errors, and errors of `proceed`. After an error no more keys may be added.
     pub fn add<E: From<Error>>(
         &mut self,
         keys: &[impl AsRef<[u8]>],
@@ -125,7 +125,8 @@ impl KeySet {
         Ok(())
     }
 
-    /// For each of these keys, in ascending order, whether it is in the set. `proceed` is called now and then with 0.
+    /// Returns for each of these keys, which are in ascending order, whether it is in the set. `proceed` is called now
+    /// and then with 0.
     ///
     /// ```
     /// # use alluvium_readonly::sorter::KeySet;
@@ -137,7 +138,7 @@ impl KeySet {
     /// ```
     ///
     /// # Errors
-    /// Damage, I/O errors, and those of `proceed`.
+    /// Damage, I/O errors, and errors of `proceed`.
     pub fn contains<E: From<Error>>(
         &self,
         keys: &[impl AsRef<[u8]>],

@@ -13,7 +13,7 @@ const STORED: u8 = 1;
 const TIED: u8 = 2;
 /// The longest buffer that is kept for the next value.
 const KEPT_BYTES: usize = 1 << 20;
-/// Bytes are checked in pieces of this many.
+/// Stored bytes are checked in pieces of this many bytes.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// The place of stored bytes, and their checksum.
@@ -24,7 +24,7 @@ pub(super) struct Place {
     checksum: u64,
 }
 
-/// A pair whose key is longer than what runs hold of it.
+/// A pair whose key is longer than the part of it that runs contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tie {
     /// The rest of the key.
@@ -73,7 +73,7 @@ fn get_place(bytes: &mut &[u8]) -> Option<Place> {
     Some(Place { offset: number()?, len: number()?, checksum: number()? })
 }
 
-/// The file; it is made for the first bytes.
+/// The file, which is created when the first bytes are appended.
 #[derive(Default)]
 pub(super) struct Stored {
     file: Option<Arc<dyn File>>,
@@ -81,7 +81,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// The bytes of all of it.
+    /// The length of the file in bytes.
     #[cfg(test)]
     pub fn len(&self) -> u64 {
         self.len
@@ -99,7 +99,7 @@ impl Stored {
         Ok(place)
     }
 
-    /// The value that a run holds.
+    /// Decodes the value of a pair in a run.
     pub fn decode<'v>(&self, value: &'v [u8]) -> Result<ValueRef<'v>> {
         let decoded = match value.split_first() {
             Some((&INLINE, value)) => Some(ValueRef::Inline(value)),

@@ -28,7 +28,7 @@ fn number(value: &[u8]) -> u32 {
 }
 
 fn key_of(n: u32) -> [u8; 4] {
-    // Many keys that are equal, out of order.
+    // Many keys are equal, and they are not in order.
     (n.wrapping_mul(7919) % 97).to_be_bytes()
 }
 
@@ -57,7 +57,8 @@ fn long_keys_are_compared_to_their_ends() {
             keys.push(key);
         }
     }
-    // Each twice, and more of one beginning than have parts of more than the least length.
+    // Each key is added twice. 300 more keys share a beginning: too many for parts above the least
+    // length.
     keys = keys.iter().chain(&keys).cloned().collect();
     keys.extend((0..300u32).map(|n| [&vec![5; max + 200][..], &key_of(n)].concat()));
     for memory in [8000, 100_000, 64 << 20] {
@@ -99,14 +100,15 @@ fn a_sorter_that_is_given_up_leaves_no_files() {
     assert!(env.fs.list(Path::new("db")).unwrap().is_empty());
 }
 
-/// Sorts `pairs` pairs in memory for a few, and fails in the `fail_at`-th call of `proceed`.
+/// Sorts `pairs` pairs with memory for only a few, and fails in the `fail_at`-th call of `proceed`.
 /// Returns the number of calls.
 fn calls(pairs: u32, fail_at: u32) -> (u32, Result<Sorted>) {
     let env = Env::in_memory(1);
     env.fs.create_dir_all(Path::new("db")).unwrap();
     let mut calls = 0;
     let mut proceed = |needed| {
-        // Before a run is written too, and before a merge.
+        // Counts calls with 0 only; `proceed` is also called before a run is written and before a
+        // merge.
         calls += u32::from(needed == 0);
         if calls == fail_at { Err(Error::NotReadOnly("given up".into())) } else { Ok(()) }
     };
@@ -129,7 +131,7 @@ fn calls(pairs: u32, fail_at: u32) -> (u32, Result<Sorted>) {
 
 #[test]
 fn a_pair_is_merged_once_for_each_64_times_as_many() {
-    // Some 700 runs are merged into ten or so, each pair once.
+    // Some 700 runs are merged into about ten, so each pair is merged once.
     let (times, sorted) = calls(30_000, u32::MAX);
     assert!((60..=30_000 / 256).contains(&times), "{times}");
     let mut sorted = sorted.unwrap();
@@ -157,7 +159,7 @@ fn it_says_what_it_is_about_to_write() {
             promised = on_disk() + needed;
             most = most.max(needed);
         }
-        // A run's headers and index are no pairs.
+        // The headers and the index of a run are not announced.
         assert!(on_disk() <= promised + 1000, "{} on disk, {promised} were announced", on_disk());
         Result::Ok(())
     };
@@ -190,7 +192,7 @@ fn long_values_are_written_once() {
 
 #[test]
 fn damage_of_what_is_stored_is_named() {
-    // Of a value, and of one of two keys.
+    // Damage of a value, and of one of two keys.
     for (keys, bad) in [(vec![b"a".to_vec()], 5), (vec![vec![1; 2 * KEY_BYTES_MAX]; 2], 7)] {
         let (env, mut sorter) = sorter(1000);
         keys.iter().for_each(|key| sorter.add(key, &vec![7; STORED_MIN], proceed).unwrap());

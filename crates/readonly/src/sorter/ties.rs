@@ -1,7 +1,8 @@
-//! Orders pairs whose keys begin with the same bytes, as many as runs hold of a key.
+//! Orders pairs whose keys have the same beginning, which is all that runs contain of these keys.
 //!
-//! Their tails are read in parts: all first parts, then the second parts of those whose first are
-//! equal, and so on. So each byte is read once at most, and memory depends on the number of pairs.
+//! The tails of the keys are read in parts: first the first parts of all tails, then the second
+//! parts of tails whose first parts are equal, and so on. Therefore each byte is read at most once,
+//! and the memory depends on the number of pairs.
 
 use super::stored::{Stored, Tie};
 use crate::error::Error;
@@ -9,17 +10,17 @@ use std::ops::Range;
 
 /// The least and the most bytes of a part.
 const PART_BYTES: Range<usize> = 64..1 << 20;
-/// The number of parts that are read between two checks whether the sort may continue.
+/// The number of parts between two checks whether the sort may continue.
 const CHECK_EVERY: usize = 64;
 
 struct Group {
     ties: Vec<Tie>,
-    /// Their tails are equal up to this offset; `None` if they are equal.
+    /// The tails are equal up to this offset; `None` if they are equal as a whole.
     offset: Option<u64>,
 }
 
-/// The pairs in the order of their tails, those with equal ones in the order given. Parts take
-/// about `memory_bytes` together. `proceed` is called now and then.
+/// Returns the pairs in the order of their tails. Pairs with equal tails stay in the given order.
+/// The parts take about `memory_bytes` together. `proceed` is called now and then.
 pub(super) fn sort<E: From<Error>>(
     ties: Vec<Tie>,
     stored: &Stored,
@@ -57,7 +58,7 @@ pub(super) fn sort<E: From<Error>>(
             let offset = goes_on.then_some(offset + part_bytes as u64);
             groups.push(Group { ties: alike.iter().map(|&at| ties[at]).collect(), offset });
         }
-        // The least is taken next.
+        // The lowest group is taken next, so it must be last.
         groups[first_group..].reverse();
     }
     Ok(sorted)

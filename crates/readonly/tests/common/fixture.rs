@@ -4,7 +4,7 @@ use alluvium_env::Env;
 use alluvium_readonly::{BuildOptions, Compression, OnDuplicate, ReadOnly, Result};
 use std::path::Path;
 
-/// The pairs, in the order in which they are added; the first and the last have one key.
+/// The pairs, in the order in which they are added; the first and the last have the same key.
 pub fn pairs() -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = (0..12u32)
         .map(|n| (format!("key {:02}", n * 5 % 12).into_bytes(), format!("value {n}").into_bytes()))
@@ -13,7 +13,7 @@ pub fn pairs() -> Vec<(Vec<u8>, Vec<u8>)> {
     pairs
 }
 
-/// Builds it.
+/// Builds the store.
 pub fn build(env: Env, dir: &Path) -> Result<()> {
     let options = BuildOptions {
         compression: Compression::None,

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared by the tests.
 #![allow(dead_code)]
 
 use alluvium_env::Env;
@@ -48,7 +48,7 @@ pub fn names(env: &Env) -> Vec<String> {
     }
 }
 
-/// `count` pairs with distinct keys, in no order, whose values compress.
+/// `count` pairs with distinct keys, not in order, whose values can be compressed.
 pub fn some_pairs(count: u64) -> Pairs {
     let pair = |n: u64| {
         let key = alluvium_codec::hash64(&n.to_be_bytes()).to_be_bytes().to_vec();

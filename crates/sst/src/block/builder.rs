@@ -5,13 +5,13 @@ use super::column::Line;
 use alluvium_codec::entry::Entry;
 use alluvium_codec::varint;
 
-/// Entries of at least 64 bytes are each directly reachable, if the block may choose.
+/// If the block chooses the interval, entries of at least 64 bytes are each directly reachable.
 const DIRECT_BYTES: usize = 64;
 
-/// The restart interval of smaller entries, if the block may choose.
+/// The restart interval of smaller entries, if the block chooses the interval.
 const SMALL_INTERVAL_LOG: u32 = 4;
 
-/// The assumed bytes of an entry besides key and value.
+/// The assumed bytes of an entry in addition to key and value.
 const ENTRY_OVERHEAD: usize = 4;
 
 /// Buffers that one large entry has made larger than this are released.
@@ -24,7 +24,7 @@ pub(crate) struct BlockBuilder {
     restart_log: Option<u32>,
     keys: Vec<u8>,
     last_key_at: usize,
-    /// The bytes that small entries share with the previous one, where packing omits them.
+    /// The bytes that small entries share with the previous entry and that packing omits.
     saved: usize,
     key_lens: Vec<u64>,
     values: Vec<u8>,
@@ -73,8 +73,8 @@ impl BlockBuilder {
         self.len() >= MAX_ENTRIES
     }
 
-    /// The approximate bytes of the packed entries: keys, without what small entries share with the
-    /// previous one; values; and a little for each entry.
+    /// The approximate bytes of the packed entries: keys without the bytes that small entries share
+    /// with the previous one, values, and a little for each entry.
     #[inline]
     pub(crate) fn raw_len(&self) -> usize {
         let saved = if self.restart_log.is_none() && self.is_direct() { 0 } else { self.saved };
@@ -92,7 +92,7 @@ impl BlockBuilder {
         self.keys.len() + self.values.len() >= DIRECT_BYTES * self.len()
     }
 
-    /// True if the key of entry `index` is stored whole in any case.
+    /// True if the key of entry `index` is always stored whole.
     #[inline]
     fn is_restart(&self, index: usize) -> bool {
         let log = self.restart_log.unwrap_or(SMALL_INTERVAL_LOG);
@@ -153,7 +153,7 @@ impl BlockBuilder {
     }
 
     /// Removes from each key the block's prefix and the bytes that it shares with the previous key.
-    /// The shared part is always the whole common part: the search relies on it.
+    /// The shared part is always the whole common part, because the search relies on that.
     fn pack_keys(&mut self, prefix_len: usize, restart_log: u32) {
         let interval_mask = (1usize << restart_log) - 1;
         let mut last: &[u8] = &[];
@@ -195,7 +195,7 @@ pub(crate) struct Unpacked<'a> {
     pub(crate) value_lens: &'a [u64],
     pub(crate) kinds: &'a [u64],
     pub(crate) seqs: &'a [u64],
-    /// The value that the packed form would have.
+    /// The restart interval that the packed form would have, as a logarithm.
     pub(crate) restart_log: u8,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Unpacked<'a> {
 }
 
 /// Appends packed entries up to the beginning of their suffixes. The columns: suffix_len,
-/// value_len, kind, seq, shared; and for each, whether a step is tried.
+/// value_len, kind, seq, shared. The second field of each says whether a step is tried.
 pub(super) fn put_packed(prefix: &[u8], restart_log: u8, columns: [(&Vec<u64>, bool); 5], out: &mut Vec<u8>) {
     varint::put_u64(out, columns[0].0.len() as u64);
     out.push(restart_log);

@@ -2,12 +2,12 @@
 //! residuals in fixed width.
 //!
 //! This is frame-of-reference coding after Goldstein, Ramakrishnan, Shaft, "Compressing Relations
-//! and Indexes" (ICDE 1998), with a line instead of the constant. Sequence numbers of a load in key
-//! order, and equal lengths, take no bytes at all.
+//! and Indexes" (ICDE 1998), with a line instead of the constant. The sequence numbers of a load in
+//! key order, and lengths that are all equal, take no bytes.
 
 use alluvium_codec::{DecodeError, varint};
 
-/// The flag in a column's first byte for a step that follows.
+/// The flag in a column's first byte that says that a step follows.
 const HAS_STEP: u8 = 0x10;
 
 /// The base, the step and the width of a column.
@@ -33,8 +33,8 @@ impl Line {
         if line.width < flat.width { line } else { flat }
     }
 
-    /// The column with this step. The offsets from the line are compared as signed numbers,
-    /// which is right for values below 2^63 and merely wider beyond.
+    /// The column with this step. The offsets from the line are compared as signed numbers. This is
+    /// right for values below 2^63, and only makes the column wider for larger values.
     fn fit(values: &[u64], step: u64) -> Self {
         let (mut low, mut high) = (i64::MAX, i64::MIN);
         let mut line = 0u64;
@@ -101,8 +101,8 @@ impl Line {
         Ok(Self { base, step, width })
     }
 
-    /// True if no residual can make one of `count` values exceed `most`, or be below 0 on the way
-    /// there. False proves nothing.
+    /// True if all of `count` values are from 0 to `most` for every possible residual, without an
+    /// overflow. False proves nothing.
     pub(super) fn is_within(&self, count: usize, most: u64) -> bool {
         let (base, step) = (i128::from(self.base as i64), i128::from(self.step as i64));
         let last = base + step * (count.max(1) - 1) as i128;
@@ -118,7 +118,7 @@ impl Line {
     }
 }
 
-/// A column of lengths or kinds, packed: no step, and numbers of 32 bits.
+/// A column of lengths or kinds, stored compactly: no step, and numbers of 32 bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Small {
     base: u32,
@@ -128,7 +128,7 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// Packs a column; an error if it does not fit.
+    /// Makes the compact form of a column; an error if the column does not fit.
     pub(super) fn pack(line: Line, before: u8) -> alluvium_codec::Result<Self> {
         let base = u32::try_from(line.base).ok().filter(|_| line.step == 0 && line.width <= 4);
         let base = base.ok_or(DecodeError::Invalid("a column of lengths or kinds"))?;
@@ -147,7 +147,8 @@ impl Small {
     }
 }
 
-/// Residual `index`; eight bytes are read, so as many must follow the column. 0 beyond the end.
+/// Residual `index`. Eight bytes are read, so eight bytes must follow the column. Returns 0 beyond
+/// the end.
 #[inline(always)]
 fn residual(bytes: &[u8], at: usize, width: u8, index: usize) -> u64 {
     if width == 0 {

@@ -1,5 +1,5 @@
-//! Packing entries from pieces: the output is that of [`super::BlockBuilder`], from keys that come
-//! one after the other and are not kept.
+//! Packing entries from pieces: the output is the same as that of [`super::BlockBuilder`], but the
+//! keys are passed one after the other and are not kept.
 
 use super::builder::put_packed;
 
@@ -15,14 +15,14 @@ pub(crate) struct Packer {
     value_lens: Vec<u64>,
     kinds: Vec<u64>,
     seqs: Vec<u64>,
-    /// Of each key, the length that it shares with the previous one, and its length; later, after
-    /// the prefix, the lengths of the shared and the remaining part.
+    /// For each key, the length that it shares with the previous key, and its own length. After the
+    /// prefix is known, these become the lengths of the shared and of the remaining part.
     shared: Vec<u64>,
     suffix_lens: Vec<u64>,
     /// The least length that a key shares with the previous one.
     least: usize,
-    /// The concatenated keys: directly reachable ones whole, others without the part that they
-    /// share with the previous one.
+    /// The concatenated keys: directly reachable keys are whole, other keys lack the part that they
+    /// share with the previous key.
     tails: Vec<u8>,
     /// The used length of `tails`.
     tails_len: usize,
@@ -45,8 +45,8 @@ impl Packer {
     }
 
     /// Adds the next key, which is `key[..len]` and shares `common` bytes with the previous one.
-    /// Some bytes must follow the key, so that it can be copied eight at a time. Returns the bytes
-    /// of all keys so far.
+    /// Some bytes must follow the key, so that it can be copied eight bytes at a time. Returns the
+    /// bytes of all keys so far.
     #[inline(always)]
     pub(crate) fn put_key(&mut self, key: &[u8], len: usize, common: usize, is_whole: bool) -> usize {
         let from = if is_whole { 0 } else { common };
@@ -94,7 +94,7 @@ impl Packer {
             (&self.shared, false),
         ];
         put_packed(prefix, restart_log, columns, out);
-        // The bytes from a whole key to the next are already in their final form.
+        // The bytes between two whole keys are already in their final form.
         let ends = self.whole.iter().skip(1).copied().chain([self.tails_len]);
         for (start, end) in self.whole.iter().zip(ends) {
             out.extend_from_slice(&self.tails[start + prefix.len()..end]);

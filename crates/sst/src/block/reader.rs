@@ -18,7 +18,7 @@ impl Block {
     /// Decodes `bytes`: the content and [`PADDING`] zero bytes.
     ///
     /// # Errors
-    /// [`DecodeError`] if the content is not what a builder packs.
+    /// [`DecodeError`] if no builder packs this content.
     pub(crate) fn decode(bytes: Vec<u8>, shape: Shape) -> Result<Self> {
         let content_len = bytes.len().checked_sub(PADDING).ok_or(DecodeError::Truncated)?;
         if content_len > (u32::MAX / 2) as usize {
@@ -111,8 +111,8 @@ impl Block {
         if good { Ok(()) } else { Err(DecodeError::Invalid("an unknown kind of entry")) }
     }
 
-    /// The ends of the line bound all sequence numbers, except in a few blocks, where each is
-    /// checked.
+    /// Checks all sequence numbers. The ends of the line bound them, except in a few blocks, where
+    /// each number is checked.
     fn check_seqs(&self) -> Result<()> {
         let Columns { seq_base: base, seq_step: step, seq_width: width, .. } = self.columns;
         let in_range = Line { base, step, width }.is_within(self.len(), MAX_SEQ);

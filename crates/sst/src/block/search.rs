@@ -11,7 +11,8 @@ pub(crate) struct LowerBound {
     pub(crate) index: usize,
     /// The offset of the entry's value.
     value_at: usize,
-    /// `None` if the entry's key is not the target's; else whether their sequence numbers are equal.
+    /// `None` if the entry has another key than the target; otherwise, whether the sequence numbers
+    /// are equal.
     exact: Option<bool>,
 }
 
@@ -44,7 +45,7 @@ impl Block {
         self.lower_bound(key, seq).index
     }
 
-    /// The newest version of `key` not above `seq`, its value in `value`.
+    /// Finds the newest version of `key` not above `seq`; its value is in `value`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Option<(Seq, Kind)> {
         let found = self.lower_bound(key, seq);
@@ -79,7 +80,8 @@ impl Block {
         }
     }
 
-    /// The first restart point at or after (`suffix`, `seq`), and `exact` of [`LowerBound`] for it.
+    /// Finds the first restart point at or after (`suffix`, `seq`), and `exact` of [`LowerBound`]
+    /// for it.
     #[inline]
     fn search_restarts(&self, suffix: &[u8], seq: Seq) -> (usize, Option<bool>) {
         let (mut low, mut high) = (0, self.restarts.len());
@@ -104,10 +106,11 @@ impl Block {
         LowerBound { index, value_at, exact }
     }
 
-    /// The search where a restart point heads a group of entries. Within the group, keys are
-    /// compared without being assembled: `matched` is the length that the previous entry (which is
-    /// less) shares with the target. An entry that shares more than that with the previous one is
-    /// less too; one that shares less is greater; only if it shares exactly that much its own bytes
+    /// The search in a block with groups of entries, each of which begins at a restart point.
+    /// Within a group, keys are compared without being assembled. `matched` is the length that the
+    /// previous entry, which is less than the target, shares with the target. An entry that shares
+    /// more than `matched` bytes with the previous entry is less than the target, too. An entry
+    /// that shares less is greater. If an entry shares exactly `matched` bytes, its own bytes
     /// decide.
     fn search_groups(&self, suffix: &[u8], seq: Seq) -> LowerBound {
         let (after, exact) = self.search_restarts(suffix, seq);

@@ -77,7 +77,7 @@ proptest! {
         }
         let shape = if partition { Shape::Partition } else { Shape::Entries };
         if let Ok(block) = decode(bytes, shape) {
-            // The bytes may decode to other entries now; reading them must be safe all the same.
+            // The damaged bytes may still decode to other entries; reading these must be safe.
             let mut cursor = Cursor::new();
             cursor.move_to(&block, block.len() - 1);
             while cursor.prev(&block) {}
@@ -165,7 +165,7 @@ fn what_small_entries_share_is_not_reckoned() {
     // Each key of large entries is stored whole.
     let large: Vec<Row> = small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; 64])).collect();
     assert_eq!(reckoned(&large), 300 * (35 + 64 + 4));
-    // Only some of them are large.
+    // Only some entries are large.
     let mixed: Vec<Row> =
         small.iter().map(|row| (row.0.clone(), 9, Kind::Put, vec![1; row.0[34] as usize % 2 * 40])).collect();
     assert!(reckoned(&mixed) < mixed.iter().map(|row| row.0.len() + row.3.len()).sum::<usize>());

@@ -1,4 +1,4 @@
-//! Numbers of a fixed count of bits each, one after the other, low bits first.
+//! Packed numbers of the same number of bits each, low bits first.
 
 /// Appends numbers to a buffer; [`BitWriter::finish`] fills the last byte with zeros.
 pub(super) struct BitWriter<'a> {
@@ -57,7 +57,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Number `index` of those with `width` bits, 1 to 64. Bits after the end are 0.
+/// Number `index` of numbers with `width` bits each, 1 to 64. Bits after the end are 0.
 #[inline(always)]
 pub(super) fn number_at(bytes: &[u8], index: usize, width: u32) -> u64 {
     let at = index as u64 * u64::from(width);
@@ -76,7 +76,8 @@ pub(super) fn unpack(bytes: &[u8], width: u32, out: &mut [i64], each: impl Fn(u6
         out.iter_mut().enumerate().for_each(|(index, out)| *out = each(number_at(bytes, index, width)));
         return;
     }
-    // One word contains any such number. Those near the end are read with more care.
+    // One word contains any such number. Numbers near the end may need bytes beyond it, and are
+    // read separately.
     let mask = u64::MAX >> (64 - width);
     let easy = (bytes.len().saturating_sub(8) * 8 / width as usize).min(out.len());
     let (front, back) = out.split_at_mut(easy);
@@ -106,7 +107,7 @@ impl<'a> Unary<'a> {
         Self { bytes, held: 0, left: 0, next: 0 }
     }
 
-    /// The number of zeros before the next one; `None` if no one follows.
+    /// Returns the number of zeros before the next one bit; `None` if there is no further one bit.
     #[inline(always)]
     pub(super) fn take(&mut self) -> Option<u64> {
         let mut zeros = 0;

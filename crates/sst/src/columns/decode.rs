@@ -11,11 +11,11 @@ use alluvium_codec::{DecodeError, Result, key, varint};
 enum Values {
     /// The same bytes in all keys.
     Same(Vec<u8>),
-    /// The low bytes of each value, big-endian; their number is the second field.
+    /// The low bytes of each value, big-endian. The second field is the number of these bytes.
     Fixed(Lead, usize, Vec<i64>),
     /// Bits of doubles, and a mask of the bits that are inverted in the key.
     Numbers(Lead, Vec<i64>, u128),
-    /// Bytes.
+    /// Byte strings.
     Bytes(Texts),
 }
 
@@ -26,11 +26,11 @@ struct Lead {
     len: usize,
 }
 
-/// The longest lead: a number has nine bytes, and both must fit into one word.
+/// The longest lead. A number has nine bytes, and both must fit into one word.
 const MAX_LEAD: usize = 6;
 
 impl Lead {
-    /// The lead of these bytes, if they are not too many.
+    /// The lead that consists of these bytes; `None` if they are too many.
     fn before(bytes: &[u8]) -> Option<Self> {
         let mut word = [0; 16];
         word[..bytes.len().min(MAX_LEAD)].copy_from_slice(bytes.get(..bytes.len().min(MAX_LEAD))?);
@@ -47,14 +47,14 @@ impl Lead {
 /// A column of byte strings, read in order.
 struct Texts {
     fresh: Vec<i64>,
-    /// For each string that differs from the previous one: the length that it shares with that, and
-    /// the number of bytes that follow.
+    /// For each string that differs from the previous one: the length that it shares with the
+    /// previous one, and the number of bytes that follow.
     lens: std::vec::IntoIter<(usize, usize)>,
-    /// The offset of its bytes in the text.
+    /// The offset in the text of the bytes of the next string.
     at: usize,
     /// The bytes that end each string.
     end: &'static [u8],
-    /// The current string, and the end.
+    /// The current string, including the end.
     current: Vec<u8>,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct ColumnDecoder {
     key: KeyBuffer,
     last: KeyBuffer,
     heads: Vec<bool>,
-    /// Buffers of former columns.
+    /// Buffers of earlier columns, for reuse.
     spare: Vec<Vec<i64>>,
 }
 
-/// Buffers longer than this, and more than this many, are released.
+/// Buffers with more numbers than the first limit, and buffers beyond the second, are released.
 const KEPT_NUMBERS: usize = 4 << 10;
 const KEPT_BUFFERS: usize = 32;
 
@@ -264,7 +264,7 @@ impl ColumnDecoder {
     }
 }
 
-/// True if the entry with `key` is after the one with `last`; `common` bytes of them are equal.
+/// True if the entry with `key` is after the entry with `last`; the keys share `common` bytes.
 #[inline(always)]
 fn in_order(last: &[u8], key: &[u8], common: usize, seqs: &[i64]) -> bool {
     match (last.get(common), key.get(common)) {
@@ -275,7 +275,7 @@ fn in_order(last: &[u8], key: &[u8], common: usize, seqs: &[i64]) -> bool {
     }
 }
 
-/// The columns of the head, in the course of reading.
+/// The columns of the head while it is read.
 struct Columns<'a> {
     count: usize,
     heads: &'a mut [bool],
@@ -285,7 +285,7 @@ struct Columns<'a> {
     spare: &'a mut Vec<Vec<i64>>,
 }
 
-/// A column of integers: stored among the earlier ones, or, if all values are equal, here.
+/// A column of integers. It is stored among the earlier columns, or here if all values are equal.
 enum Kept {
     Earlier(usize),
     Same(i64),
@@ -389,7 +389,7 @@ impl Columns<'_> {
 }
 
 impl Prepared {
-    /// Takes the integers, to which no column refers any more.
+    /// Takes the integers out of the earlier columns, when no other column refers to them any more.
     fn finish(self, earlier: &mut [Option<Vec<i64>>], spare: &mut Vec<Vec<i64>>) -> Values {
         let mut take = |of: usize| earlier.get_mut(of).and_then(Option::take).unwrap_or_default();
         match self {
@@ -444,7 +444,7 @@ fn finish_numbers(
 }
 
 impl Values {
-    /// The buffer, for another column.
+    /// Returns the buffer, for another column.
     fn into_buffer(self) -> Option<Vec<i64>> {
         match self {
             Self::Fixed(.., values) | Self::Numbers(_, values, _) => Some(values),
@@ -453,7 +453,7 @@ impl Values {
         }
     }
 
-    /// Adds a part, joined to the constant parts before it.
+    /// Adds a part, and joins it to the constant parts before it.
     fn push(parts: &mut Vec<Self>, mut part: Self) {
         let is_first = parts.len() == 1;
         if let Some(Self::Same(before)) = parts.last_mut() {
@@ -471,7 +471,7 @@ impl Values {
         parts.push(part);
     }
 
-    /// Appends the bytes of entry `index`; entries come in order.
+    /// Appends the bytes of entry `index`; called for the entries in order.
     #[inline(always)]
     fn put(&mut self, index: usize, text: &[u8], key: &mut KeyBuffer) -> Result<()> {
         let put = match self {

@@ -7,12 +7,13 @@ use super::{MAX_CONTENT, MAX_KEY, NUMBER_BITS};
 use crate::block::{BlockBuilder, Unpacked, common_len};
 use alluvium_codec::varint;
 
-/// After this many blocks in a row whose keys have no form, only every [`PROBE_EVERY`]th is tried.
+/// After this many blocks in a row whose keys have no form, only every [`PROBE_EVERY`]th block is
+/// tried.
 const GIVE_UP_AFTER: u32 = 4;
 const PROBE_EVERY: u32 = 16;
 
-/// Turns blocks into columns, one after the other. The form found in one is tried first in the
-/// next.
+/// Turns blocks into columns, one after the other. The form found in one block is tried first in
+/// the next.
 #[derive(Default)]
 pub(crate) struct ColumnEncoder {
     form: Option<Form>,
@@ -24,7 +25,7 @@ pub(crate) struct ColumnEncoder {
     planner: Planner,
     /// Columns of integers that later ones may refer to.
     earlier: Vec<Vec<i64>>,
-    /// Buffers of former columns.
+    /// Buffers of earlier columns, for reuse.
     spare: Vec<Vec<i64>>,
     heads: Vec<bool>,
     integers: Vec<i64>,
@@ -34,9 +35,9 @@ pub(crate) struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// Appends the columns of the entries in `block` to `out`: a head, and after it text, which
-    /// compresses. Returns the length of the head. `None`, with nothing appended, if the keys have
-    /// no form or values are most of the block.
+    /// Appends the columns of the entries in `block` to `out`: a head, followed by text, which can
+    /// be compressed. Returns the length of the head. Returns `None` and appends nothing if the
+    /// keys have no form or if values are most of the block.
     pub(crate) fn encode(&mut self, block: &BlockBuilder, out: &mut Vec<u8>) -> Option<usize> {
         let entries = block.unpacked();
         let (keys, values) = (entries.keys.len(), entries.values.len());
@@ -80,7 +81,7 @@ impl ColumnEncoder {
         false
     }
 
-    /// Splits the keys; values that are not of one form become bytes.
+    /// Splits the keys by a form; values that do not all have this form become bytes.
     fn split_by(&mut self, mut form: Form, entries: &Unpacked<'_>) -> Option<Form> {
         loop {
             if form.parts.len() > MAX_PARTS {
@@ -177,8 +178,9 @@ impl ColumnEncoder {
         self.keep(bits);
     }
 
-    /// A column of byte strings: whether each differs from the previous one; for those that do, the
-    /// length that they share with it, and the number of bytes that follow.
+    /// Writes a column of byte strings. For each string: whether it differs from the previous one,
+    /// and if it does, the length that it shares with the previous one and the number of bytes that
+    /// follow.
     fn put_bytes(&mut self, at: usize) {
         let column = &self.columns[at];
         let (mut fresh, mut shared, mut more) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The common form of the keys of a block, part by part; and splitting keys by it.
+//! The common form of the keys of a block, part by part, and the splitting of keys by it.
 
 use alluvium_codec::key::{self, rank};
 use alluvium_codec::{DecodeError, Result};
@@ -26,7 +26,7 @@ const FLIPPED: u8 = 0x80;
 pub(super) enum Part {
     /// This byte.
     Literal(u8),
-    /// This many bytes, 1 to 8: a big-endian number.
+    /// A big-endian number of this many bytes, 1 to 8.
     Fixed(u8),
     /// Eight bytes: a big-endian number with its sign bit flipped.
     Signed,
@@ -97,8 +97,8 @@ pub(super) struct Column {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) parts: Vec<Part>,
-    /// For each part, the first part of its value, and whether that is inverted; `None` for parts
-    /// of no value.
+    /// For each part, the first part of the value that it belongs to, and whether the value is
+    /// inverted; `None` for parts that belong to no value.
     of: Vec<Option<(usize, bool)>>,
 }
 
@@ -108,7 +108,7 @@ impl Form {
         [Self::values(key, &[TREE]), Self::text(key), Self::values(key, &[TREE, 8])].into_iter().flatten()
     }
 
-    /// Parts of fixed lengths, followed by keys of values.
+    /// A form with parts of fixed lengths, followed by keys of values.
     fn values(key: &[u8], fixed: &[u8]) -> Option<Self> {
         let mut form = Self { parts: Vec::new(), of: Vec::new() };
         let mut rest = key;
@@ -130,7 +130,7 @@ impl Form {
         Some(form)
     }
 
-    /// A string, followed by arbitrary bytes: the keys of a multivalue tree.
+    /// A form with a string followed by arbitrary bytes: the keys of a multivalue tree.
     fn text(key: &[u8]) -> Option<Self> {
         let mut rest = key.get(usize::from(TREE)..)?;
         let mut form = Self { parts: Vec::new(), of: Vec::new() };
@@ -142,7 +142,7 @@ impl Form {
             form.push(Part::Bytes(Bytes::Rest), None);
             return Some(form);
         }
-        // The first part takes the remainder of a division by eight.
+        // The first part takes the remainder of the length divided by eight.
         while tail > 0 {
             let len = if tail.is_multiple_of(8) { 8 } else { tail % 8 };
             form.push(Part::Fixed(len as u8), None);
@@ -156,7 +156,7 @@ impl Form {
         self.of.push(of);
     }
 
-    /// Adds the parts of the value with whose key `key` begins.
+    /// Adds the parts of the value whose key is at the front of `key`.
     fn push_value(&mut self, key: &[u8], flipped: bool) {
         let flip = if flipped { 0xff } else { 0 };
         let of = Some((self.parts.len(), flipped));
@@ -201,8 +201,8 @@ impl Form {
         if rest.is_empty() { Ok(()) } else { Err(self.parts.len() - 1) }
     }
 
-    /// The form in which the value of part `at` is bytes; `None` if it is bytes already, or the
-    /// part belongs to no value.
+    /// The form in which the value of part `at` is stored as bytes; `None` if it is bytes already,
+    /// or if the part belongs to no value.
     pub(super) fn without(&self, at: usize) -> Option<Self> {
         let (start, flipped) = self.of[at]?;
         let end = (start..self.of.len()).find(|&part| self.of[part] != self.of[at]).unwrap_or(self.of.len());
@@ -263,7 +263,7 @@ fn put_bytes(bytes: &[u8], column: &mut Column) {
     column.bytes.extend_from_slice(bytes);
 }
 
-/// The bits of a number that is exactly a double.
+/// Takes a number and returns its bits, if the number is exactly a double.
 #[inline]
 fn take_number(rest: &mut &[u8], flipped: bool) -> Option<u64> {
     if !flipped {

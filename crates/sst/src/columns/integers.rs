@@ -1,15 +1,15 @@
 //! Columns of integers: `value(i) = line(i) + base + divisor * u(i)`, all modulo 2^64.
 //!
-//! The line is 0, or follows an earlier column (a slope in fixed point); `u` is packed in as many
-//! bits as its greatest value needs, or, where the column ascends within the runs of entries whose
-//! earlier columns are equal, as the gaps within those runs, in Rice's code (Rice, Plaunt,
-//! "Adaptive Variable-Length Coding", 1971). Frame of reference is that of Goldstein, Ramakrishnan,
-//! Shaft, "Compressing Relations and Indexes" (ICDE 1998).
+//! The line is 0, or follows an earlier column (a slope in fixed point). `u` is packed in as many
+//! bits as its greatest value needs. If the column ascends within the runs of entries whose earlier
+//! columns are equal, it may be stored as the gaps within these runs instead, in Rice's code (Rice,
+//! Plaunt, "Adaptive Variable-Length Coding", 1971). Frame of reference is that of Goldstein,
+//! Ramakrishnan, Shaft, "Compressing Relations and Indexes" (ICDE 1998).
 
 use super::bits::{BitWriter, Unary, number_at, packed_len, unpack};
 use alluvium_codec::{DecodeError, Result, varint};
 
-/// The bit of the first byte for flags that follow; the other bits are the width.
+/// The bit of the first byte that says that flags follow; the other bits are the width.
 const HAS_FLAGS: u8 = 0x80;
 const LINE: u8 = 1;
 const DIVISOR: u8 = 2;
@@ -128,8 +128,8 @@ const PROBES: usize = 32;
 pub(super) struct Context<'a> {
     /// The earlier columns.
     pub(super) earlier: &'a [Vec<i64>],
-    /// Entry `i` differs from the previous one in an earlier column; `None` if the column does not
-    /// ascend.
+    /// True for entry `i` if it differs from the previous one in an earlier column; `None` if the
+    /// column does not ascend.
     pub(super) heads: Option<&'a [bool]>,
 }
 
@@ -230,8 +230,8 @@ fn fit(of: usize, x: &[i64], y: &[i64]) -> Option<Slope> {
     Slope::new(of, slope, reach)
 }
 
-/// The slope by least squares over every `step`th entry, and their greatest distance from the first
-/// of them. `None` if they are not near a line.
+/// The slope by least squares over every `step`th entry, and the greatest distance of these entries
+/// from the first one. `None` if they are not near a line.
 fn slope_of(x: &[i64], y: &[i64], step: usize) -> Option<(f64, f64)> {
     let (x0, y0) = (*x.first()?, *y.first()?);
     let [mut n, mut sx, mut sy, mut sxx, mut sxy, mut syy, mut reach] = [0.0f64; 7];
@@ -269,7 +269,7 @@ impl Slope {
 }
 
 /// Takes a column of `count` values from the front of `input`, and replaces the content of `out` by
-/// it. True if all values are equal.
+/// the values. Returns true if all values are equal.
 ///
 /// # Errors
 /// [`DecodeError`] if the input is not such a column.

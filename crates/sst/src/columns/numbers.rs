@@ -1,6 +1,6 @@
-//! Columns of doubles as integers: each double is the quotient of an integer and a power of ten
-//! that all share, plus a distance in doubles from the nearest one (computed values often have such
-//! a distance).
+//! Columns of doubles as integers. Each double is an integer divided by a power of ten, which all
+//! doubles of the column share, plus a distance: the number of doubles from the nearest one.
+//! Computed values often have such a distance.
 //!
 //! This is the idea of ALP (Afroozeh, Kuffo, Boncz, "ALP: Adaptive Lossless floating-Point
 //! Compression", SIGMOD 2023) with a division, which rounds correctly, instead of its two
@@ -12,16 +12,17 @@ use alluvium_codec::key::{f64_bits, f64_from_bits};
 pub(super) const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Integers beyond this gain nothing over bits.
+/// Larger integers take no fewer bits than the doubles themselves.
 const MAX_INTEGER: f64 = (1u64 << 51) as f64;
 
-/// The greatest distance from the nearest double.
+/// The greatest distance from the nearest double, in doubles.
 const MAX_BESIDE: i64 = 16;
 
-/// The sign bit of a column of bits; with it inverted, numbers ascend.
+/// The sign bit of a column of bits. Numbers ascend if this bit is inverted.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// The column of bits of the quotient of `integer` and a power of ten, `beside` doubles further.
+/// The bits of the double that is `beside` doubles after the quotient of `integer` and a power of
+/// ten.
 #[inline(always)]
 pub(super) fn bits_of(integer: i64, power: usize, beside: i64) -> u64 {
     f64_bits(integer as f64 / POWERS[power]).wrapping_add(beside as u64)
@@ -38,8 +39,8 @@ fn integer_of(bits: u64, power: usize) -> Option<(i64, i64)> {
     (-MAX_BESIDE..=MAX_BESIDE).contains(&beside).then_some((integer, beside))
 }
 
-/// Writes the integers and their distances, with the lowest power of ten that restores all bits.
-/// `hint` is tried first. `None` if there is no such power.
+/// Writes the integers and their distances for the lowest power of ten that restores all bits.
+/// Tries `hint` first. Returns `None` if there is no such power.
 pub(super) fn scale(column: &[i64], hint: usize, integers: &mut Vec<i64>, beside: &mut Vec<i64>) -> Option<usize> {
     let ends = [column.first(), column.get(column.len() / 2), column.last()];
     let fits_all = |power: usize, integers: &mut Vec<i64>, beside: &mut Vec<i64>| {

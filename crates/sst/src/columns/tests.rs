@@ -63,8 +63,8 @@ fn prices(count: u64) -> Vec<Row> {
 #[test]
 fn entries_of_an_index_take_the_bits_that_tell_them_apart() {
     let raw = round(&prices(1000), &mut ColumnEncoder::default()).unwrap();
-    // Of a thousand: 18 bits for the price, 2 for its distance, 9 for the customer, 20 for the _id,
-    // none for the number.
+    // Bits of an entry: 18 for the price, 2 for its distance, 9 for the customer, 20 for the _id,
+    // none for the sequence number.
     assert!(raw.len() < 1000 * 52 / 8, "{}", raw.len());
 }
 
@@ -119,7 +119,7 @@ fn entries_out_of_order_are_refused() {
     assert!(ColumnDecoder::default().decode(&raw[..head], &raw[head..], &mut Vec::new()).is_err());
 }
 
-/// The bytes of a value's key, of any type, plain numbers often.
+/// The bytes of a value's key, of any type, often a plain number.
 fn value_key() -> impl Strategy<Value = Vec<u8>> {
     let of_number = |value: f64| {
         let mut key = Vec::new();
@@ -149,7 +149,7 @@ fn value_key() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Keys of an index with up to three parts; all of one form, or not.
+/// Keys of an index with up to three parts, which all have one form or not.
 fn index_rows() -> impl Strategy<Value = Vec<Row>> {
     let row = (
         proptest::collection::vec(value_key(), 3),
@@ -216,7 +216,7 @@ fn decode_any(raw: &[u8]) -> Result<(), TestCaseError> {
         return Ok(());
     }
     content.extend_from_slice(&[0; PADDING]);
-    // An unknown kind is detected here.
+    // Decoding finds an unknown kind.
     let Ok(block) = Block::decode(content, Shape::Entries) else { return Ok(()) };
     let entries: Vec<_> = (0..block.len()).map(|index| block.entry(index)).collect();
     prop_assert!(

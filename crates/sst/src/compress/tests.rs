@@ -51,7 +51,7 @@ fn what_does_not_shrink_is_stored_raw() {
             assert_eq!(encoder.encode(&raw, &mut body), Method::Raw);
             assert_eq!(body, raw);
         }
-        // And the next block is compressed again.
+        // The next block is compressed again.
         assert_ne!(encoder.encode(&text(4000), &mut Vec::new()), Method::Raw);
     }
 }

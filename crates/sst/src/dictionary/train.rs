@@ -1,7 +1,7 @@
-//! Training, by zstd, with tables of a size that suits a small memory budget.
+//! Training by zstd, with tables whose size suits a small memory budget.
 //!
-//! `zstd_safe` offers only the usual parameters, whose tables take 10.5 MiB: a third of a budget of
-//! 32 MB, while a training runs.
+//! `zstd_safe` offers only the usual parameters. Their tables take 10.5 MiB during a training, a
+//! third of a budget of 32 MB.
 
 #![allow(unsafe_code)]
 
@@ -16,14 +16,14 @@ const TABLE_BITS: u32 = 16;
 /// a part.
 pub(crate) const TABLE_BYTES: usize = (4 + 4 + 2) << TABLE_BITS;
 
-/// Trains a dictionary of at most `max_bytes` from the samples that `content` concatenates. `None`
-/// if they are too few, or too alike.
+/// Trains a dictionary of at most `max_bytes` from the samples that `content` concatenates. Returns
+/// `None` if the samples are too few or too similar.
 pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option<Vec<u8>> {
     let within =
         sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size)).is_some_and(|sum| sum <= content.len());
     let count = u32::try_from(sizes.len()).ok().filter(|_| within)?;
     let mut bytes = vec![0; max_bytes];
-    // The parameters are those of `ZDICT_trainFromBuffer`, except for `f`.
+    // The parameters are the same as in `ZDICT_trainFromBuffer`, except `f`.
     let mut parameters = ZDICT_fastCover_params_t {
         k: 0,
         d: 8,

@@ -44,8 +44,8 @@ fn a_lower_limit_holds_afterwards() {
         });
         holder.set_limit(each);
         reader.join().unwrap();
-        // A thread that reserved just before the limit fell may exceed it; the next one that holds
-        // a partition releases the excess.
+        // A thread that reserved just before the limit fell may exceed the limit. The next thread
+        // that holds a partition releases the excess.
         file.put(0, &block);
         let found = held(&file).len();
         assert_eq!((holder.blocks(), holder.bytes()), (found, found * each));

@@ -25,11 +25,11 @@ fn no_more_is_held_than_may_be() {
         assert!(file.put(at, &block));
     }
     assert_eq!((holder.bytes(), held(&file)), (3 * each, vec![0, 1, 2]));
-    // It replaces a partition that was not used.
+    // The new partition replaces a partition that was not used.
     let _used = (file.get(0), file.get(2));
     assert!(file.put(5, &block));
     assert_eq!((holder.bytes(), held(&file)), (3 * each, vec![0, 2, 5]));
-    // A second time changes nothing.
+    // Holding it a second time changes nothing.
     assert!(file.put(5, &block));
     assert_eq!(holder.bytes(), 3 * each);
     assert!(!file.put(6, &self::block(4000)), "more than all that may be held");

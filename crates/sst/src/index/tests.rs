@@ -15,7 +15,7 @@ fn bounds_are_as_short_as_they_can_be() {
     assert_eq!(bound(b"abc", 5, b"abc"), (&b"abc"[..], 4));
 }
 
-/// Three partitions of two blocks each; blocks of 10 bytes, partitions of 7.
+/// An index of three partitions with two blocks each. Blocks have 10 bytes, partitions 7.
 fn index() -> (TopIndex, Vec<Block>, u64) {
     let mut builder = IndexBuilder::new(2, 1 << 20, 10);
     let mut partitions = Vec::new();

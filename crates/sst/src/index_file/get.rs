@@ -12,8 +12,8 @@ use std::sync::Arc;
 const MAX_EXTENT_READ: u64 = 4 << 20;
 
 impl Reader {
-    /// As [`Reader::get`], with an index file of this file instead of the file's own index: one
-    /// read of the extent, if that is not in the cache.
+    /// As [`Reader::get`], with an index file of this file instead of the file's own index. Costs
+    /// one read of the extent, if the extent is not in the cache.
     ///
     /// # Errors
     /// As [`Reader::get`].

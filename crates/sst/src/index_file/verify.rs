@@ -104,7 +104,7 @@ impl IndexFile {
         self.verify_rest(digest)
     }
 
-    /// Checks the sections after the partitions, whose digest is given.
+    /// Checks the sections after the partitions. `digest` is the digest of the partitions.
     fn verify_rest(&self, mut digest: u64) -> Result<()> {
         for (at, role) in
             [(self.footer.aux, Role::Aux), (self.footer.properties, Role::Properties), (self.footer.index, Role::Index)]

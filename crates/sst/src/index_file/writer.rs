@@ -27,13 +27,13 @@ pub(crate) struct IndexFileWriter {
     output: Output,
     index: IndexBuilder,
     meta: IndexFileMeta,
-    /// The open extent: its bound, its start, the lengths of its blocks, its number of entries.
+    /// The open extent: its bound, its start, the lengths of its blocks, and its number of entries.
     bound: (Vec<u8>, Seq),
     offset: u64,
     lens: Vec<u8>,
     entries: u64,
-    /// The end of the previous data block, and the bytes between it and the open one: an index
-    /// partition of the data, or nothing.
+    /// The end of the previous data block, and the number of bytes between it and the open block.
+    /// These bytes are an index partition of the data, or nothing.
     end: u64,
     gap: u64,
     raw: Vec<u8>,
@@ -67,7 +67,7 @@ impl IndexFileWriter {
         }
     }
 
-    /// Counts an entry of the open data block; true if the block must end with it.
+    /// Counts an entry of the open data block; true if the block must end after this entry.
     #[inline]
     pub(crate) fn count_entry(&mut self) -> bool {
         self.entries += 1;

@@ -1,4 +1,4 @@
-//! Reading again data blocks that a walk has found whole.
+//! Reading data blocks again that a walk has found whole.
 
 use super::each_entry;
 use crate::block::{Block, Shape};
@@ -19,7 +19,7 @@ pub struct BlockReader {
 }
 
 impl BlockReader {
-    /// Opens the file with this number; `dictionary` is that of the walk ([`crate::WalkedFile::dictionary`]).
+    /// Opens the file with this number. `dictionary` is [`crate::WalkedFile::dictionary`] of the walk.
     ///
     /// # Errors
     /// I/O errors.
@@ -28,8 +28,8 @@ impl BlockReader {
         Ok(Self { file, number, dictionary, decoders: Decoders::default() })
     }
 
-    /// Calls `visit` with the entries of the block at `offset` with this many stored bytes, in
-    /// order.
+    /// Calls `visit` with the entries of the block at `offset`, which has this many stored bytes,
+    /// in order.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the block has changed, I/O errors, and the error of `visit`.

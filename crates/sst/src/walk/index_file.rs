@@ -22,8 +22,8 @@ fn decode(mut properties: &[u8]) -> alluvium_codec::Result<IndexFileMeta> {
 }
 
 impl Walker<'_> {
-    /// Records the properties. Those of the two kinds of file differ in length: the properties of
-    /// an index file are shorter than the shortest of a sorted file.
+    /// Records the properties. The properties of the two kinds of file differ in length: the
+    /// properties of an index file are shorter than the shortest properties of a sorted file.
     pub(super) fn properties(&mut self, content: &[u8]) -> alluvium_codec::Result<()> {
         match (Properties::decode(content), decode(content)) {
             (Ok(properties), _) => self.found.properties = Some(properties),
@@ -36,7 +36,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// True for an index file, according to its properties or its aux block.
+    /// True if the file is an index file, according to its properties or its aux block.
     pub(super) fn is_index_file(&mut self, footer: &Footer) -> Result<bool> {
         let properties = self.content(footer.properties, Role::Properties)?;
         if properties.is_ok_and(|content| Properties::decode(&content).is_err() && decode(&content).is_ok()) {
@@ -45,8 +45,8 @@ impl Walker<'_> {
         Ok(footer.aux.len > 0 && self.content(footer.aux, Role::Aux)?.is_ok_and(|content| content.starts_with(TAG)))
     }
 
-    /// Passes the partitions of an index file to `visit`; by the top-level index they follow each
-    /// other.
+    /// Passes the partitions of an index file to `visit`. According to the top-level index, they
+    /// follow each other.
     pub(super) fn index_partitions(&mut self, footer: &Footer) -> Result<()> {
         let top = self.content_padded(footer.index, Role::Index)?;
         let top = top.ok().and_then(|content| Block::decode(content, Shape::Entries).ok());

@@ -45,7 +45,7 @@ fn a_file_without_its_end_is_gone_through_in_windows() {
     let mut bytes = write(&env, path);
     let disk = Arc::new(FaultFs::new(env.fs.clone()));
     env.fs = disk.clone();
-    // A block in the middle, two that follow each other, and the footer.
+    // Damages a block in the middle, two blocks that follow each other, and the footer.
     for at in [1000, 40_000, 70_000, 71_500] {
         bytes[at] ^= 0x20;
     }
@@ -66,7 +66,7 @@ fn a_file_without_its_end_is_gone_through_in_windows() {
     assert_eq!(found.lost, expected.lost);
     assert_eq!(found_places, places);
     assert_eq!((found.entries, found.numbers), (expected.entries, expected.numbers));
-    // More reads than one window less: it was not read at once.
+    // The number of reads shows that the file was not read at once.
     assert!(parts >= whole + (bytes.len() / (window + 8192)) as u64 - 1, "{parts} reads, not {whole}");
 }
 

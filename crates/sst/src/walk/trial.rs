@@ -8,21 +8,21 @@ use alluvium_env::{AroundReader, Result};
 
 /// A trailer without raw length: tag and checksum.
 const TRAILER: usize = 5;
-/// The number of bytes that are tried at offsets that need not be the start of a block.
+/// The number of bytes that are tried at an offset that need not be the start of a block.
 const SEARCH: usize = 8 << 10;
 
 /// The limits of a search for blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// The bytes of a file that are in memory at once, besides twice those of the longest block so
-    /// far.
+    /// The bytes of a file that are in memory at once, in addition to twice the length of the
+    /// longest block so far.
     pub(super) window: usize,
     /// The maximum number of bytes that are hashed for one part of a file.
     pub(super) hashed: u64,
 }
 
 impl Limits {
-    /// 64 MiB, and some seconds' worth of hashing.
+    /// 64 MiB, and as many bytes as are hashed in some seconds.
     pub(super) const USUAL: Self = Self { window: 64 << 20, hashed: 32 << 30 };
 }
 
@@ -41,7 +41,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The number of bytes still to be tried at offsets that need not be the start of a block.
+    /// The number of bytes that are tried at offsets that need not be the start of a block.
     fn reach(&self) -> usize {
         SEARCH.max(2 * self.longest)
     }
@@ -56,8 +56,8 @@ impl Trial {
         self.base = at;
     }
 
-    /// The number of bytes in the window after `at`: those that are tried there, or all up to the
-    /// end.
+    /// The number of bytes in the window after `at`: the bytes that are tried there, or all bytes
+    /// up to the end.
     fn held(&mut self, reader: &mut AroundReader<'_>, at: u64) -> usize {
         let held = |trial: &Self| (trial.base + trial.bytes.len() as u64).saturating_sub(at) as usize;
         if at < self.base || (held(self) as u64) < (self.reach() as u64).min(self.end - at) {
@@ -66,7 +66,7 @@ impl Trial {
         held(self)
     }
 
-    /// The length and role of a whole block at `at` that has more than `least` bytes, and at most `most`.
+    /// Returns length and role of a whole block at `at` with more than `least` and at most `most` bytes.
     fn block_at(&mut self, at: u64, least: usize, most: usize) -> Option<(usize, Role)> {
         let rest = &self.bytes[(at - self.base) as usize..];
         let seed = stored::seed(self.number, at);
@@ -86,7 +86,8 @@ impl Trial {
         None
     }
 
-    /// The whole block at `at`, where a block probably begins; afterwards the window holds it.
+    /// Returns the whole block at `at`, where a block probably begins; the window then holds this
+    /// block.
     fn next(&mut self, reader: &mut AroundReader<'_>, at: u64) -> Option<(usize, Role)> {
         let held = self.held(reader, at);
         let found = self.block_at(at, 0, held);
@@ -115,8 +116,8 @@ impl Trial {
 /// block.
 type Stretch = (u64, u64, Option<Role>);
 
-/// True if the trailer can be one: the raw length has no more bytes than it needs, and compression has
-/// made the body smaller.
+/// True if the trailer is plausible: the raw length has no more bytes than it needs, and compression has made the body
+/// smaller.
 fn is_plausible(stored: &[u8], tag: u8) -> bool {
     let (method, width) = (tag & 3, usize::from(tag >> 5));
     if method == 0 || width == 0 {
@@ -134,7 +135,7 @@ impl Walker<'_> {
     pub(super) fn by_trial(&mut self, start: u64, end: u64, after: Option<Vec<u8>>) -> Result<()> {
         let stretches = self.stretches(start, end);
         let handle = |offset: u64, bytes: u64| Handle { offset, len: bytes as u32 };
-        // A dictionary follows the blocks that need it.
+        // A dictionary is stored after the blocks that need it, so it is read first.
         for &(offset, bytes, _) in stretches.iter().filter(|(.., role)| *role == Some(Role::Dictionary)) {
             if let Ok(content) = self.content(handle(offset, bytes), Role::Dictionary)? {
                 self.dictionary = Some(self.dictionaries.intern(Dictionary::from_bytes(content)));

@@ -1,5 +1,5 @@
-//! Files that a wrong writer would make: each is whole byte for byte, and `verify` detects each.
-//! They are made here because a writer's interface does not allow them.
+//! Files that a faulty writer would make: all checksums are right, and `verify` detects each fault.
+//! The tests make them here because the interface of a writer does not allow them.
 
 use super::*;
 use crate::block_cache::NoCache;

@@ -69,7 +69,7 @@ fn probes(model: &[Owned]) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Sequence numbers around those of a key.
+/// Sequence numbers around the numbers of a key.
 fn seqs_of(model: &[Owned], key: &[u8]) -> Vec<Seq> {
     let mut seqs = vec![0, 30, MAX_SEQ];
     for entry in model.iter().filter(|entry| entry.key == key) {

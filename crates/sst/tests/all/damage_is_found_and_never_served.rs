@@ -144,7 +144,7 @@ fn blocks_swapped_within_a_file() {
         WriterOptions { block_bytes: 512, compression: Compression::None, ..WriterOptions::default() },
     );
     let bytes = fixture.bytes();
-    // Each block is as long as the next, and both are whole: only their locations are wrong.
+    // The two blocks have the same length, and both are whole: only their locations are wrong.
     let place_of = |n: u8| bytes.windows(600).position(|window| window == [n; 600]).unwrap();
     let len = place_of(2) - place_of(1);
     assert_eq!(place_of(3) - place_of(2), len);

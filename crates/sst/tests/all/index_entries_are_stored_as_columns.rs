@@ -1,4 +1,4 @@
-//! Entries of indexes take a few bytes each, since their blocks are stored column by column;
+//! Entries of indexes take a few bytes each, because their blocks are stored column by column;
 //! readers see no difference.
 
 use crate::common::{Fixture, NUMBER, Owned, all, current, get, sorted};

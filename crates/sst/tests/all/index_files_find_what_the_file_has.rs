@@ -1,5 +1,5 @@
-//! A look-up by any index file finds the contents of the file; damage in an index file is reported
-//! with its path, and one of other data is refused.
+//! A look-up by any index file finds the contents of the file. Damage in an index file is reported
+//! with its path, and an index file of other data is refused.
 
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ};
 use alluvium_env::{Env, Error, OpenMode};
@@ -172,8 +172,8 @@ fn a_tool_reads_an_index_file_as_one() {
         assert!(partitions > 0 && roles[..partitions].iter().all(|role| *role == "index partition"), "{roles:?}");
         assert_eq!(roles[partitions..], behind);
     }
-    // One damaged block is lost alone, whichever it is: without the top-level index the rest is
-    // found by trial.
+    // A damaged block loses only its own entries, whichever block it is: without the top-level
+    // index the other blocks are found by trial.
     let meta = &metas[0];
     let file = env.fs.open(&index_path(meta.interval), OpenMode::ReadWrite).unwrap();
     let mut whole = vec![0; file.len().unwrap() as usize];

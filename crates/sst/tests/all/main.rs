@@ -1,4 +1,5 @@
-//! All tests of the crate from outside, as one program: a link each would take most of the time and disk.
+//! All integration tests of the crate in one program, because linking one for each would take most of the time and
+//! disk.
 
 mod a_failing_disk_leaves_no_file;
 mod agrees_with_a_sorted_vector;

@@ -1,5 +1,5 @@
 //! The number of reads: one for most opens, two for a cold get, and one for hundreds of KiB of a
-//! scan; the check reads at most a few MiB at once. Also which blocks are cached.
+//! scan. The check reads at most a few MiB at once. Also tests which blocks are cached.
 
 use crate::common::{Fixture, KeepAll, Owned, all, get};
 use alluvium_codec::entry::EntryIter;
@@ -88,7 +88,7 @@ fn the_check_reads_a_few_mebibytes_at_once() {
     };
     let (few, check) = reads_of_a_check(10);
     assert!(few < check.data_blocks / 2, "{few} reads of {check:?}");
-    // More than 4 MiB: block by block.
+    // A region of more than 4 MiB is read block by block.
     let (many, check) = reads_of_a_check(1000);
     assert!(check.partitions == 1 && many > check.data_blocks, "{many} reads of {check:?}");
 }

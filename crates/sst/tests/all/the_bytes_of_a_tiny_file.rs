@@ -1,8 +1,8 @@
 //! The bytes of a tiny file, so that a change of the format is noticed; and stored files of this
 //! version, some compressed, can still be read.
 //!
-//! The compressed ones are not compared byte for byte: another release of the compressor may choose
-//! other matches. `docs/format/sst.md` explains the bytes.
+//! Compressed files are not compared byte for byte, because another release of the compressor may
+//! choose other matches. `docs/format/sst.md` explains the bytes.
 
 use crate::common::{Fixture, NUMBER, Owned, all};
 use alluvium_sst::{Compression, DictionaryRegistry, NoCache, Reader, WriterOptions};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[test]
 fn every_version_is_found_at_once() {
-    // Even numbers only, so that there is a number between any two versions.
+    // Versions have even numbers, so that there is a number between any two versions.
     let mut entries = vec![Owned::put("tree a", 5, "before")];
     entries.extend((1..=2000u64).rev().map(|n| Owned::put("tree hot", 2 * n, format!("version {n}"))));
     entries.push(Owned::put("tree hot!", 7, "behind"));

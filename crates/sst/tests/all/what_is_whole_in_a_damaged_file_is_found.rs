@@ -1,5 +1,5 @@
 //! If any byte of a file is changed, or the file is cut at any length, a walk of the file reads each entry or reports a
-//! range of keys with it as lost; and it reads no entry that was not written.
+//! lost range of keys that contains it. The walk reads no entry that was not written.
 
 use crate::common::{Fixture, Owned, sorted};
 use alluvium_codec::entry::Entry;
@@ -87,7 +87,7 @@ fn with_every_byte_changed() {
             fixture.set_bytes(&damaged);
             let (missing, walked) = walk(&fixture, &model, &registry, &what);
             assert!(!walked.lost.is_empty(), "{what}");
-            // A block is lost alone, whatever else is damaged.
+            // Damage to a block loses only that block, whatever else is damaged.
             assert!(missing <= largest, "{what}: {missing} entries are missing: {walked:?}");
         }
         assert_eq!(kept.dictionary.is_some(), name == "dictionary");
@@ -145,7 +145,7 @@ fn with_every_sector_unreadable() {
         let mut fixture = Fixture::new(&model, options);
         let (_, whole) = walk(&fixture, &model, &DictionaryRegistry::new(), name);
         assert!(whole.file_bytes > 8 * SECTOR);
-        // A block that extends into the sector is lost, and at most the index partition of others.
+        // The block that extends into the sector is lost, and at most one index partition of other blocks.
         let largest = (SECTOR + 512) as usize * model.len() / whole.file_bytes as usize * 2;
         let disk = Arc::new(FaultFs::new(fixture.env.fs.clone()));
         fixture.env.fs = disk.clone();

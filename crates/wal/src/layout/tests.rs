@@ -19,8 +19,8 @@ fn a_header_stays_as_documented() {
         "0700000000000000", // database
         "0300000000000000", // number
         "3200000000000000", // first number
-        "2823000000000000", // end of the one before
-        "3100000000000000", // last number before
+        "2823000000000000", // end of the previous segment
+        "3100000000000000", // last number of the previous segment
     );
     assert_eq!(text, format!("{fields}{}{:016x}", "0".repeat(128), checksum64(&bytes[..120], 3).swap_bytes()));
     assert_eq!(Header::decode(&bytes, 3), Ok(header()));
@@ -88,7 +88,8 @@ fn a_group_passes_only_in_its_place() {
     assert_ne!(Seeds::new(1, 2).0, Seeds::new(1, 3).0);
 }
 
-/// A body with a right checksum that is not made of records: only by a bug, but no panic.
+/// Bodies with a right checksum that do not consist of records. Only a bug can write them, but they
+/// must not cause a panic.
 #[test]
 fn bodies_that_hold_no_records() {
     let header =

@@ -1,5 +1,5 @@
-//! A new segment leaves the reserve free: growth is refused, deletes leave half of it, upkeep none.
-//! What is made of the reserve is small, and takes no growth.
+//! A new segment leaves the reserve free: growth is refused, deletes leave half of the reserve, and
+//! upkeep leaves none of it. Segments that use the reserve are small, and take no growth.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{Owned, dir, new_disk, options, recover};
@@ -41,7 +41,7 @@ fn each_purpose_leaves_its_part() {
             assert!(error.is_no_space() && error.to_string().contains("disk_reserve_bytes"), "{error}");
             assert!(wal.is_short() && wal.poisoned().is_none() && wal.end() == end);
             assert_eq!((faults.count(OpKind::Sync), faults.count(OpKind::Create)), (synced, made), "it costs nothing");
-            // What fits into the segment at hand is welcome.
+            // A group that fits into the current segment is accepted.
             append(&wal, purpose, 2, 10).unwrap();
         } else {
             append(&wal, purpose, 2, 10).unwrap();
@@ -89,7 +89,7 @@ fn opening_needs_little_space() {
         append(&wal, Purpose::Growth, 2, 10).unwrap_err();
         drop(wal);
     }
-    // Without a reserve too.
+    // Without a reserve in the options, recovery and growth succeed.
     leave(&disk, SMALL);
     let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
     append(&wal, Purpose::Growth, 2, 10).unwrap();

@@ -1,4 +1,4 @@
-//! A last group that is not whole, in whatever way, is cut off, reported, and never seen again.
+//! A last group that is incomplete in any way is cut off, reported, and never replayed later.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{Owned, append, disk_with, files, groups, new_disk, options, recover, segment};

@@ -1,5 +1,5 @@
-//! Any bit of a small log flipped: no panic, never a record that was not written, and nothing
-//! that was provably durable is silently lost.
+//! For each flipped bit of a small log: there is no panic, no record is returned that was not
+//! written, and nothing that was provably durable is silently lost.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{GROUPS_AT, Owned, append, disk_with, files, groups, new_disk, options, recover, skipping};
@@ -10,7 +10,7 @@ fn record(first: u64, len: usize) -> Owned {
     Owned { first, last: first + first % 2, payload: (0..len).map(|at| (at * 11 + first as usize) as u8).collect() }
 }
 
-/// Two segments. In the second, the last group that is known to be durable is `synced`.
+/// Two segments. In the second one, the log was synced after the seventh record.
 struct Log {
     files: Vec<(PathBuf, Vec<u8>)>,
     records: Vec<Owned>,
@@ -34,8 +34,8 @@ fn log(close: bool) -> Log {
     Log { files: files(&*mem), records }
 }
 
-/// Calls `f` with the log after each flip that matters: every bit up to a little behind the
-/// last byte that is not zero of each page, one bit in 64 elsewhere.
+/// Calls `f` with the log after each flip that matters: of each page, every bit up to shortly after
+/// the last byte that is not zero, and one bit in 64 elsewhere.
 fn flip_all(log: &Log, mut f: impl FnMut(usize, usize, &[(PathBuf, Vec<u8>)])) {
     let mut files = log.files.clone();
     for file in 0..files.len() {

@@ -1,5 +1,6 @@
-//! Power cuts at every operation of random lives, and again during recovery: every synced
-//! record is there, in order and without a gap, and nothing that was once cut off comes back.
+//! Power cuts at every operation of random histories, and again during recovery. Every synced
+//! record is replayed, in order and without a gap, and nothing that was once cut off is replayed
+//! later.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common;
@@ -11,17 +12,17 @@ use alluvium_env::sync::Mutex;
 use alluvium_wal::{Options, Wal};
 use std::sync::Arc;
 
-/// What a crash must leave.
+/// The records that must exist after a crash.
 #[derive(Clone, Default)]
 struct Truth {
-    /// Every record handed to the log in the history that this disk has lived through, in
-    /// order; what a crash took away is taken away here too.
+    /// Every record that was appended in the history of this disk, in order, except records that a
+    /// crash has removed.
     written: Vec<Owned>,
     /// The last number whose sync has been confirmed.
     synced: u64,
     /// The last number whose append has been confirmed.
     appended: u64,
-    /// Numbers below this have been given back.
+    /// Numbers below this were released.
     released: u64,
     closed: bool,
 }
@@ -32,12 +33,12 @@ struct Crash {
     killed: bool,
 }
 
-/// Collects disks as crashes before changes leave them.
+/// Collects copies of the disk as they would be after a crash before a change.
 #[derive(Default)]
 struct Collector {
     truth: Truth,
     rng: fastrand::Rng,
-    /// One of this many changes is a crash.
+    /// On average one of this many changes is a crash.
     rarity: u32,
     crashes: Vec<Crash>,
 }
@@ -72,8 +73,8 @@ fn crashes_lose_nothing_synced() {
     assert!(crashes > 2000, "{crashes}");
 }
 
-/// Lives on a disk, and checks each crash of it, which lives again. Returns how many crashes
-/// there were.
+/// Runs one history on a disk, then checks the disk of each crash and continues the history on it.
+/// Returns the number of crashes.
 fn life(disk: Arc<MemFs>, truth: Truth, killed: bool, seed: u64, depth: u32) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (mem, faults, env) = over(disk);
@@ -114,7 +115,7 @@ fn recover_and_check(env: &Env, options: &Options, collector: &Mutex<Collector>,
     let last = found.last().map_or(recovery.first_seq - 1, |record| record.last);
     assert_eq!(last, recovery.last_seq);
     let mut c = collector.lock();
-    // From here on what was not found is gone for ever: others get these numbers.
+    // From here on, records that were not found are lost for ever: other records get their numbers.
     c.truth.written.retain(|record| record.last <= last);
     c.truth.appended = last;
     c.truth.synced = last;
@@ -129,7 +130,7 @@ fn step(rng: &mut fastrand::Rng, wal: &Wal, collector: &Mutex<Collector>) {
             for _ in 0..rng.usize(1..4) {
                 group.push(random_record(rng, group.last().map_or(next, |r| r.last + 1), 6000));
             }
-            // From now on a crash may leave it.
+            // From now on, a crash may leave this group.
             collector.lock().truth.written.extend(group.iter().cloned());
             append(wal, &group).unwrap();
             collector.lock().truth.appended = group[group.len() - 1].last;
@@ -169,7 +170,7 @@ fn a_clean_close_survives_any_crash_after_it() {
         wal.close().unwrap();
         collector.lock().truth.synced = appended;
         collector.lock().truth.closed = true;
-        // The first change after the close is another life's.
+        // The first change after the close belongs to the next history.
         env.fs.sync_dir(&common::dir()).unwrap();
         faults.set_hook(None);
         for crash in std::mem::take(&mut collector.lock().crashes) {

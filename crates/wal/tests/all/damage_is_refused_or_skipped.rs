@@ -1,4 +1,5 @@
-//! Damage to what was durable is refused by name, or skipped, with the lost numbers reported.
+//! Damage to durable data is refused with its location, or skipped and the lost numbers are
+//! reported.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{
@@ -91,7 +92,7 @@ fn a_durable_group_in_the_last_segment() {
         if zeroed {
             bytes[at..at + len].fill(0);
         }
-        // The body of the last group is torn; its header is enough.
+        // The body of the last group is torn, but its header suffices.
         let (last, len) = all[3];
         bytes[last + 48..last + len].fill(0);
         bytes[all[2].0..all[2].0 + 8].fill(0);
@@ -113,8 +114,8 @@ fn a_group_after_the_last_sync_is_a_torn_tail() {
     bytes[all[2].0 + 60] ^= 1;
     let (_, recovery, found) = recover(&disk_with(&[(segment(1), bytes.clone())]), options(BYTES)).unwrap();
     assert!(found == records[..2] && recovery.last_seq == 2);
-    // The complete group after it was never acknowledged either, and is dropped, too; also when
-    // skipping.
+    // The complete group after it was never acknowledged either, so it is dropped, too, even when
+    // damage is skipped.
     assert_eq!(recovery.dropped.unwrap().offset, all[2].0 as u64);
     let (lost, found) = skip(&disk_with(&[(segment(1), bytes)]));
     assert!(found == records[..2] && lost.is_empty());
@@ -217,7 +218,7 @@ fn what_an_unfinished_creation_left_is_removed() {
         assert!(found == records && wal.end().segment == 3);
         assert_eq!(env.fs.list(&dir()).unwrap().len(), 3);
     }
-    // But not where anything was written after its header.
+    // A segment is not removed if anything was written after its header.
     let mut files = files.clone();
     let mut bytes = vec![0; BYTES as usize];
     bytes[GROUPS_AT as usize + 9] = 1;

@@ -1,5 +1,5 @@
-//! An error on a segment that exists poisons the log; one while making a new segment changes
-//! nothing, and the log can be used when there is space again.
+//! An error on an existing segment poisons the log. An error while a new segment is made changes
+//! nothing, and the log can be used again when there is space.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{Owned, append, dir, new_disk, options, over, recover, seed};
@@ -89,7 +89,7 @@ fn a_failed_sync_at_the_end_of_a_segment_poisons() {
 
 #[test]
 fn a_new_segment_whose_name_may_not_be_durable_poisons() {
-    // Its length, its header, its name.
+    // The failure concerns the segment's length, its header, or its name.
     for (nth, kind) in [(1, OpKind::Sync), (2, OpKind::Sync), (1, OpKind::SyncDir)] {
         let (_, faults, env) = new_disk();
         let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
@@ -113,7 +113,7 @@ fn no_space_for_a_new_segment_changes_nothing() {
             assert!(append(&wal, &[record(next)]).unwrap_err().is_no_space());
             assert_eq!((faults.fired(), wal.end(), wal.poisoned().is_none()), (round, end, true));
         }
-        // A group that fits is welcome, and so is the other when there is space again.
+        // A group that fits is accepted, and so is the other group when there is space again.
         let small = Owned { first: next, last: next, payload: vec![] };
         append(&wal, std::slice::from_ref(&small)).unwrap();
         append(&wal, &[record(next + 1)]).unwrap();
@@ -179,8 +179,8 @@ fn a_segment_that_cannot_be_removed_stays() {
     assert!(wal.release_below(next).unwrap() > 0 && wal.oldest_seq() == next);
 }
 
-/// Any single failure at any operation of a short life: an error or none, and what was
-/// confirmed exists afterwards, even after a power cut.
+/// For a single failure at any operation of a short history: the operation may return an error, and
+/// everything that was confirmed exists afterwards, even after a power cut.
 #[test]
 fn any_operation_may_fail() {
     let seed = seed();

@@ -1,5 +1,5 @@
-//! A log has any number of segments, and a process may have few files open: they are read one after
-//! the other.
+//! A log may have more segments than the files that a process may have open, so segments are read
+//! one after the other.
 
 use crate::common::{Owned, append, dir, env_of, new_disk, options};
 use alluvium_env::{Env, File, Fs, OpenMode, Result};
@@ -94,7 +94,8 @@ fn however_many_segments_are_read() {
     let (log, _) = Wal::recover(&env, &dir(), options(8192), &mut |record| {
         found += 1;
         if record.first_seq % 50 == 0 {
-            // As a store does whose disk is full, to see whether the rest is whole.
+            // A store whose disk is full does this to check whether the rest of the log is
+            // complete.
             Wal::read(&env, &dir(), options(8192), &mut |_| Ok(())).map(drop)?;
         }
         Ok(())

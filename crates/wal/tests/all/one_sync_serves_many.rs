@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const THREADS: u64 = 8;
 
-/// A gate at which the first sync is held until everybody has come.
+/// A gate that holds the first sync until all threads have arrived.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -73,7 +73,7 @@ fn a_failure_reaches_all_that_wait() {
     let mut seen = 0;
     for _ in 0..50 {
         let (syncs, failed) = run(true);
-        // The first sync covers at least one of them; all others wait for the second.
+        // The first sync covers at least one of the threads; all others wait for the second sync.
         assert!(failed < THREADS && (failed > 0) == (syncs == 2), "{syncs} {failed}");
         seen += failed;
     }

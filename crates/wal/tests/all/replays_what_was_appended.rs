@@ -1,4 +1,4 @@
-//! What was appended is replayed, in order, over any number of segments and lives.
+//! Appended records are replayed, in order, over any number of segments and openings.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{Owned, append, dir, new_disk, options, random_record, recover, seed, segment};

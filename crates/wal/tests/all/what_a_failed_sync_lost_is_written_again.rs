@@ -1,6 +1,6 @@
-//! A sync fails, the system marks the pages clean all the same, or takes the directory for clean,
-//! and the process ends. The next one reads them from the system's memory. Once it has recovered,
-//! they are on the disk too.
+//! A sync fails, but the system still marks the pages or the directory as clean, and the process
+//! ends. The next process reads the records from the system's memory. After its recovery, the
+//! records are on the disk, too.
 #![cfg(not(feature = "shuttle"))]
 
 use crate::common::{Owned, append, new_disk, options, over, recover};
@@ -15,7 +15,7 @@ fn record(first: u64) -> Owned {
     Owned { first, last: first, payload: vec![first as u8; 1000] }
 }
 
-/// Writes until a sync fails, and then ends. Another process recovers and continues; then the power
+/// Writes until a sync fails, and then ends. Another process recovers and continues. Then the power
 /// is cut.
 fn survives(until_it_fails: impl Fn(&Wal, &FaultFs) -> u64) {
     let (mem, faults, env) = new_disk();

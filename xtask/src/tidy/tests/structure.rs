@@ -1,6 +1,6 @@
 use super::*;
 
-/// The findings on a crate `env` with these files below `src`.
+/// The findings in a crate `env` with these files below `src`.
 fn of(files: &[(&str, &str)]) -> Vec<String> {
     with_exceptions("", files)
 }

@@ -3,14 +3,15 @@
 use super::*;
 use std::collections::BTreeMap;
 
-/// A graph of nodes `{_id, name, to, big}`: `to` are names of nodes.
+/// A graph of nodes `{_id, name, to, big}`. `to` is a list of names of nodes.
 struct Nodes {
     names: Vec<String>,
     to: Vec<Vec<usize>>,
 }
 
 impl Nodes {
-    /// About as many edges for each node, circles among them; some lead to no node. Several nodes may have one name.
+    /// A random graph with about the same number of edges for each node, including circles; some edges lead to no node.
+    /// Several nodes may have the same name.
     fn random(world: &World, count: usize, edges: usize) -> Self {
         let rng = &world.env().rng;
         let below = |most: usize| (rng.next_u64() % most as u64) as usize;
@@ -19,7 +20,7 @@ impl Nodes {
         Self { names, to }
     }
 
-    /// Each node leads to the next one.
+    /// A graph in which each node leads to the next one.
     fn chain(count: usize) -> Self {
         Self { names: (0..count).map(|n| format!("node {n}")).collect(), to: (0..count).map(|n| vec![n + 1]).collect() }
     }
@@ -97,7 +98,7 @@ fn a_search_in_files_reaches_what_a_walk_reaches() {
                 let found = record.get("all").and_then(Value::as_array).unwrap();
                 assert_eq!(depths_of(found), expected, "{count} {edges} {options} {bytes}");
                 spilled += usize::from(execution.reports()[0].spilled);
-                // One document for each.
+                // The stage returns one document for each element.
                 let unwound = stage(start, options, r#", {"$unwind": {"path": "$all", "includeArrayIndex": "at"}}"#);
                 let found = all(world.run_with(1, &unwound, settings)).unwrap();
                 let elements: Vec<&Value> = found.iter().map(|map| map.get("all").unwrap()).collect();
@@ -121,7 +122,7 @@ fn an_unwound_search_is_the_array_unwound() {
         r#"{"path": "$in.all", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "in.at"}"#,
     ] {
         let of = |between: &str| {
-            // Some lead nowhere.
+            // Some names lead to no node.
             let start = r#"{"$concat": ["node ", {"$toString": {"$multiply": ["$_id", 10]}}]}"#;
             let stages = format!(
                 r#"[{{"$set": {{"in": {{"x": "$_id"}}}}}}, {{"$graphLookup": {{"from": "graph", "startWith": {start},
@@ -157,7 +158,7 @@ fn an_unwound_search_of_any_length_takes_the_memory_of_its_stage() {
     for nodes in [60, 3000] {
         let world = World::new();
         Nodes::random(&world, nodes, 8).put_into(&world);
-        // The stage after it takes some.
+        // The stage after `$graphLookup` takes some memory.
         world.0.allowed.store(BYTES + 20_000, Ordering::Relaxed);
         let stages = stage(1, "", r#", {"$unwind": "$all"}, {"$count": "n"}"#);
         let found = all(world.run_with(1, &stages, small(&world, BYTES, true))).unwrap();

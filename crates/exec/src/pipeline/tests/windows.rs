@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The fields of documents from their `_id`s: numbers, of which some are missing, and a date.
+/// The fields of documents, made from their `_id`s: numbers, some of which are missing, and a date.
 const FIELDS: &str = r#"{"$set": {
     "x": {"$multiply": ["$_id", 0.5]},
     "n": {"$mod": [{"$multiply": ["$_id", 7919]}, 1000]},
@@ -45,7 +45,7 @@ fn stages(partition: &str, sort: &str, functions: &[&str]) -> String {
     format!("[{FIELDS}, {stage}]")
 }
 
-/// As much memory as a stage that may use files has here.
+/// Settings with this much memory for a stage that may use files.
 fn small(world: &World, stage_bytes_max: usize) -> Settings {
     Settings { allow_disk_use: true, stage_bytes_max, ..world.settings() }
 }
@@ -84,7 +84,7 @@ fn a_partition_in_a_file_takes_the_memory_of_a_stage() {
     let bytes_max = 500_000;
     let made = all(world.run_with(20_000, &stages("null", "x", &functions), small(&world, bytes_max))).unwrap();
     assert_eq!(made.len(), 20_000);
-    // That of the files of the sort, that of the partition, and what the functions hold.
+    // The memory has three parts: the files of the sort, the partition, and the functions.
     let held = world.0.held_most.load(Ordering::Relaxed);
     assert!(held < 2 * bytes_max + (100 << 10), "{held}");
     let (filed, read) = (world.0.filed_blocks.load(Ordering::Relaxed), world.0.read_blocks.load(Ordering::Relaxed));
@@ -102,7 +102,7 @@ fn a_partition_without_files_ends_at_the_limit() {
     assert_eq!(world.0.filed_blocks.load(Ordering::Relaxed), 0);
 }
 
-/// Nothing is read from the input any more, and few documents are returned.
+/// At the stop, nothing is read from the input any more, and few documents are returned.
 #[test]
 fn a_stop_ends_functions_over_partitions_in_files() {
     for function in [
@@ -112,14 +112,14 @@ fn a_stop_ends_functions_over_partitions_in_files() {
     ] {
         let world = World::new();
         let mut execution = world.run_with(20_000, &stages("null", "x", &[function]), small(&world, 100_000));
-        // The first one has read all documents of the partition.
+        // For the first document, all documents of the partition were read.
         execution.next_record().unwrap();
         world.0.stop.store(true, Ordering::Relaxed);
         let before = world.0.read_blocks.load(Ordering::Relaxed);
         assert!(matches!(execution.next_record(), Err(Failure::Interrupted(Interrupted::Stopped))), "{function}");
         assert_eq!(world.0.read_blocks.load(Ordering::Relaxed), before, "{function}");
     }
-    // In the middle of one document.
+    // The stop occurs in the middle of one document.
     let world = World::new();
     world.0.stops_at_block.store(20, Ordering::Relaxed);
     let stages = stages("null", "x", &[r#"{"$sum": "$n"}"#]);

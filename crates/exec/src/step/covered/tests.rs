@@ -58,12 +58,13 @@ fn distinct_values_pass_over_equal_entries_but_not_over_null() {
     let Node::Index(_) = find.plan() else { panic!("{:?}", find.plan()) };
     let mut texts = texts(&find);
     texts.dedup();
-    // The index holds missing values like null.
+    // In the index, missing values look like null.
     assert_eq!(texts.iter().filter(|text| text.contains("null")).count(), 1, "{texts:?}");
     assert_eq!(texts.iter().filter(|text| text.contains(r#":"k"#)).count(), 8, "{texts:?}");
     let mut execution = find.execution();
     execution.count().unwrap();
     let (keys, _) = examined(&execution.report());
-    // All without a value, one null, 40 stale ones, and a few of each of the other values.
+    // Examined are all entries without a value, one null, 40 stale entries, and a few entries of
+    // each other value.
     assert!(keys < 50 + 1 + 40 + 9 * 6, "{keys}");
 }

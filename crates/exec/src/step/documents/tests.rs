@@ -38,6 +38,6 @@ fn lookups_read_existing_documents_only_as_far_as_needed() {
     let before = memory.counters().reads.get();
     let mut execution = memory.find(filter).limit(1).execution();
     assert_eq!(execution.count().unwrap(), 1);
-    // -1 does not exist, 3 does not match.
+    // The document -1 does not exist, and the document 3 does not match.
     assert_eq!((memory.counters().reads.get() - before, examined(&execution.report()).1), (3, 2));
 }

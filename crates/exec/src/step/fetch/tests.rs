@@ -90,7 +90,7 @@ fn errors_of_the_source_pass_through_after_what_was_found() {
             }
         };
         assert_eq!(error, TestError::Broken);
-        // Batches of 1, 4 and 16: their entries, then their documents.
+        // Batches of 1, 4 and 16: their entries are read first, then their documents.
         let expected = [(1, 0), (2, 0), (6, 1), (10, 5), (26, 5), (42, 21)];
         let whole = expected.windows(2).find(|pair| (pair[0].0 + 1..=pair[1].0).contains(&fails_at));
         let most = whole.map_or(0, |pair| pair[1].1);

@@ -40,7 +40,7 @@ fn the_first_scan_ends_where_memory_does() {
     execution.count().unwrap();
     let report = execution.report();
     let first = &report.inputs[0].inputs[0].counts;
-    // Each key costs 33 to 64 bytes; the entry that did not fit was examined.
+    // Each key takes 33 to 64 bytes; the entry that did not fit was examined, too.
     assert!((17..=32).contains(&first.keys), "{}", first.keys);
     assert!(report.counts.stale > 0);
 }

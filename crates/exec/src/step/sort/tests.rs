@@ -84,7 +84,7 @@ fn documents_with_the_needed_fields_alone_are_sorted_as_whole_ones() {
     let expected: Vec<_> = ids.iter().map(row).collect();
     assert_eq!(rows(find()), expected, "in memory");
     assert_eq!(rows(find().limit(7)), expected[..7], "the first ones");
-    // Wherever memory ends in a batch.
+    // The memory limit is reached at different places of a batch.
     for (n, bytes) in (3000..=30_000).step_by(150).enumerate() {
         assert_eq!(rows(find().with(|request| request.sort_bytes_max = bytes)), expected, "in files from {bytes} on");
         assert_eq!(memory.counters().spilled.get(), 500 * (n as u64 + 1));

@@ -31,14 +31,14 @@ fn each_document_comes_once_within_and_beyond_memory() {
     }
 }
 
-/// Branches that each come in the order of `d`.
+/// Each branch returns its documents in the order of `d`.
 const ORDERED: &str = r#"{"$or": [{"c": 3}, {"c": 4}, {"c": 20}]}"#;
 
 fn ordered(memory: &Memory) -> Find {
     memory.find(ORDERED).sort(r#"{"d": 1}"#)
 }
 
-/// The same as a merged union, whatever the planner prefers.
+/// The plan of a merged union, even if the planner prefers another plan.
 fn merged(memory: &Memory) -> Node {
     let branch = |filter: &str| {
         let find = memory.find(filter).sort(r#"{"d": 1}"#).hint("c_1_d_1");
@@ -77,7 +77,7 @@ fn a_limited_merge_reads_one_document_ahead_in_each_branch() {
     let mut execution = ordered(&memory).execution_of(&plan);
     assert_eq!(execution.count().unwrap(), 6);
     let (keys, documents) = examined(&execution.report());
-    // 8 documents and 3 heads; documents with both 3 and 4 come twice.
+    // There are 8 documents and 3 heads. Documents with both 3 and 4 are read twice.
     let heads = 3;
     assert!(keys == documents && (8 + heads..=16 + heads).contains(&keys), "{keys} {documents}");
 }

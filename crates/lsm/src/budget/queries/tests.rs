@@ -14,7 +14,7 @@ fn charges_of_a_query_are_one_account_and_all_comes_back() {
     assert!(charges.iter_mut().all(|charge| charge.grow(1000)));
     let held: usize = charges.iter().map(QueryCharge::bytes).sum();
     assert_eq!(query.held(), held);
-    // Each of them alone would be free.
+    // Each charge alone would be free.
     assert_eq!(used(&budget), drawn(held));
     assert!(held >= 100_000 && used(&budget) > 0);
     charges.iter_mut().for_each(|charge| charge.shrink(10));

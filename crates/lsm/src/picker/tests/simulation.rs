@@ -62,7 +62,7 @@ impl Tree {
         let low = inputs.iter().map(|file| part(file.low)).fold(1.0, f64::min);
         let high = inputs.iter().map(|file| part(file.high)).fold(0.0, f64::max);
         let bounds: Vec<f64> = self.runs[self.runs.len() - 1].1.iter().map(|file| part(file.high)).collect();
-        // Small steps, and the bounds of the base files exactly.
+        // Small steps, and exactly the bounds of the base files.
         let mut steps: Vec<f64> = (1..=2000).map(|step| low + (high - low) * f64::from(step) / 2000.0).collect();
         steps.extend(bounds.iter().copied().filter(|bound| low < *bound && *bound < high));
         steps.sort_by(f64::total_cmp);
@@ -186,13 +186,15 @@ fn keys_in_random_order() {
         tree.settle(&rules);
         tree.check(&rules);
         if round == 15 {
-            // A load of sixteen flushes goes into the base three times: 5, 10 and 15 flushes' worth.
+            // Sixteen flushes lead to three base merges, which write the data of 5, 10 and 15
+            // flushes.
             assert!(tree.written < tree.flushed * 3.0, "{} of {}", tree.written, tree.flushed);
         }
     }
     let amplification = tree.written / tree.flushed;
     println!("{amplification} times, largest job {} of {}", tree.largest_job, tree.bytes(false));
-    // The base is rewritten for each 15% of it, plus the flush, plus the merges above.
+    // The base is rewritten once for each 15% of growth. The flush and the merges above the base
+    // add to that.
     assert!(amplification < 8.5, "{amplification}");
     // A base of 17,000 does not need jobs of its size.
     assert!(tree.largest_job < 2.0 * rules.max_job_bytes as f64, "{}", tree.largest_job);

@@ -1,5 +1,4 @@
-//! Shared by the scenarios: policies under the control of a test, and a partition with a model
-//! beside it.
+//! Shared by the scenarios: policies that a test controls, and a partition together with its model.
 
 use alluvium_codec::entry::{Entry, Kind, Seq};
 use alluvium_env::Env;
@@ -117,7 +116,7 @@ impl Model {
         self.versions.entry(key.to_vec()).or_default().push((seq, value.map(<[u8]>::to_vec)));
     }
 
-    /// A delta: on an absent key it does nothing.
+    /// Applies a delta, which has no effect on an absent key.
     pub fn delta(&mut self, key: &[u8], seq: Seq, delta: &[u8]) {
         let now = self.get(key, seq).map(|value| {
             let mut value = value.to_vec();
@@ -166,7 +165,7 @@ impl Model {
     }
 }
 
-/// Tiny files and thresholds, so that small tests see all shapes.
+/// Tiny files and thresholds, so that small tests meet all shapes.
 pub fn tiny_options() -> Options {
     let mut options = Options::default();
     options.writer.block_bytes = 512;
@@ -215,7 +214,7 @@ impl Db {
         Self::open(env_over(Arc::new(MemFs::new())), options, 0).unwrap()
     }
 
-    /// Opens a partition; what is above its flushed number is lost, as there is no log.
+    /// Opens a partition. Data above its flushed number is lost, because there is no log.
     pub fn open(env: Env, options: Options, seq: Seq) -> alluvium_env::Result<Self> {
         // The parent directories are durable, as the store ensures.
         env.fs.create_dir_all(Path::new("/db"))?;
@@ -239,7 +238,7 @@ impl Db {
         db
     }
 
-    /// Removes what trees that died have left, as a store does.
+    /// Removes the files and notes of trees that died, as a store does.
     pub fn drop_trees(&self, trees: &[u32]) -> alluvium_env::Result<()> {
         if self.partition.note_dead(trees) {
             self.partition.remove_dead_files()?;
@@ -368,8 +367,8 @@ impl Db {
         assert!(verified.damage.is_empty(), "{:?}", verified.damage);
     }
 
-    /// Checks that a number for which [`alluvium_lsm::View::proves_newest`] is true is that of the
-    /// newest version. Returns how many there are.
+    /// Checks that every number for which [`alluvium_lsm::View::proves_newest`] is true is the
+    /// number of the newest version. Returns how many such numbers exist.
     pub fn check_numbers(&self) -> usize {
         let view = self.partition.view();
         let mut alone = 0;

@@ -26,7 +26,7 @@ fn a_set_has_the_keys_that_were_added() {
         let new: Vec<Vec<u8>> = asked.into_iter().zip(found).filter(|(_, found)| !found).map(|(key, _)| key).collect();
         set.add(&new, proceed).unwrap();
         expected.extend(new);
-        // As many as the digits of their number in base four.
+        // There are at most three runs for each digit of the number of additions in base four.
         assert!(set.runs.len() <= 3 * 3, "{}", set.runs.len());
     }
     assert!(env.fs.list(Path::new("db/sort-1")).unwrap().len() <= 9);

@@ -18,7 +18,7 @@ fn scaled(column: &[i64], hint: usize) -> Option<(usize, Vec<i64>, Vec<i64>)> {
 fn decimals_become_integers() {
     assert_eq!(scaled(&column(&[0.1, -0.25, 3.0]), 7), Some((2, vec![10, -25, 300], vec![0, 0, 0])));
     assert_eq!(scaled(&column(&[1e6, -0.0, 7.0]), 0), Some((0, vec![1_000_000, 0, 7], vec![0, 0, 0])));
-    // A computed value is next to the nearest one.
+    // A computed value is one double away from the nearest decimal.
     assert_eq!(scaled(&column(&[0.1 + 0.2, 0.5]), 1), Some((1, vec![3, 5], vec![1, 0])));
 }
 
@@ -27,7 +27,7 @@ fn what_is_no_decimal_stays() {
     for values in [[f64::NAN, 1.0], [f64::INFINITY, 1.0], [f64::MIN, 1.0], [1e300, 1e-300], [f64::MIN_POSITIVE, 0.1]] {
         assert_eq!(scaled(&column(&values), 3), None, "{values:?}");
     }
-    // Bits that no double's key has.
+    // Bits that are not the key of a double.
     assert_eq!(scaled(&[i64::MIN, i64::MAX], 0), None);
 }
 

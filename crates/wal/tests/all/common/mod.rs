@@ -1,4 +1,4 @@
-//! What tests of the log share.
+//! Shared by the tests of the log.
 #![allow(dead_code, clippy::disallowed_methods)]
 
 use alluvium_env::fault::FaultFs;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub const DATABASE: u64 = 0x0123_4567_89ab_cdef;
 
-/// Where groups begin in a segment.
+/// The offset at which groups begin in a segment.
 pub const GROUPS_AT: u64 = 8192;
 
 pub fn dir() -> PathBuf {
@@ -36,7 +36,7 @@ pub fn new_disk() -> (Arc<MemFs>, Arc<FaultFs>, Env) {
     over(mem)
 }
 
-/// The faults over a file system.
+/// A layer for faults over a file system.
 pub fn over(mem: Arc<MemFs>) -> (Arc<MemFs>, Arc<FaultFs>, Env) {
     let faults = Arc::new(FaultFs::over(Arc::clone(&mem)));
     (mem, Arc::clone(&faults), env_of(faults))
@@ -76,7 +76,7 @@ pub fn append(wal: &Wal, records: &[Owned]) -> Result<alluvium_wal::Position, Er
     wal.append(&records)
 }
 
-/// Recovers the log of `env`, and returns what was replayed.
+/// Recovers the log of `env`, and returns the replayed records.
 pub fn recover(env: &Env, options: Options) -> Result<(Wal, Recovery, Vec<Owned>), Error> {
     let mut records = Vec::new();
     let (wal, recovery) = Wal::recover(env, &dir(), options, &mut |record| {
@@ -126,7 +126,7 @@ pub fn files(fs: &dyn Fs) -> Vec<(PathBuf, Vec<u8>)> {
     names.into_iter().map(|entry| (dir().join(&entry.name), read_file(fs, &dir().join(entry.name)))).collect()
 }
 
-/// Where the groups of a segment are: offsets and lengths.
+/// The offsets and lengths of the groups of a segment.
 pub fn groups(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut at = GROUPS_AT as usize;
     let mut found = Vec::new();
