@@ -34,7 +34,7 @@ pub(crate) fn packages() -> Option<BTreeSet<String>> {
     Some(found)
 }
 
-/// The lines that were added, each as a path and a number from 1; none without git.
+/// The lines that were added, each as a path and a line number counted from 1; none without git.
 pub(crate) fn added_lines() -> BTreeSet<(String, usize)> {
     let mut found = BTreeSet::new();
     let Some(diff) = base().and_then(|base| git(&["diff", "-U0", "--no-color", &base])) else { return found };

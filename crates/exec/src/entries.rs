@@ -172,7 +172,7 @@ impl EntryBatch {
         (entry.state, entry.document) = (ProofState::Proved, document);
     }
 
-    /// Marks an entry whose document does not yield it, or does not exist.
+    /// Marks an entry as refuted: its document does not yield the entry, or does not exist.
     #[inline]
     pub fn refute(&mut self, at: usize) {
         self.entries[at].state = ProofState::Refuted;

@@ -15,7 +15,8 @@ pub struct Item {
     /// The key of the document's `_id`, which identifies the document. Empty after a sort that keeps only the needed
     /// fields: the key is then made from the document ([`crate::Execution::key_of`]).
     pub key: Key,
-    /// The whole document, or one with only the needed values. `None` if the query needs no values.
+    /// The whole document, or a document with only the needed values. `None` if the query needs no
+    /// values.
     pub document: Option<Document>,
     /// The fields that `document` has.
     pub fields: Fields,
@@ -29,7 +30,7 @@ pub enum Fields {
     /// The values that the query needs, and maybe others.
     #[default]
     Some,
-    /// The top-level fields that the query needs and no others, in the order of the whole document.
+    /// Exactly the top-level fields that the query needs, in the order of the whole document.
     Needed,
 }
 
@@ -60,7 +61,8 @@ impl Item {
 pub(crate) struct Demand {
     /// The most documents to append; at least 1. The caller uses all of them.
     pub most: usize,
-    /// The caller reads to the end, so a step may read ahead of the documents that it appends.
+    /// True if the caller reads to the end, so that a step may read ahead of the documents that it
+    /// appends.
     pub open_ended: bool,
 }
 

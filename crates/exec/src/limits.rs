@@ -42,7 +42,7 @@ impl Limits {
         }
     }
 
-    /// Checks the stop flag alone, which costs one load.
+    /// Checks only the stop flag, which costs one load.
     ///
     /// # Errors
     /// [`Interrupted::Stopped`].

@@ -96,8 +96,8 @@ pub trait Source: Clone {
         out: &mut Vec<Item>,
     ) -> Result<(), Self::Error>;
 
-    /// Passes the documents of a scan from the next one to the last to `visit`, as [`Source::next_documents`]
-    /// appends them. Returns their number. A source may pass views of documents without copying them.
+    /// Passes the remaining documents of a scan to `visit`, as [`Source::next_documents`] appends them. Returns their
+    /// number. A source may pass views of documents without copying them.
     ///
     /// # Errors
     /// As [`Source::next_documents`], and the errors of `visit`. After an error nothing more is passed.
@@ -151,8 +151,8 @@ pub trait Source: Clone {
     /// Errors of the source. Documents that were read before the error are set.
     fn read_documents(&self, items: &mut [Item]) -> Result<usize, Self::Error>;
 
-    /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet.
-    /// [`Walk::hull`] is not empty. Counts as one use of the index, where uses are counted.
+    /// Begins a scan of the entries of the index that the walk's plan names. Reads nothing yet. [`Walk::hull`] must not
+    /// be empty. If the source counts uses of indexes, the scan counts as one use.
     ///
     /// # Errors
     /// There is no such index, or an error of the source.

@@ -383,7 +383,7 @@ pub struct MemoryEntries {
     examined: Examined,
 }
 
-/// The positions of sorted keys within a range, in reverse order of the direction.
+/// The positions of sorted keys within a range, in the reverse of the scan's direction.
 fn within<'a>(keys: impl Iterator<Item = &'a [u8]>, range: &KeyRange, backward: bool) -> Vec<usize> {
     let within = keys.enumerate().filter(|(_, key)| range.contains(key));
     let mut positions: Vec<usize> = within.map(|(at, _)| at).collect();

@@ -217,7 +217,8 @@ fn scan(load: &Load, count: u64) {
     });
 }
 
-/// Five sources, entries distributed in small groups: the merge alone, without decoding.
+/// Measures only the merge, without decoding: five sources, with entries distributed in small
+/// groups.
 fn merge_alone() {
     let tables: Vec<Arc<alluvium_memtable::Memtable>> =
         (0..5).map(|_| Arc::new(alluvium_memtable::Memtable::new(1))).collect();

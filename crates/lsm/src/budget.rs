@@ -68,8 +68,8 @@ impl Budget {
         Self::with_shares(total, total / 8 * 3, (total / 8).min(24 << 20))
     }
 
-    /// A budget of `total` bytes, of which memtables may use `memtable_share` and running jobs
-    /// are expected to use `job_reserve`.
+    /// A budget of `total` bytes. Memtables may use `memtable_share` of them, and running jobs are
+    /// expected to use `job_reserve`.
     pub fn with_shares(total: usize, memtable_share: usize, job_reserve: usize) -> Arc<Self> {
         let budget = Self {
             total,
@@ -136,8 +136,8 @@ impl Budget {
     }
 
     /// The bytes that are left for the block cache: never less than a 32nd of the budget. An eighth
-    /// of a small budget stays unused: the allocator keeps about that much between blocks of all
-    /// sizes, which are allocated and freed all over the heap.
+    /// of a small budget stays unused, because the allocator keeps about that much memory between
+    /// blocks of all sizes, which are allocated and freed all over the heap.
     pub fn cache_capacity(&self) -> usize {
         let memtables = self.memtable_reserve.load(Ordering::Relaxed).max(self.used(Owner::Memtables));
         let jobs = self.job_reserve.max(self.used(Owner::Jobs));
@@ -159,7 +159,8 @@ impl Budget {
         }
     }
 
-    /// Passes a changed capacity on, unless the change is too small to justify the locks.
+    /// Passes a changed capacity to the listener, unless the change is too small to justify the
+    /// locks.
     fn announce(&self) {
         let Some(listener) = self.listener.get() else { return };
         let capacity = self.cache_capacity();

@@ -74,8 +74,8 @@ impl Chain {
         self.deltas.iter().enumerate().map(move |(at, &(seq, end))| (seq, &self.bytes[start(at)..end]))
     }
 
-    /// Folds the deltas onto `base`, and appends the value to `out`. Returns how many deltas could
-    /// not apply; `None` if folding is not possible now.
+    /// Folds the deltas onto `base`, and appends the value to `out`. Returns the number of deltas
+    /// that could not apply, or `None` if folding is not possible now.
     pub fn fold(&self, fold: &dyn DeltaFold, key: &[u8], base: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
         let oldest_first: Vec<&[u8]> = self.iter().rev().map(|(_, delta)| delta).collect();
         fold.fold(key, base, &oldest_first, out)

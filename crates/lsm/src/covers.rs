@@ -6,7 +6,7 @@ use alluvium_env::Result;
 use std::sync::Arc;
 
 /// The range tombstones of several sets, for a walk over keys. Remembers the range around the last
-/// key, so that the next one costs two comparisons.
+/// key, so that a check of the next key costs two comparisons.
 pub(crate) struct Covers {
     sets: Vec<Arc<RangeSet>>,
     /// The reader sees tombstones up to this sequence number.
@@ -89,7 +89,8 @@ pub(crate) trait Pass: EntryIter {
     /// `high`. Moves forward, at most over entries that the tombstone hides.
     fn pass_forward(&mut self, cover: Seq, high: &[u8]) -> std::result::Result<(), Self::Error>;
 
-    /// The same for backward scans, where the tombstone covers all keys at or above `low`.
+    /// As [`Pass::pass_forward`], for backward scans, in which the tombstone covers all keys at or
+    /// above `low`.
     fn pass_back(&mut self, cover: Seq, low: &[u8]) -> std::result::Result<(), Self::Error>;
 }
 

@@ -9,8 +9,8 @@ use alluvium_sst::{Dictionary, DictionaryRegistry};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A tree's dictionary is trained again when the average ratio is worse than at training by this
-/// factor.
+/// A tree's dictionary is trained again when the average ratio has become worse by this factor
+/// since the training.
 const DRIFT: f64 = 1.15;
 /// The weight of a new file in the moving average.
 const NEW_FILE_WEIGHT: f64 = 0.25;
@@ -49,8 +49,8 @@ impl Dictionaries {
         Self { slots: Mutex::new(HashMap::new()) }
     }
 
-    /// The dictionary for an output of `tree`; calls `train` on its first entries if the tree has
-    /// no dictionary or the present one has drifted.
+    /// Returns the dictionary for an output of `tree`. Calls `train` on the output's first entries
+    /// if the tree has no dictionary or if the present one has drifted.
     pub fn choose(
         &self,
         tree: u32,

@@ -237,7 +237,8 @@ fn decode_added(input: &mut &[u8]) -> alluvium_codec::Result<AddedFile> {
     }
     let shadowed = at_most(varint::get_u64(input)?, meta.entries, "more shadowed entries than entries")?;
     let count = varint::get_u64(input)?;
-    // Each tree takes at least a byte: a count beyond that is damage, not a reason to allocate.
+    // Each tree takes at least a byte, so a larger count is damage and must not cause an
+    // allocation.
     if count > input.len() as u64 {
         return Err(DecodeError::Truncated);
     }

@@ -80,7 +80,7 @@ fn count(memtable: &Arc<Memtable>, lower: &[u8], upper: &[u8], covers: &mut Opti
     let (mut seen, mut come, mut gone) = (0, 0, 0);
     for start in starts {
         let mut iter = memtable.iter();
-        // A memtable is in memory: its iterator does not fail.
+        // A memtable is in memory, so its iterator does not fail.
         let mut on = iter.seek(&start, MAX_SEQ).is_ok();
         let (mut here, mut key): (u64, Option<KeyChange>) = (0, None);
         while on && iter.valid() && iter.key() < upper {

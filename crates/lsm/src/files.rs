@@ -161,8 +161,8 @@ pub(crate) struct FileHandle {
     /// Held while the file is opened, so that it is opened once.
     opening: Mutex<()>,
     dropped: AtomicBool,
-    /// The dead trees with keys in the file, once they were counted. Only calls of
-    /// [`crate::Liveness`] are made under this lock.
+    /// The dead trees with keys in the file; set when they are counted. While this lock is held,
+    /// only [`crate::Liveness`] is called.
     dead_trees: Mutex<Option<DeadTrees>>,
     /// The number of dead trees, or [`UNCOUNTED`]. Read whenever a thread looks for work; no other access depends on
     /// its order.

@@ -13,9 +13,9 @@ use alluvium_codec::entry::Entry;
 use alluvium_env::Result;
 
 impl Partition {
-    /// Writes entries, in entry order, into new files, syncs them, and makes them part of the
-    /// partition by one edit. The log is synced past the highest of their numbers before that.
-    /// Waits for a running flush.
+    /// Writes entries, in entry order, into new files, and syncs them. Then syncs the log past the
+    /// highest number of the entries, and makes the files part of the partition by one edit. Waits
+    /// for a running flush.
     ///
     /// # Errors
     /// The error of the file system, of the entries, or of [`crate::LogBarrier::sync_past`]. Unless

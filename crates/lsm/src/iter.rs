@@ -95,8 +95,8 @@ enum Position {
     Nowhere,
     /// On the current entry of `merge`; its key is in `key` too.
     Forward,
-    /// At `key` and `value`. `merge` is past the entries that made the value, at an older version
-    /// of the key or at the next key.
+    /// At `key` and `value`. `merge` is behind the entries from which the value was made: at an
+    /// older version of the key, or at the next key.
     Made,
     /// On `key` and `value`; `merge` is at the entry before all versions of the key.
     Back,
@@ -105,8 +105,8 @@ enum Position {
 /// Walks the keys of a partition that have a value at a snapshot, in both directions, within
 /// bounds.
 ///
-/// Holds the memtables and files that it reads until it is dropped. Not positioned when new; after
-/// an error, or a move off either end, it is not valid until the next seek.
+/// Holds the memtables and files that it reads until it is dropped. A new iterator is not
+/// positioned. After an error, or a move beyond either end, it is not valid until the next seek.
 pub struct PartitionIter {
     merge: Merge<IterSource>,
     policies: Arc<Policies>,
@@ -182,8 +182,8 @@ impl PartitionIter {
         }
     }
 
-    /// Releases the blocks, and the copies of entries, that it holds. It keeps its memtables and files. Not valid until
-    /// the next seek.
+    /// Releases the blocks and the copies of entries that the iterator holds, but keeps its memtables and files. Not
+    /// valid until the next seek.
     pub fn release(&mut self) {
         self.position = Position::Nowhere;
         self.merge.release(IterSource::release);

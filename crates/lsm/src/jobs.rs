@@ -9,7 +9,7 @@ use alluvium_env::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The running jobs of a partition. Its lock is taken before the view's, never after.
+/// The running jobs of a partition. Its lock must be taken before the lock of the view.
 #[derive(Default)]
 pub(crate) struct Jobs {
     state: Mutex<Running>,
@@ -68,7 +68,7 @@ impl Jobs {
         }
     }
 
-    /// `None` if jobs run; else a number that changes with each job.
+    /// `None` if jobs run; otherwise a number that changes with each job.
     pub fn idle_epoch(&self) -> Option<u64> {
         let running = self.state.lock();
         (running.spans.is_empty() && running.busy.is_empty()).then_some(running.next)

@@ -1,4 +1,4 @@
-//! The manifest: the version edits of a partition, durable one by one.
+//! The manifest: the version edits of a partition, each of which is made durable separately.
 //!
 //! `MANIFEST-<n>` is a header, a frame with a whole version, and a frame for each edit since; the
 //! bytes are drawn in `docs/format/manifest.md`. A new manifest is written to `….tmp`, synced and
@@ -32,7 +32,7 @@ const FORMAT_VERSION: u32 = 2;
 const HEADER_SEED: u64 = 1;
 const MAGIC: &[u8; 8] = b"ALLUVMAN";
 const HEADER_LEN: usize = 40;
-/// The step in which space is reserved ahead, in bytes.
+/// The bytes that are reserved at a time.
 const RESERVE_STEP: u64 = 16 << 10;
 
 /// Which partition a manifest belongs to.

@@ -31,10 +31,11 @@ pub struct Options {
     pub dictionary_file_bytes: u64,
     /// The limit of the runs above the base, in percent of the base's bytes. Default: 15.
     pub upper_percent: u32,
-    /// The bytes that the runs above the base may have in any case (the picker allows four average
-    /// flushes, if that is more). Default: 16 MiB.
+    /// The bytes above the base that are always allowed (the picker allows four average flushes, if
+    /// that is more). Default: 16 MiB.
     pub upper_floor_bytes: u64,
-    /// With more runs above the base than this, runs of similar size are merged. Default: 4.
+    /// If there are more runs above the base than this, runs of similar size are merged. Default:
+    /// 4.
     pub soft_upper_runs: usize,
     /// If there are more runs than this in total, runs are merged regardless of their size.
     /// Default: 10.

@@ -2,8 +2,8 @@
 //!
 //! # Locks
 //! In the order in which they may be taken: `flushing` (one flush at a time), `manifest` (one edit
-//! at a time, held over its sync), `jobs` (the files of each running job), `installing` (the
-//! exchange of the view; never held over I/O). Readers take none: they load the view.
+//! at a time, held during its sync), `jobs` (the files of each running job), `installing` (the
+//! exchange of the view; never held during I/O). Readers take none of them: they load the view.
 
 use crate::counters::Counters;
 use crate::edit::VersionEdit;
@@ -265,8 +265,8 @@ impl Partition {
     /// commit leader calls it, since only the leader registers writers. Returns false without
     /// effect if the active memtable was assigned no sequence number yet (`next_seq` is its first).
     ///
-    /// A memtable whose writers have not applied their entries yet may look empty, so the assigned
-    /// numbers decide.
+    /// A memtable may look empty although its writers have only not applied their entries yet, so
+    /// the assigned numbers decide.
     pub fn rotate(&self, next_seq: Seq) -> bool {
         let _installing = self.installing.lock();
         let view = self.view.load_full();
@@ -417,7 +417,7 @@ impl Partition {
     }
 
     /// Begins a new manifest if the current one is long. The last edit is durable already, so a
-    /// failure here is no error unless it leaves open which manifest counts.
+    /// failure here is an error only if it is unknown which manifest is the current one.
     fn renew_manifest(&self, manifest: &mut Manifest, version: &Version) {
         if !manifest.is_long(self.shared().options.manifest_bytes) {
             return;

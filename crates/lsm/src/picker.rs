@@ -1,9 +1,9 @@
-//! The compaction picker: which files to move, merge or remove next. A pure function of a
-//! description of the files; it reads nothing else and remembers nothing.
+//! The compaction picker chooses the files to move, merge or remove next. It is a pure function of a description of the
+//! files: it reads nothing else and has no state.
 //!
-//! The shape is that of lazy levelling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018): one base
-//! run in key order that holds most of the data, and above it a few runs ("tiers"), each a flush
-//! or a merge of flushes. In order of urgency:
+//! The tree has the shape of lazy levelling (Dayan and Idreos, "Dostoevsky", SIGMOD 2018): one base run in key order
+//! holds most of the data. Above it are a few runs ("tiers"), each of which is a flush or a merge of flushes. In order
+//! of urgency:
 //!
 //! 1. *Remove* files that hold only dropped trees, or only entries that range tombstones hide.
 //! 2. *Sink*: a file that overlaps nothing down to some older run moves there by an edit alone. Therefore data that
@@ -210,7 +210,7 @@ const SMALL_COUNT: usize = 8;
 const GARBAGE_PART: u64 = 4;
 /// A scanned tree may have this many runs.
 pub(super) const SCANNED_RUNS: usize = 2;
-/// A run of a scanned tree is merged with the newer ones if it has at most this many times their bytes.
+/// A run of a scanned tree is merged with the newer ones if its bytes are at most this many times their bytes.
 const SCANNED_TIMES: u64 = 3;
 /// Adjoining components are added to a base merge, up to the size of this many files.
 const JOIN_FILES: u64 = 4;
@@ -331,12 +331,12 @@ fn remove_dead(layout: &Layout<'_>) -> Option<Pick> {
 
 fn sink_files(layout: &Layout<'_>) -> Option<Pick> {
     let mut moves: Vec<(u64, u64)> = Vec::new();
-    // Files moved in this pick, so that two of them do not meet in one run.
+    // The files moved in this pick, so that no two of them overlap in the same run.
     let mut placed: Vec<(u64, &FileDesc<'_>)> = Vec::new();
     for run in layout.upper() {
         for file in run.files.iter().filter(|file| !file.busy) {
             let to = layout.sink(run.id, file.smallest, file.largest);
-            // A file that overlaps one placed by this pick waits for the next pick.
+            // A file that overlaps a file moved in this pick waits for the next pick.
             let meets = placed.iter().any(|(_, other)| other.overlaps(file.smallest, file.largest));
             if to != run.id && !meets {
                 moves.push((file.number, to));
@@ -566,7 +566,7 @@ fn merge_scanned(layout: &Layout<'_>, rules: &Rules) -> Option<Pick> {
     best.map(|(_, files, out)| Pick::Merge { reason: MergeReason::Scans, files, out })
 }
 
-/// The newest runs of a tree that are worth merging, with their bytes; `None` if they are fewer than two.
+/// The newest runs of a tree that are worth merging, with their bytes; `None` if there are fewer than two.
 fn scanned_window<'r, 'l, 'a>(
     layout: &Layout<'_>,
     runs: &'r [TreeRun<'l, 'a>],

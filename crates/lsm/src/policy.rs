@@ -57,9 +57,9 @@ pub trait LogBarrier: Send + Sync {
 
 /// The meaning of deltas.
 pub trait DeltaFold: Send + Sync {
-    /// Applies deltas, oldest first, to the value `base` of `key`, and appends the result to `out`.
-    /// Returns the number of deltas that could not apply and were skipped. `None`: folding is not possible
-    /// now, and the deltas are kept. Deterministic. Default: `None`.
+    /// Applies deltas, oldest first, to the value `base` of `key`, and appends the result to `out`. Returns the number
+    /// of deltas that could not apply and were skipped, or `None` if folding is not possible now; the deltas are then
+    /// kept. Must be deterministic. Default: `None`.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] if the value or a delta is damaged.

@@ -1,5 +1,5 @@
-//! Range tombstones in a version: which files they make superfluous, and when they are superfluous
-//! themselves.
+//! Range tombstones in a version: the files that they make superfluous, and the range tombstones
+//! that are superfluous themselves.
 //!
 //! A version holds range tombstones next to its runs, not in files. A range tombstone hides all
 //! entries with lower numbers, in any run. Therefore it needs no place among the runs, and files

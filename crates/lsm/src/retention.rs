@@ -1,9 +1,9 @@
 //! Which versions a flush or compaction keeps.
 //!
-//! The live snapshots divide the sequence numbers into stripes: stripe 0 ends at the oldest
-//! snapshot, the last one at *visible*, which counts as a snapshot. Of the versions of a key in one
-//! stripe only the newest can be read, now or later: a snapshot taken after the list was made is at
-//! *visible* or above. Versions above *visible* are all kept.
+//! The live snapshots divide the sequence numbers into stripes. Stripe 0 ends at the oldest
+//! snapshot, and the last stripe ends at *visible*, which counts as a snapshot. Among the versions
+//! of a key in one stripe, only the newest can be read, now or later: a snapshot taken after the
+//! list was made is at *visible* or above. Versions above *visible* are all kept.
 //!
 //! A delta does not hide older versions: the versions of a stripe are read down to its newest full
 //! write, and form a chain with it.
@@ -69,8 +69,8 @@ impl Retention {
         Self { snapshots, key: Vec::new(), stripe: None, open: false, covers: None }
     }
 
-    /// Takes these range tombstones into account, too. They must become durable before the
-    /// decisions do.
+    /// Also takes these range tombstones into account. They must become durable before the output
+    /// does.
     pub fn with_ranges(mut self, mut sets: Vec<Arc<RangeSet>>) -> Self {
         sets.retain(|set| !set.is_empty());
         self.covers = Covers::new(sets, self.oldest());

@@ -35,8 +35,8 @@ pub struct Stats {
     pub bytes: u64,
     /// Bytes of the files in the base.
     pub base_bytes: u64,
-    /// The approximate bytes of the files that readers may see now: without tombstones, old
-    /// versions and deleted ranges, and without an entry of the base for each tombstone above it. A
+    /// The approximate bytes of the files that readers may see now. Tombstones, old versions and
+    /// deleted ranges are left out, and so is an entry of the base for each tombstone above it. A
     /// value that was overwritten and is in two runs still counts twice.
     pub live_bytes: u64,
     /// Bytes of all keys and values in the files.

@@ -21,7 +21,7 @@ pub struct View {
     pub(crate) immutable: Vec<Arc<Memtable>>,
     pub(crate) version: Arc<Version>,
     pub(crate) policies: Arc<Policies>,
-    /// There are range tombstones in the immutable memtables or the version.
+    /// True if the immutable memtables or the version have range tombstones.
     ranged: bool,
 }
 
@@ -36,7 +36,7 @@ impl View {
         Self { active, immutable, version, policies, ranged }
     }
 
-    /// True if range tombstones may hide an entry. To be called after the sequence number of the
+    /// True if range tombstones may hide an entry. Must be called after the sequence number of the
     /// read was taken.
     #[inline]
     fn has_ranges(&self) -> bool {
@@ -294,9 +294,9 @@ impl View {
         Ok(false)
     }
 
-    /// True proves that the full write of `key` with the number `seq`, once visible, is still the
-    /// newest version of the key; false proves nothing. Uses filters only, and reads no data block. Only
-    /// for trees of [`crate::TreeProperties::needs_numbers`].
+    /// True proves that the full write of `key` with the number `seq`, once visible, is still the newest version of the
+    /// key. False proves nothing. Uses only filters, and reads no data block. Only for trees for which
+    /// [`crate::TreeProperties::needs_numbers`] is true.
     ///
     /// A newer version would be in a memtable, under a range tombstone, or in a second place of the files, unless a
     /// flush or a compaction had both versions as input. In that case the newest version of the key marks the key in

@@ -42,8 +42,8 @@ struct Sorted {
     written: Result<Written>,
 }
 
-/// A read-only store being built. One thread adds pairs; another one sorts and writes them
-/// concurrently.
+/// A read-only store that is being built. One thread adds pairs, while another thread sorts and
+/// writes them.
 ///
 /// If it is dropped before [`Build::finish`] has succeeded, it removes the files that it has
 /// written.

@@ -1,9 +1,9 @@
-//! Read-only stores: keys and values that are written once, sorted, and then read by many.
+//! Read-only stores: keys and values that are written once, in sorted order, and then only read.
 //!
 //! [`ReadOnly::build`] takes pairs in any order, sorts them within a memory budget (an external
 //! merge sort), and writes one sorted file, with index files at the requested intervals.
-//! [`ReadOnly::open`] reads it: any number of processes at once, without a lock, and without
-//! changing anything. An incomplete store does not open.
+//! [`ReadOnly::open`] opens the store for reading. Any number of processes may open it at once,
+//! without a lock, and they change nothing. An incomplete store cannot be opened.
 //!
 //! ```
 //! use alluvium_readonly::{BuildOptions, ReadOnly};

@@ -25,8 +25,8 @@ pub struct BuildOptions {
     /// Bytes of a data block before compression, 512 to 1 MiB. Smaller blocks make random reads
     /// cheaper; larger blocks make the file smaller. Default: 2 KiB.
     pub block_bytes: usize,
-    /// Compression of data blocks; Zstandard with a dictionary trained on the input. Default: level
-    /// 3.
+    /// Compression of data blocks. Zstandard uses a dictionary trained on the input. Default:
+    /// Zstandard at level 3.
     pub compression: Compression,
     /// Bits of filter for each key, 0 (none) to 32. Default: 10.
     pub filter_bits_per_key: u32,

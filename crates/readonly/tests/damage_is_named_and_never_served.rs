@@ -1,5 +1,5 @@
-//! If any byte of a store is changed, or a file is cut at any length, each read is right or a named error, and `verify`
-//! finds the damage.
+//! If any byte of a store is changed, or a file is cut at any length, each read returns the right result or a named
+//! error, and `verify` finds the damage.
 
 mod common;
 

@@ -28,7 +28,7 @@ fn date(key: &mut Vec<u8>, millis: i64) {
 
 type Row = (Vec<u8>, u64);
 
-/// A partition's share of the entries of iibench's indexes, and of ids by name.
+/// Entries of iibench's indexes, and of an index of ids by name, as many as one partition has.
 fn rows(kind: &str, count: u64) -> Vec<Row> {
     let mut rng = fastrand::Rng::with_seed(7);
     let mut rows = Vec::new();

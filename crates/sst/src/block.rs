@@ -34,8 +34,8 @@ struct Restart {
 
 /// A decoded block: a data block, or an index partition with its filter. Never changes.
 ///
-/// Kept small: with the counts of an `Arc` it takes two cache lines, and a point read of cached
-/// blocks mostly waits for cache lines.
+/// A block is kept small: with the counts of an `Arc` it takes two cache lines, and a point read of
+/// cached blocks mostly waits for cache lines.
 #[derive(Debug)]
 pub struct Block {
     /// The content and [`PADDING`].

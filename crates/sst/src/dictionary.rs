@@ -39,7 +39,7 @@ pub struct Dictionary {
     id: u64,
     bytes: Box<[u8]>,
     decoder: OnceLock<Option<DDict<'static>>>,
-    /// Idle contexts with this dictionary, each for a level, for the next writer.
+    /// Idle contexts with this dictionary, each with its level, for later writers.
     encoders: Mutex<Vec<(i32, CCtx<'static>)>>,
 }
 
@@ -54,7 +54,7 @@ impl Dictionary {
     /// too few or too similar, or do not compress with the dictionary. Samples of
     /// [`crate::Sampler`] are better than bare values.
     ///
-    /// The trainer is zstd's: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
+    /// The trainer is part of zstd: COVER with a hash table (Liao, Petri, Moffat, Wirth, "Effective
     /// Construction of Relative Lempel-Ziv Dictionaries", WWW 2016).
     pub fn train<S: AsRef<[u8]>>(samples: &[S], max_bytes: usize) -> Option<Self> {
         let total: usize = samples.iter().map(|sample| sample.as_ref().len()).sum();
@@ -129,7 +129,7 @@ impl Dictionary {
         self.bytes.len() + decoder + encoders
     }
 
-    /// The form prepared for decompression; `None` if zstd refuses the content.
+    /// Returns the form prepared for decompression; `None` if zstd refuses the content.
     pub(crate) fn decoder(&self) -> Option<&DDict<'static>> {
         self.decoder.get_or_init(|| DDict::try_create(&self.bytes)).as_ref()
     }
@@ -167,7 +167,8 @@ impl DictionaryRegistry {
         Self::default()
     }
 
-    /// The registered dictionary that equals `dictionary`; registers this one if it is new.
+    /// Returns the registered dictionary with the same content as `dictionary`. Registers
+    /// `dictionary` if its content is new.
     pub fn intern(&self, dictionary: Dictionary) -> Arc<Dictionary> {
         let mut held = self.held.lock();
         if let Some(known) = held.get(&dictionary.id).and_then(Weak::upgrade) {

@@ -1,12 +1,14 @@
 //! The filter of an index partition: a blocked Bloom filter.
 //!
-//! After Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (WEA 2007): all
-//! bits of a key are in one line of 64 bytes. The line is chosen from the hash's high half by
-//! multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019), the bits by
-//! multiplying the low half by the golden ratio repeatedly, as in RocksDB's `FastLocalBloom`, whose
-//! table of probe counts is used too. With 10 bits per key some 1% of absent keys pass.
+//! The design follows Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters"
+//! (WEA 2007): all bits of a key are in one line of 64 bytes. The line is chosen from the hash's
+//! high half by multiplication (Lemire, "Fast Random Integer Generation in an Interval", 2019). The
+//! bits are chosen by multiplying the low half by the golden ratio repeatedly, as in RocksDB's
+//! `FastLocalBloom`, whose table of probe counts is used as well. With 10 bits per key some 1% of
+//! absent keys pass.
 //!
-//! Layout: lines of 64 bytes, then one byte, the number of probes. An empty filter means no filter.
+//! Layout: lines of 64 bytes, followed by one byte with the number of probes. No filter has length
+//! 0.
 
 /// The second hash in a filter for a *rewritten* key, computed from the key's `hash`. A key is rewritten if its newest
 /// version in the file is not known to be its only full write.

@@ -1,4 +1,4 @@
-//! The footer: the last bytes of a file, which locate everything else.
+//! The footer: the last bytes of a file, which locate all its other parts.
 //!
 //! The last 16 bytes are the same in every format version: the footer's length, the version and the
 //! magic. In every version, the footer's first 8 bytes are a checksum of its other bytes, so that a
@@ -16,7 +16,7 @@ pub const FORMAT_VERSION: u32 = 1;
 /// The length of a footer.
 pub const FOOTER_BYTES: u64 = LEN as u64;
 
-/// The length of the end that is the same in all versions.
+/// The length of the end of the footer that is the same in all versions.
 pub(crate) const TAIL: usize = 16;
 
 /// The length of a footer of this version.
@@ -78,8 +78,8 @@ impl Footer {
         (bytes, checksum)
     }
 
-    /// The footer at the end of `tail`, the last bytes of a file of `file_len` bytes with this
-    /// number, and its checksum.
+    /// Decodes the footer at the end of `tail`, which is the last bytes of a file of `file_len`
+    /// bytes with this number. Returns the footer and its checksum.
     pub(crate) fn decode(tail: &[u8], file_len: u64, number: u64) -> Result<(Self, u64), Unreadable> {
         use Unreadable::Damaged;
         let fixed = tail.last_chunk::<TAIL>().ok_or(Damaged("too short for a footer"))?;

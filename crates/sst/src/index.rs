@@ -58,8 +58,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Adds the hash of a key of the open partition. Call once per key, and once more if the
-    /// partition has [no key yet](Self::has_no_key).
+    /// Adds the hash of a key of the open partition. Must be called once per key, and once more if
+    /// the partition has [no key yet](Self::has_no_key).
     #[inline]
     pub(crate) fn add_hash(&mut self, hash: u64) {
         self.hashes.push(hash);
@@ -188,7 +188,7 @@ impl TopIndex {
         self.block.weight()
     }
 
-    /// The partition that may hold (`key`, `seq`); `None` if that is before all entries.
+    /// The partition that may hold (`key`, `seq`); `None` if that position is before all entries.
     #[inline]
     pub(crate) fn find(&self, key: &[u8], seq: Seq) -> Option<usize> {
         self.block.floor(key, seq)

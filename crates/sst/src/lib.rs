@@ -1,8 +1,8 @@
 //! Immutable sorted files: blocks, dictionary, filter and index, writer, reader, iterator.
 //!
 //! A file is written once, front to back, by a [`Writer`], and then read by a [`Reader`].
-//! `docs/format/sst.md` defines the bytes. A point read goes through the top-level index (in
-//! memory) to one index partition (filter and index, cached) and at most one data block.
+//! `docs/format/sst.md` defines the bytes. A point read uses the top-level index (in memory), one
+//! index partition (filter and index, cached) and at most one data block.
 
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

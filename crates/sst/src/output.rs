@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes are passed to the file system when this many are collected.
+/// Collected bytes are passed to the file system when there are this many.
 const WRITE_BYTES: usize = 512 << 10;
 
 /// Appends stored blocks to a new file. The file is removed on drop, unless it was finished.

@@ -1,4 +1,5 @@
-//! The properties of a file: its metadata in the manifest, and more, kept for salvage and tools.
+//! The properties of a file: its metadata in the manifest, and further values for salvage and
+//! tools.
 
 use crate::meta::FileMeta;
 use alluvium_codec::limits::get_number;
@@ -103,7 +104,7 @@ impl Properties {
     }
 }
 
-/// A number of items, each of which takes at least a byte.
+/// Takes a number of items, each of which takes at least a byte.
 fn get_count(input: &mut &[u8]) -> Result<usize> {
     let count = varint::get_u64(input)?;
     usize::try_from(count).ok().filter(|&count| count <= input.len()).ok_or(DecodeError::Truncated)

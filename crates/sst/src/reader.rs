@@ -53,8 +53,8 @@ impl Reader {
         Ok(Self { meta: meta.clone(), ..reader })
     }
 
-    /// Opens a file that no manifest describes, for salvage: only its number is known (from its
-    /// name); everything else is read from the file.
+    /// Opens a file that no manifest describes, for salvage. Only its number is known, from its
+    /// name; all other metadata is read from the file.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// The answer of the filter about `key`; reads no data block. `hash` is `alluvium_codec::hash64(key)`.
+    /// Returns the answer of the filter about `key`; reads no data block. `hash` is `alluvium_codec::hash64(key)`.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -216,7 +216,7 @@ impl Reader {
         })
     }
 
-    /// The memory that the reader holds itself, in bytes: the top-level index and keys. The
+    /// The memory that the reader itself holds, in bytes: the top-level index and keys. The
     /// dictionary is shared, and counted by its registry.
     pub fn pinned_bytes(&self) -> usize {
         let keys = self.meta.smallest.capacity() + self.meta.largest.capacity();

@@ -10,7 +10,8 @@ use alluvium_codec::entry::{Kind, MAX_SEQ, Seq, compare};
 use alluvium_env::Result;
 use std::cmp::Ordering;
 
-/// A check of the content of an undamaged entry: returns the fault, if there is one.
+/// A check of the content of an undamaged entry. Returns a description of the fault, if there is
+/// one.
 pub type CheckEntry<'a> = dyn FnMut(&[u8], Kind) -> Option<String> + 'a;
 
 /// The blocks of an index partition are read at once, up to this many bytes.

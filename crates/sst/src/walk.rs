@@ -96,9 +96,9 @@ pub struct LostBlock {
     pub what: String,
     /// True if the bytes may hold entries, because they were, or may have been, data blocks.
     pub entries: bool,
-    /// Lost entries are at or above this key; empty: from the beginning.
+    /// Lost entries are at or above this key; if it is empty, from the beginning.
     pub from: Vec<u8>,
-    /// Lost entries are at or below this key; `None`: to the end.
+    /// Lost entries are at or below this key; `None` if they extend to the end.
     pub to: Option<Vec<u8>>,
 }
 

@@ -124,7 +124,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Checks an entry against the last one; true if its key is a new one.
+    /// Checks an entry against the last one. Returns true if the key is new.
     #[inline]
     fn check(&self, entry: &Entry<'_>) -> Result<bool> {
         if entry.key.len() > MAX_LEN || entry.value.len() > MAX_LEN || entry.seq > MAX_SEQ {
@@ -219,7 +219,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The approximate bytes of the file if it ended here, including the open data block.
+    /// The approximate bytes of the file if it ended now, including the open data block.
     pub fn estimated_bytes(&self) -> u64 {
         self.output.len() + (self.data.raw_len() + self.index.pending_bytes()) as u64
     }

@@ -179,7 +179,7 @@ impl GroupHeader {
         let first = get(&bytes, 0);
         let (body_len, sum) = (first as u32, (first >> 32) as u32);
         let records = get(&bytes, 40);
-        // Most bytes that are not a header fail here, before the checksum.
+        // Most bytes that are not a header are rejected here, before the checksum is computed.
         if body_len == 0 || u64::from(body_len) % ALIGN != 0 || records >> 32 != 0 {
             return None;
         }
@@ -253,7 +253,8 @@ pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, s
     head[4..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Calls `f` with the records of a group. `Ok(false)` if the body does not consist of records.
+/// Calls `f` with the records of a group. Returns `Ok(false)` if the body does not consist of
+/// records.
 pub(crate) fn decode_records<'a, E>(
     header: &GroupHeader,
     body: &'a [u8],

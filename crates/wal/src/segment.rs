@@ -61,7 +61,7 @@ pub(crate) fn whole(options: &Options, len: u64) -> u64 {
 /// later groups do not take the reserve.
 ///
 /// # Errors
-/// No space, by [`Error::is_no_space`], if no length leaves enough space free.
+/// The error of a full disk ([`Error::is_no_space`]), if no length leaves enough space free.
 pub(crate) fn length(env: &Env, dir: &Path, options: &Options, len: u64, purpose: Purpose) -> Result<u64> {
     let whole = whole(options, len);
     if options.reserve_bytes == 0 {
@@ -145,7 +145,8 @@ fn reserve(env: &Env, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
     match file.allocate(bytes.max(GROUPS_AT)) {
         Ok(()) => Ok(file),
         Err(error) => {
-            // The first error is returned; the file that may remain is removed later, see above.
+            // The first error is returned. The file may remain; recovery or the next attempt
+            // removes it.
             let _ = env.fs.remove(path);
             Err(error)
         }

@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// of the disk are unknown, so every later call returns that error. Only a recovery can read the
 /// contents again.
 ///
-/// Locks: `releasing`, then `appender`, then `directory`, then `shared`. `appender` is held while
-/// writing, `shared` never during I/O.
+/// Locks are taken in the order `releasing`, `appender`, `directory`, `shared`. `appender` is held
+/// while writing; `shared` is never held during I/O.
 pub struct Wal {
     env: Env,
     dir: PathBuf,
@@ -91,7 +91,7 @@ impl Recovered {
         self.replayed.is_as_made()
     }
 
-    /// Starts a new segment after the records found: the second half of [`Wal::recover`].
+    /// Starts a new segment after the records that were found: the second half of [`Wal::recover`].
     ///
     /// # Errors
     /// I/O errors. After an error the log can be read again.
@@ -355,7 +355,7 @@ impl Wal {
     /// Records the reason why a segment was not created.
     fn refused(&self, error: Error) -> Error {
         if error.is_displaced() {
-            // The directory is gone: no later write can succeed.
+            // The directory no longer exists, so no later write can succeed.
             return self.poison(error);
         }
         self.short.fetch_or(error.is_no_space(), Ordering::Relaxed);
@@ -498,8 +498,8 @@ impl Wal {
     /// tail counts as damage later, and frees preallocated space. Every later append or sync fails.
     /// A log that was not closed is recovered as after a crash.
     ///
-    /// When this has returned, with or without an error, the log no longer writes or removes
-    /// anything.
+    /// After this has returned, with or without an error, the log writes and removes nothing any
+    /// more.
     ///
     /// # Errors
     /// I/O errors, which poison the log.

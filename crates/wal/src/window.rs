@@ -2,7 +2,7 @@
 
 use alluvium_env::{AroundReader, File, Result, Unreadable};
 
-/// A piece of a file that moves forward with the reads.
+/// A piece of a file. Reads move it forward.
 pub(crate) struct Window<'a> {
     file: &'a dyn File,
     /// Replaces unreadable bytes instead of returning an error.
@@ -36,7 +36,7 @@ impl<'a> Window<'a> {
         self.len
     }
 
-    /// The `want` bytes at `at`, or fewer where the file ends.
+    /// Returns the `want` bytes at `at`, or fewer if the file ends before.
     pub(crate) fn bytes(&mut self, at: u64, want: usize) -> Result<&[u8]> {
         let want = usize::try_from(self.len.saturating_sub(at)).map_or(want, |left| want.min(left));
         let end = self.start + self.piece.len() as u64;

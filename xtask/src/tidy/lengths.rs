@@ -25,7 +25,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
         }
         for (name, at, end) in functions(&masked.code) {
             let lines = masked.code[at..end].lines().zip(file.text[at..end].lines());
-            // A line that is blank only in the code is a comment or the inside of a literal.
+            // A line that is blank only in the masked code is a comment or the inside of a literal.
             let is_comment = |line: &str| matches!(line.trim_start().get(..2), Some("//"));
             let lines = lines.filter(|(code, text)| !(code.trim().is_empty() && is_comment(text))).count();
             let above = file.text[..at].rsplit_once('\n').map_or("", |(above, _)| above);

@@ -38,7 +38,7 @@ pub(super) fn check(repo: &Repo, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The field's terms, in prose and names; literals may quote other texts.
+/// Checks the terms of the field, in prose and names. Literals may quote other texts.
 fn terms(file: &SourceFile, findings: &mut Vec<Finding>) {
     let is_page = file.path.ends_with(".md");
     let (names, prose) = match &file.rust {

@@ -69,7 +69,7 @@ pub(super) struct Joined {
 
 /// The values of a document.
 enum Values {
-    /// Their positions among the distinct values of the batch, ascending.
+    /// The positions of the document's values among the distinct values of the batch, ascending.
     Distinct(Vec<usize>),
     /// Null, or no value at the path.
     Null,

@@ -7,7 +7,7 @@ use alluvium_query::expression::Variables;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::PipelineError;
 
-/// The most bytes of the array that a document gets: MongoDB's limit between stages.
+/// The most bytes of the array that a document gets, which is MongoDB's limit between stages.
 pub(super) const BYTES_MAX: usize = 100 << 20;
 
 /// The filter for documents that have one of the values at a path, compared by the collation;

@@ -94,7 +94,7 @@ impl<H: Host + 'static> Facets<H> {
     }
 }
 
-/// The most bytes of the document of a facet: MongoDB's limit between stages.
+/// The most bytes of the document of a facet, which is MongoDB's limit between stages.
 const BYTES_MAX: usize = 100 << 20;
 
 impl<H: Host + 'static> Stream<H> for Facets<H> {

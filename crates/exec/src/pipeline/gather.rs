@@ -27,8 +27,8 @@ impl<H: Host> Held<H> {
         Self { stage, ..self }
     }
 
-    /// Sets the number of bytes that the stage holds. False if the stage may not hold that many, or the queries have no
-    /// more memory left.
+    /// Sets the number of bytes that the stage holds. Returns false if the stage may not hold that many bytes, or if
+    /// the queries have no more memory left.
     #[inline]
     #[must_use]
     pub fn fits(&mut self, bytes: usize) -> bool {
@@ -39,7 +39,7 @@ impl<H: Host> Held<H> {
         !self.is_short
     }
 
-    /// As [`Held::fits`], for a stage that cannot continue in files: an error if the bytes do not fit.
+    /// As [`Held::fits`], for a stage that cannot continue in files. Returns an error if the bytes do not fit.
     pub fn set(&mut self, bytes: usize) -> Result<(), PipelineError> {
         if self.fits(bytes) { Ok(()) } else { Err(self.refusal()) }
     }

@@ -1,7 +1,7 @@
 //! `$group`: a document for each group, whose states are in memory or in files.
 //!
 //! All groups are returned in the order of their first documents. Groups in files are read and finished in the order of
-//! their keys, and then sorted by the position of their first document.
+//! their keys, and then sorted by the positions of their first documents.
 
 use super::gather::{self, Files, Held};
 use super::host::Host;

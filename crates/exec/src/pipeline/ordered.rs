@@ -78,7 +78,7 @@ impl<H: Host> Ordered<H> {
         self.count
     }
 
-    /// True if the documents are in memory, and counted, until they are returned.
+    /// True if the documents are in memory until they are returned, and their memory is counted.
     pub fn is_in_memory(&self) -> bool {
         matches!(self.documents, Documents::Memory(_))
     }

@@ -163,7 +163,7 @@ impl<H: Host> Search<H> {
         Ok(true)
     }
 
-    /// Reads the next document, or several if their `_id`s are to be looked up in files.
+    /// Reads the next document, or several documents if their `_id`s must be looked up in files.
     fn read(&mut self, run: &mut Run<H>) -> Result<(), H::Error> {
         let Some(documents) = &mut self.documents else { return Ok(()) };
         let (bytes_max, most) = self.part.map_or((1, 1), |part| (part, CHECKED_DOCUMENTS));

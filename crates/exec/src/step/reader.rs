@@ -154,8 +154,8 @@ impl<S: Source> EntryReader<S> {
         Ok(first.is_none_or(|first| first.bytes == self.batch.key(at)))
     }
 
-    /// Skips the entries that have the same values as this one, the last of the batch, in the parts
-    /// up to `part`.
+    /// Skips the entries whose values in the parts up to `part` equal the values of this entry,
+    /// which is the last of the batch.
     pub fn pass_over_equals(&mut self, at: usize, part: usize) {
         self.walk.pass_over_equals(self.batch.key(at), part);
     }

@@ -237,7 +237,7 @@ impl<'a, S: Source> Gathering<'a, S> {
         Ok(())
     }
 
-    /// Adds one of the first documents, with the current key.
+    /// Adds a document with the current key to the first documents.
     fn add_first(&mut self, item: Item) -> Result<(), S::Error> {
         let Kept::First(top) = &mut self.kept else { return Ok(()) };
         let bytes = item.row_len() + item.key.len() + OVERHEAD;

@@ -63,7 +63,8 @@ impl Budget {
         (self.total / 2).max(SHARE_MIN)
     }
 
-    /// Draws bytes for a query that then holds `held`; false if there are too few.
+    /// Draws bytes for a query that then holds `held`. Returns false if there are too few bytes
+    /// left.
     fn draw(&self, bytes: usize, held: usize) -> bool {
         let share = self.query_share();
         let used = &self.used[Owner::Queries as usize];
@@ -112,7 +113,7 @@ impl QueryMemory {
         *self.0.held.lock()
     }
 
-    /// Charges further bytes; false if the queries of the database have no more.
+    /// Charges further bytes. Returns false if the queries of the database have no more bytes left.
     fn grow(&self, bytes: usize) -> bool {
         let mut held = self.0.held.lock();
         let Some(after) = held.checked_add(bytes) else { return false };

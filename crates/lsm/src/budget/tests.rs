@@ -8,7 +8,7 @@ fn the_cache_gets_what_the_others_leave() {
     let charge = budget.charge(Owner::Pinned, 50);
     budget.set(Owner::Dictionaries, 20);
     assert_eq!(budget.cache_capacity(), 405);
-    // Within its share or reserve an owner takes nothing more from the cache.
+    // An owner that stays within its share or reserve takes no further bytes from the cache.
     budget.set(Owner::Memtables, 299);
     let job = budget.charge(Owner::Jobs, 90);
     assert_eq!(budget.cache_capacity(), 405);

@@ -1,5 +1,5 @@
-//! Copying entries from memtables or files into new files: entries that no reader can see any more
-//! are dropped, and deltas are folded where the whole chain is in the input.
+//! Copies entries from memtables or files into new files. Entries that no reader can see any more
+//! are dropped, and deltas are folded if their whole chain is in the input.
 //!
 //! A chain is folded onto a full write that no live snapshot separates from it; the value takes the
 //! number of the newest delta. Deltas whose full write is further down, or beyond a snapshot, are
@@ -296,7 +296,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         }
     }
 
-    /// Copies the newest version of the key, if it is held back, as the only one of its key.
+    /// Copies the newest version of the key, if it is held back, as the only version of its key.
     fn leave_key(&mut self) -> Result<()> {
         let Newest::Held(seq) = std::mem::replace(&mut self.newest, Newest::Nothing) else { return Ok(()) };
         let Held { key, content } = &self.held;
@@ -304,7 +304,7 @@ impl<'a, 'o> Copier<'a, 'o> {
         self.output.add(Entry { key, seq, kind: Kind::Put, value }, None)
     }
 
-    /// Records that an entry of the key is not the only one, or not a full write.
+    /// Records the number of an entry that is not the only version of its key, or not a full write.
     #[inline]
     fn note(&mut self, key: &[u8], seq: Seq) {
         if self.numbers {
@@ -314,7 +314,8 @@ impl<'a, 'o> Copier<'a, 'o> {
 
     /// Returns the entry, with the lowest number if no reader can see the difference.
     fn lowest<'e>(&mut self, entry: Entry<'e>) -> Entry<'e> {
-        // An entry under a range tombstone keeps its number: the tombstone may be older.
+        // An entry under a range tombstone keeps its number, because the tombstone may be older
+        // than the entry.
         let plain =
             self.retention.seen_by_all() && (self.at_bottom)(entry.key) && !self.retention.is_covered(entry.key);
         if plain { Entry { seq: NUMBERLESS, ..entry } } else { entry }

@@ -64,7 +64,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The facts at `now`, the newest snapshot; `oldest` is the oldest one.
+    /// Collects the facts at `now`, the newest snapshot; `oldest` is the oldest snapshot.
     pub fn of(version: &Version, policies: &Policies, oldest: Seq, now: Seq) -> Self {
         Self {
             dead: dead_trees(version, &*policies.liveness, now),
@@ -158,7 +158,7 @@ pub(super) fn spans_of(pick: &Pick, inputs: &[(u64, Arc<FileHandle>)]) -> Vec<Sp
     };
     match pick {
         Pick::Remove(_) => Vec::new(),
-        // A move ends with its edit: only the run that it enters matters.
+        // A move ends when its edit is written, so only the run that it enters matters.
         Pick::Move(moves) => {
             moves.iter().zip(inputs).map(|(&(_, to), input)| Span { newest: to, ..span(to, &[input]) }).collect()
         }

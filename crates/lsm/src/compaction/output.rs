@@ -1,5 +1,5 @@
-//! Output files of flushes and compactions: where one ends and the next begins, and with which
-//! dictionary each is written.
+//! Output files of flushes and compactions: the places where a file ends and the next one begins, and the dictionary of
+//! each file.
 //!
 //! The first entries of a tree in a file are *staged* in memory until the amount of data of the tree is known. A tree
 //! that is small, in this output and in the files below, shares a file with its neighbours. A larger tree gets a file
@@ -85,8 +85,8 @@ impl Stage {
         Some(&self.bytes[staged.start..staged.start + staged.key_len])
     }
 
-    /// Trains a dictionary on the staged values, or, where keys are most of the data, on blocks as
-    /// they will be written.
+    /// Trains a dictionary on the staged values. If keys are most of the data, trains it on blocks as they will be
+    /// written.
     fn train(&self, block_bytes: usize, max_bytes: usize) -> Option<Dictionary> {
         let values: usize = self.entries.iter().map(|staged| staged.value_len).sum();
         let entries = (0..self.entries.len()).map(|at| self.entry(at).0);
@@ -270,8 +270,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// True when `key` is the first key of its tree after everything below. The entries from here
-    /// onwards can move to the base if they are in a separate file.
+    /// True if `key` is the first key of its tree after everything below. From here on, the entries can move to the
+    /// base if they are in a separate file.
     fn note_leaving(&mut self, key: &[u8]) -> bool {
         let leaving = self.inside && self.tree_end.as_deref().is_some_and(|end| key > end);
         if leaving {

@@ -44,9 +44,9 @@ impl Partition {
         }
     }
 
-    /// The most useful compaction now, if one is needed. Its files are reserved until the job is
-    /// run or dropped; several jobs may run at once. A file that a merge could not read is left out
-    /// for ten minutes: otherwise the same job would be picked for ever.
+    /// Returns the most useful compaction now, if one is needed. Its files are reserved until the
+    /// job is run or dropped; several jobs may run at once. A file that a merge could not read is
+    /// left out for ten minutes, because otherwise the same job would be picked for ever.
     pub fn pick_compaction(&self) -> Option<CompactionJob> {
         let now = self.shared().env.clock.now();
         self.pick_with(&self.rules(), u64::MAX, &|file| file.is_left_out(now))
@@ -65,7 +65,8 @@ impl Partition {
             let (oldest, visible) = (snapshots.first().copied(), snapshots.last().copied());
             let facts = Facts::of(&version, policies, oldest.unwrap_or(0), visible.unwrap_or(0));
             let mut running = self.jobs.lock();
-            // Checked under this lock: closing waits for all jobs that have entered.
+            // The check must be under this lock, because closing waits for all jobs that have
+            // entered.
             if self.closing() {
                 return None;
             }
@@ -97,9 +98,9 @@ impl Partition {
 
     /// Runs a compaction that was picked from this partition.
     ///
-    /// `should_yield` is called about every 64 KiB of input, without locks held; it may do urgent
-    /// work itself, such as a flush of this partition, and return false. True abandons the job: its
-    /// output is removed, and the same work is picked again later.
+    /// `should_yield` is called about every 64 KiB of input, without locks held. It may do urgent
+    /// work itself, such as a flush of this partition, and return false. If it returns true, the
+    /// job is abandoned: its output is removed, and the same work is picked again later.
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`]. Unless the partition is
@@ -243,8 +244,8 @@ impl Partition {
         self.compact_all_unless(&|| false).map(drop)
     }
 
-    /// As [`Partition::compact_all`], until `stop` returns true; the result is false then. `stop`
-    /// is called between jobs and during merges. Completed merges remain.
+    /// As [`Partition::compact_all`], but ends when `stop` returns true; the result is then false.
+    /// `stop` is called between jobs and during merges. Completed merges remain.
     ///
     /// # Errors
     /// As [`Partition::run_compaction`].

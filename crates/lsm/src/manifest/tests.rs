@@ -324,7 +324,7 @@ fn files_that_are_larger_than_any_disk_together_are_damage() {
 
 #[test]
 fn range_tombstones_of_many_edits_that_blow_up_memory_are_damage() {
-    // One range with many numbers, and many small ranges in it: each part would have all of the numbers.
+    // One range with many numbers contains many small ranges. Split by these, each part would have all of the numbers.
     let mut many = VersionEdit { flushed_seq: Some(1), ..VersionEdit::default() };
     many.ranges = (1..4000u64).fold(RangeSet::default(), |set, seq| set.join(&RangeSet::one(b"a", b"z", seq), &[]));
     let mut builder = alluvium_codec::ranges::RangeSetBuilder::default();

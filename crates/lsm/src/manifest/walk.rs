@@ -18,7 +18,7 @@ pub struct WalkedManifest {
     pub number: u64,
     /// The database that the header names.
     pub database_id: u64,
-    /// The header is whole, and names another database or partition than the expected one.
+    /// True if the header is whole, but names another database or partition than the expected one.
     pub foreign: bool,
     /// Each whole edit, and its offset.
     pub edits: Vec<(u64, VersionEdit)>,
@@ -26,8 +26,8 @@ pub struct WalkedManifest {
     pub end: u64,
     /// Offset and description of each damage.
     pub damage: Vec<(u64, String)>,
-    /// The version after all edits, as the edit that makes it from an empty one. With damage, the
-    /// version that results from the whole edits, as far as they are consistent.
+    /// The version after all edits, as the edit that makes it from an empty version. If there is
+    /// damage, the version that results from the whole edits, as far as they are consistent.
     pub version: VersionEdit,
 }
 

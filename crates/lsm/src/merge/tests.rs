@@ -76,7 +76,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 }
 
 proptest! {
-    /// However the entries are distributed over sources, the merge moves as one list would.
+    /// The merge moves like a single list, however the entries are distributed over sources.
     #[test]
     fn a_merge_moves_like_one_list(
         entries in prop::collection::btree_map((0u8..10, 1u64..50), 0usize..5, 0..60),

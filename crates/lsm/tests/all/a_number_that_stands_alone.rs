@@ -1,10 +1,10 @@
-//! Filters prove the newest number of a key that was never written twice, and nothing for other
-//! keys. Where keys are marked, a key that was written twice costs the others nothing.
+//! Filters prove the newest number of a key that was never written twice, and prove nothing for other keys. In trees
+//! with marked keys, a key that was written twice does not affect the proofs of other keys.
 
 use crate::common::{Db, tiny_options, tree_key};
 
 const KEYS: u64 = 400;
-/// Filters mistake at most this number of keys for marked ones.
+/// Filters mistake at most this number of keys for marked keys.
 const MISTAKEN: usize = KEYS as usize / 25;
 /// Keys of this tree are marked; keys of the other tree are not.
 const MARKED: u32 = 1;

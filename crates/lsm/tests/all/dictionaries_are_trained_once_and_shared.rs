@@ -1,5 +1,5 @@
-//! A large output of a tree trains a dictionary; other partitions and a reopened one use it, and
-//! its compression ratio is monitored.
+//! A large output of a tree trains a dictionary. Other partitions and a reopened partition use it,
+//! and its compression ratio is monitored.
 
 use crate::common::{Db, env_over, tiny_options, tree_key};
 use alluvium_env::mem::MemFs;

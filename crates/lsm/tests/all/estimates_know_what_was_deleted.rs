@@ -1,4 +1,5 @@
-//! Estimates of the number of keys where many were deleted: at either end, in memory and in files.
+//! Estimates of the number of keys after many keys were deleted, at either end, in memory and in
+//! files.
 
 use crate::common::{Db, key, tiny_options, tree_key};
 

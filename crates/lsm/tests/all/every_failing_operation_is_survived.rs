@@ -56,7 +56,8 @@ fn one_failure(fault: Fault, what: &str) -> bool {
         assert!(db.partition.pick_compaction().is_none(), "{what}");
         db.check();
     } else {
-        // Nothing has changed, or the failure did not matter (a file that could not be removed).
+        // Nothing has changed, or the failure did not matter because only a file could not be
+        // removed.
         work(&db).unwrap_or_else(|e| panic!("{what}: not even the second time: {e}"));
         db.check();
         assert_eq!(db.partition.stats().runs, 1, "{what}");

@@ -93,7 +93,7 @@ fn what_is_withdrawn_leaves_no_trace() {
     assert!(contents(&db) == before);
 }
 
-/// The manifest is on the disk, but cannot be opened: it names files that are removed.
+/// The new manifest is on the disk but could not be opened. It names files that are removed.
 #[test]
 fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     let mut db = Db::new(tiny_options());
@@ -118,7 +118,8 @@ fn a_manifest_whose_making_failed_at_its_end_is_withdrawn_too() {
     assert!(contents(&db) == before);
 }
 
-/// Backups and logs of events name files by their numbers.
+/// File numbers must be unique for ever, because backups and logs of events name files by their
+/// numbers.
 #[test]
 fn no_number_of_a_file_is_given_out_again() {
     let mut db = Db::new(tiny_options());
@@ -131,7 +132,7 @@ fn no_number_of_a_file_is_given_out_again() {
         let numbers: Vec<u64> = db.partition.files().iter().map(|file| file.meta.number).collect();
         assert!(numbers.iter().all(|number| *number > highest), "{numbers:?} after {highest}");
         highest = numbers.into_iter().max().unwrap();
-        // All files are removed, so their names prove nothing.
+        // All files are removed, so that no file name shows the highest number.
         db.policy.dead.lock().insert(1 + round);
         db.model.drop_tree(1 + round);
         db.drop_trees(&[1 + round]).unwrap();

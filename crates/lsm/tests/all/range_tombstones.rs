@@ -1,4 +1,5 @@
-//! Range tombstones: their cost for a scan, the release of space, and how long they are kept.
+//! Range tombstones: their cost for a scan, the release of space, and the time for which they are
+//! kept.
 
 use crate::common;
 use crate::common::{Db, key, tiny_options, tree_key};
@@ -96,10 +97,10 @@ fn what_a_snapshot_sees_stays_until_it_ends() {
 
 #[test]
 fn a_key_that_is_put_again_is_not_taken_for_an_older_one() {
-    // Tree 3 needs no numbers, so they are not kept where all snapshots see an entry.
+    // Tree 3 needs no numbers, so the number of an entry that all snapshots see is not kept.
     let mut db = loaded(3);
-    // A small part of the files at both ends is deleted: they are not worth rewriting, and the
-    // range stays.
+    // A small part of the files at both ends is deleted. This is too little for a rewrite of these
+    // files, so the range stays.
     let (start, end) = (first_of_a_file(&db, 1) - 3, first_of_a_file(&db, 2) + 3);
     let middle = first_of_a_file(&db, 1);
     db.delete_range(&number(3, start), &number(3, end));
@@ -240,7 +241,8 @@ fn a_closed_partition_forgets_no_ranges() {
     db.delete_range(&number(2, 100), &number(2, 110));
     db.flush();
     assert_eq!(db.partition.stats().ranges, 1);
-    // The tree is dropped too late: another process may use the directory by now.
+    // The tree is dropped after the partition was closed, when another process may use the
+    // directory.
     let again = db.partition.clone();
     again.close();
     let sizes = |db: &Db| db.env.fs.list(std::path::Path::new(common::DIR)).unwrap();

@@ -1,4 +1,4 @@
-//! Reads without locks while another thread writes and two flush and compact: every read finds
+//! Reads without locks while one thread writes and two threads flush and compact. Every read finds
 //! the newest visible value or a newer one, and a snapshot never changes.
 
 use crate::common::{Db, TestPolicy, key, tiny_options};
@@ -54,7 +54,7 @@ fn read(partition: &Partition, policy: &TestPolicy, done: &AtomicBool, seed: u64
     while !done.load(Ordering::SeqCst) {
         let k = rng.u64(..KEYS);
         let before = policy.visible.load(Ordering::SeqCst);
-        // The view first, then the number: see `Partition::view`.
+        // The view must be taken before the number: see `Partition::view`.
         let view = partition.pin();
         let seen = policy.visible.load(Ordering::SeqCst);
         let found = view.get(&key(&format!("{k:03}")), seen, &mut value).unwrap();

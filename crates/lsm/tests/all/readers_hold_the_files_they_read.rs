@@ -1,5 +1,5 @@
-//! Files are removed when an edit has dropped them and the last reader has released them, not
-//! before and not much later; the block cache never returns a block of another file.
+//! A file is removed soon after an edit has dropped it and the last reader has released it, and not
+//! before. The block cache never returns a block of another file.
 
 use crate::common::{Db, key, tiny_options};
 use std::collections::HashSet;
@@ -44,7 +44,7 @@ fn file_numbers_are_never_used_again_so_no_cached_block_is_stale() {
     let mut seen = HashSet::new();
     for round in 0..12u8 {
         fill(&mut db, round);
-        // Fills the cache at the same offsets of ever new files.
+        // Fills the cache with blocks of new files at the same offsets.
         db.check();
         db.partition.compact_all().unwrap();
         db.check();

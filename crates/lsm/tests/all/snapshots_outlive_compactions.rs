@@ -1,4 +1,4 @@
-//! A snapshot reads the same data throughout flushes and compactions; data that only ended
+//! A snapshot reads the same data throughout flushes and compactions. Data that only ended
 //! snapshots could read is removed.
 
 use crate::common::{Db, key, tiny_options};
@@ -39,7 +39,8 @@ fn what_is_above_visible_is_kept_whole() {
     for round in 0..5u8 {
         db.put(&k, &[round]);
     }
-    // As if the last three were assigned numbers and applied, but not visible yet.
+    // The state in which the last three writes were assigned numbers and applied, but are not
+    // visible yet.
     db.policy.visible.store(2, std::sync::atomic::Ordering::SeqCst);
     db.flush();
     for seq in 2..=5 {
@@ -89,8 +90,8 @@ fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
     let k = key("k");
     db.put(&k, b"1");
     let mut value = Vec::new();
-    // Right after the number is read, the key is overwritten, flushed and compacted: no remaining
-    // file has the version that the number sees, but the view has.
+    // Right after the number is read, the key is overwritten, flushed and compacted. No remaining
+    // file has the version that the number sees, but the view still has it.
     let view = db.partition.view();
     let seq = db.seq;
     db.put(&k, b"2");
@@ -98,7 +99,8 @@ fn a_read_without_a_snapshot_asks_for_the_number_after_it_has_its_view() {
     db.partition.compact_all().unwrap();
     assert!(view.get(&k, seq, &mut value).unwrap());
     assert_eq!(value, b"1");
-    // In the opposite order: an older number is no longer readable without a snapshot.
+    // In the opposite order the read fails: an older number is no longer readable without a
+    // snapshot.
     let mut older = Vec::new();
     assert!(!db.partition.view().get(&k, 1, &mut older).unwrap());
 }

@@ -1,5 +1,5 @@
-//! Files that cannot be read, and deltas that cannot be folded, are reported, and everything else
-//! is merged.
+//! Files that cannot be read and deltas that cannot be folded are reported, and everything else is
+//! merged.
 
 use crate::common::{DIR, Db, key, tiny_options};
 use alluvium_env::{Env, Error, ManualClock, OpenMode};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Writes every key, in small flushes: a few of that size are always allowed above the base.
+/// Writes every key in small flushes. A few flushes of that size are always allowed above the base.
 fn write_all(db: &mut Db, rng: &mut fastrand::Rng) {
     for n in 0..600u32 {
         let value: Vec<u8> = (0..40).map(|_| rng.u8(..)).collect();
@@ -18,8 +18,8 @@ fn write_all(db: &mut Db, rng: &mut fastrand::Rng) {
     }
 }
 
-/// A partition with a base of some ten files and as many above it, with a clock under the control
-/// of the test.
+/// A partition with some ten files in the base and as many above it, and with a clock that the test
+/// controls.
 fn two_layers(clock: &Arc<ManualClock>) -> Db {
     let env = Env { clock: clock.clone(), ..Env::in_memory(1) };
     let mut db = Db::open(env, tiny_options(), 0).unwrap();

@@ -48,7 +48,7 @@ impl BlockBuilder {
     /// Appends an entry; the caller ensures the order.
     #[inline]
     pub(crate) fn add(&mut self, entry: Entry<'_>) {
-        // Shared bytes of large entries make no difference, and are not determined.
+        // Shared bytes of large entries do not matter, so they are not determined.
         if entry.key.len() + entry.value.len() < DIRECT_BYTES && !self.is_restart(self.len()) {
             self.saved += common_len(self.last_key(), entry.key);
         }

@@ -78,7 +78,7 @@ impl Line {
             out.extend(values.iter().map(|&value| value.wrapping_sub(next()) as u8));
             return;
         }
-        // Each write has eight bytes; the next value overwrites the excess.
+        // Each write writes eight bytes; the next value overwrites the excess.
         let mut at = out.len();
         out.resize(at + values.len() * width + 8, 0);
         for &value in values {

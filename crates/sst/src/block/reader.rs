@@ -124,7 +124,8 @@ impl Block {
 }
 
 impl Columns {
-    /// Takes the headers from the front of `input`; also returns the sum of the widths.
+    /// Takes the headers from the front of `input`. Returns the columns and the sum of their
+    /// widths.
     fn decode(input: &mut &[u8]) -> Result<(Self, u8)> {
         let mut before = 0;
         let mut next = |input: &mut &[u8]| -> Result<(Line, u8)> {

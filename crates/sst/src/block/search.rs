@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// The result of a search: the first entry at or after the target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LowerBound {
-    /// The entry's index; the number of entries if all are before the target.
+    /// The entry's index, or the number of entries if all entries are before the target.
     pub(crate) index: usize,
     /// The offset of the entry's value.
     value_at: usize,

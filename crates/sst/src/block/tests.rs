@@ -220,7 +220,7 @@ fn numbers_above_those_that_are_given_out_are_refused() {
         (last, -1, 0, &[0; 3]),
         (0, 0, 7, &[0, MAX_SEQ]),
         (last - 255, 0, 1, &[0, 255]),
-        // The line alone gives too much or too little, and the residuals correct it.
+        // The line alone gives values that are too high or too low, and the residuals correct them.
         (last - 200, 0, 1, &[0, 200]),
         (-5, 0, 1, &[5, 255]),
         (last, 1, 8, &[0, u64::MAX, u64::MAX - 1]),

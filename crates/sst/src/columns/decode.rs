@@ -152,8 +152,8 @@ pub(crate) fn head_len(body: &[u8]) -> Result<usize> {
 }
 
 impl ColumnDecoder {
-    /// Appends the packed entries to `out`. `head` has the length of [`head_len`]; `text` is the
-    /// rest, decompressed.
+    /// Appends the packed entries to `out`. `head` has the length that [`head_len`] returns; `text`
+    /// is the decompressed rest of the body.
     ///
     /// # Errors
     /// [`DecodeError`] if these are not columns of entries in order.
@@ -291,7 +291,7 @@ enum Kept {
     Same(i64),
 }
 
-/// A part whose integers other columns still refer to.
+/// A part whose integers are still needed, because other columns refer to them.
 enum Prepared {
     Ready(Values),
     Fixed { len: usize, flip: u64, of: Kept },

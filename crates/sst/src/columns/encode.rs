@@ -62,7 +62,8 @@ impl ColumnEncoder {
         Some(head_end)
     }
 
-    /// Finds a form that all keys have, trying the last one first, and splits the keys by it.
+    /// Finds a form that all keys have, and splits the keys by it. The form of the last block is
+    /// tried first.
     fn split(&mut self, entries: &Unpacked<'_>) -> bool {
         self.spare.append(&mut self.earlier);
         if let Some(form) = self.form.take()

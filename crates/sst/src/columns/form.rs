@@ -103,7 +103,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The forms that keys like this one may have, the most likely first.
+    /// The forms that keys like this one may have; the most likely form is first.
     pub(super) fn guesses(key: &[u8]) -> impl Iterator<Item = Self> {
         [Self::values(key, &[TREE]), Self::text(key), Self::values(key, &[TREE, 8])].into_iter().flatten()
     }

@@ -94,7 +94,8 @@ fn where_nothing_compresses_most_blocks_are_not_tried() {
     for _ in 0..100 {
         assert_eq!(encoder.encode(&noise(4000), &mut Vec::new()), Method::Raw);
     }
-    // Text again: detected after a few blocks, and compressed from then on.
+    // Text follows again. The encoder notices that after a few blocks, and then compresses all
+    // blocks.
     let methods: Vec<Method> = (0..100).map(|_| encoder.encode(&text(4000), &mut Vec::new())).collect();
     let first = methods.iter().position(|method| *method == Method::Zstd).unwrap();
     assert!((1..PROBE_EVERY as usize).contains(&first), "{first}");

@@ -36,10 +36,10 @@ pub(crate) fn train(content: &[u8], sizes: &[usize], max_bytes: usize) -> Option
         shrinkDictMaxRegression: 0,
         zParams: ZDICT_params_t { compressionLevel: 3, notificationLevel: 0, dictID: 0 },
     };
-    // SAFETY: zstd writes at most `bytes.len()` bytes to `bytes`, which has them, and reads the sum
-    // of `sizes` bytes of `content`, which was checked to be within it, and `count` elements of
-    // `sizes`. `parameters` is read and written before the call returns. The function keeps no
-    // pointer, and has no state of its own.
+    // SAFETY: zstd writes at most `bytes.len()` bytes to `bytes`, which has that length. It reads
+    // as many bytes of `content` as the sum of `sizes`, which was checked to be within `content`,
+    // and `count` elements of `sizes`. `parameters` is read and written before the call returns.
+    // The function keeps no pointer, and has no state of its own.
     let written = unsafe {
         ZDICT_optimizeTrainFromBuffer_fastCover(
             bytes.as_mut_ptr().cast(),

@@ -1,5 +1,5 @@
-//! Readers that hold and release partitions, and a limit that falls, under all orders that the
-//! memory model allows: the counts equal the held partitions. Run with `--features loom`.
+//! Readers hold and release partitions while the limit falls, under all orders that the memory
+//! model allows: the counts always equal the held partitions. Run with `--features loom`.
 
 use super::tests::{block, held};
 use super::*;

@@ -1,5 +1,5 @@
-//! Readers that hold and release partitions, and a limit that falls, under many schedules: the
-//! counts equal the held partitions. Run with `--features shuttle`.
+//! Readers hold and release partitions while the limit falls, under many schedules: the counts
+//! always equal the held partitions. Run with `--features shuttle`.
 
 use super::tests::{block, held};
 use super::*;
@@ -24,7 +24,7 @@ fn what_is_held_is_counted() {
                 drop(file.take(reader));
             }));
         }
-        // No other file holds this partition: it is freed when it is dropped.
+        // No other file holds this partition, so the partition is freed when it is dropped.
         let (file, other) = (files[1].clone(), block.clone());
         drop(files.into_iter().next_back());
         threads.push(spawn("closer", move || {

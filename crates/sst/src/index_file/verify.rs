@@ -59,9 +59,9 @@ struct IndexEntry<'a> {
 }
 
 impl IndexFile {
-    /// Reads and checks everything: every block of the index file, that its extents are the data
-    /// blocks of `data`, that its bounds separate them, and that its filters have every key. `data`
-    /// is assumed to be sound ([`Reader::verify`] checks it).
+    /// Reads and checks every block of the index file. Checks that its extents are the data blocks
+    /// of `data`, that its bounds separate them, and that its filters have every key. `data` is
+    /// assumed to be sound ([`Reader::verify`] checks it).
     ///
     /// # Errors
     /// [`alluvium_env::Error::Corrupt`] with the first damage found, or

@@ -26,7 +26,7 @@ impl Limits {
     pub(super) const USUAL: Self = Self { window: 64 << 20, hashed: 32 << 30 };
 }
 
-/// A window of a part of a file, and the cost of the search so far.
+/// A window of a part of a file, and the remaining cost of the search.
 struct Trial {
     /// The bytes that begin at `base`; the part ends at `end`.
     bytes: Vec<u8>,
@@ -99,7 +99,7 @@ impl Trial {
         self.block_at(at, held, self.bytes.len())
     }
 
-    /// The next whole block at or after `from`; `from` need not be the start of a block.
+    /// Finds the next whole block at or after `from`, which need not be the start of a block.
     fn search(&mut self, reader: &mut AroundReader<'_>, from: u64) -> Option<(u64, usize, Role)> {
         (from..self.end).find_map(|at| {
             if self.left == 0 {
@@ -112,8 +112,8 @@ impl Trial {
     }
 }
 
-/// A stretch of a part of a file: offset, length, and a block's role; no role if there is no whole
-/// block.
+/// A stretch of a part of a file: its offset, its length, and the block's role. There is no role if
+/// the stretch is not a whole block.
 type Stretch = (u64, u64, Option<Role>);
 
 /// True if the trailer is plausible: the raw length has no more bytes than it needs, and compression has made the body

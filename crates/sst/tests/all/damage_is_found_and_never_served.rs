@@ -1,4 +1,4 @@
-//! If any byte of a file is changed, or the file is cut at any length, each read is right or an error.
+//! If any byte of a file is changed, or the file is cut at any length, each read returns the right result or an error.
 
 use crate::common::{Fixture, NUMBER, Owned, all, get, sorted};
 use alluvium_env::Error;

@@ -1,4 +1,5 @@
-//! One reader, one dictionary, many threads: gets and scans at the same time are right.
+//! Many threads share a reader and a dictionary: concurrent gets and scans return the right
+//! results.
 
 use crate::common::{Fixture, KeepAll, Owned, all, get};
 use alluvium_sst::{BlockCache, Dictionary, DictionaryRegistry, NoCache, Reader, SstIter, Writer, WriterOptions};

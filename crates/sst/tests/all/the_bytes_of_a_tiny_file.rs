@@ -1,5 +1,5 @@
-//! The bytes of a tiny file, so that a change of the format is noticed; and stored files of this
-//! version, some compressed, can still be read.
+//! Compares the bytes of a tiny file, so that a change of the format is noticed. Stored files of
+//! this version, some of them compressed, must still be readable.
 //!
 //! Compressed files are not compared byte for byte, because another release of the compressor may
 //! choose other matches. `docs/format/sst.md` explains the bytes.

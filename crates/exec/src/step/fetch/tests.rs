@@ -50,7 +50,7 @@ fn stale_entries_are_refuted() {
 #[test]
 fn a_limit_requests_no_more_than_it_needs() {
     let memory = memory();
-    // In the order of an index, with a condition that the entries do not decide.
+    // A query in the order of an index, with a condition that the entries do not decide.
     let find = memory.find(r#"{"age": {"$gte": 10}, "tags": "b1"}"#).hint("age_1").sort(r#"{"age": 1}"#);
     let all = find.ids().unwrap();
     let needed = |count: usize| {

@@ -157,7 +157,7 @@ impl Tree {
     fn check(&self, rules: &Rules) {
         assert!(self.runs.len() <= rules.max_runs + 1, "{} runs", self.runs.len());
         let limit = (self.bytes(false) * f64::from(rules.upper_percent) / 100.0).max(rules.upper_floor_bytes as f64);
-        // The picker gets whole units: each file may have a fraction of one more.
+        // The picker gets whole units, so each file may exceed its size by a fraction of a unit.
         let rounding = self.runs.iter().map(|run| run.1.len()).sum::<usize>() as f64;
         assert!(self.bytes(true) <= limit + rounding, "{} above {}", self.bytes(true), self.bytes(false));
     }

@@ -28,7 +28,7 @@ pub fn env_of(fs: Arc<dyn Fs>) -> Env {
     Env { fs, clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) }
 }
 
-/// An empty file system with the log's directory, and the faults over it.
+/// An empty file system with the log's directory, and the layer for faults over it.
 pub fn new_disk() -> (Arc<MemFs>, Arc<FaultFs>, Env) {
     let mem = Arc::new(MemFs::new());
     mem.create_dir_all(&dir()).unwrap();
