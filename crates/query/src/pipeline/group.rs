@@ -16,6 +16,7 @@ use alluvium_document::{Map, Value, encoding};
 use fields::GroupFields;
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
+use indexmap::map::raw_entry_v1::{RawEntryApiV1, RawEntryMut};
 use std::sync::Arc;
 
 /// A `$group` stage: its key, and the fields that are computed for each group.
@@ -150,15 +151,11 @@ impl Groups {
             None => id.encode_key(key)?,
             Some(collation) => collation.encode_key_of(&id, key)?,
         }
-        let entry = match table.get_index_of(&key[..]) {
-            Some(at) => table.get_index_mut(at).map(|(_, entry)| entry),
-            None => {
-                let first = || if *is_by_id { key_of(record) } else { Box::default() };
-                Some(entry(table, group, key, id.to_value()?, first, bytes)?.0)
-            }
-        };
-        let states = entry.into_iter().flat_map(|entry| &mut entry.states);
-        for (((_, accumulator), state), argument) in group.fields.iter().zip(states).zip(fields.arguments(row)) {
+        let first = || if *is_by_id { key_of(record) } else { Box::default() };
+        let entry = entry(table, group, key, || Ok(id.to_value()?), first, bytes)?;
+        for (((_, accumulator), state), argument) in
+            group.fields.iter().zip(&mut entry.states).zip(fields.arguments(row))
+        {
             *bytes += accumulator.add_value(state, argument?).map_err(PipelineError::in_group)?;
         }
         Ok(())
@@ -176,7 +173,7 @@ impl Groups {
         self.key.clear();
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let first = || if self.is_by_id { key_of(record) } else { Box::default() };
-        let (entry, _) = entry(&mut self.table, &self.group, &self.key, id, first, &mut self.bytes)?;
+        let entry = entry(&mut self.table, &self.group, &self.key, || Ok(id), first, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
             self.bytes += accumulator.add(state, record, &mut scope).map_err(PipelineError::in_group)?;
         }
@@ -228,8 +225,10 @@ impl Groups {
         self.key.clear();
         encode_by(self.group.collation.as_ref(), &id, &mut self.key);
         let copy = || first.clone();
-        let (entry, known) = entry(&mut self.table, &self.group, &self.key, id, copy, &mut self.bytes)?;
-        if let Some(id) = known {
+        let mut given = Some(id);
+        let id = || Ok(given.take().unwrap_or_default());
+        let entry = entry(&mut self.table, &self.group, &self.key, id, copy, &mut self.bytes)?;
+        if let Some(id) = given {
             entry.meet(id, first);
         }
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
@@ -299,27 +298,24 @@ fn key_of(record: RecordRef<'_>) -> Box<[u8]> {
     record.id().and_then(|id| id_key(&id).ok()).map_or_else(Box::default, |key| key.as_slice().into())
 }
 
-/// The entry of a group, which is added if it does not exist. Returns `id` if the entry already existed.
+/// The entry of a group, which is added if it does not exist. `id` is called for a new one only.
 fn entry<'t>(
     table: &'t mut Table,
     group: &Group,
     key: &[u8],
-    id: Value,
+    id: impl FnOnce() -> Result<Value, PipelineError>,
     first: impl FnOnce() -> Box<[u8]>,
     bytes: &mut usize,
-) -> Result<(&'t mut Entry, Option<Value>), PipelineError> {
-    let (at, id) = match table.get_index_of(key) {
-        Some(at) => (at, Some(id)),
-        None => {
+) -> Result<&'t mut Entry, PipelineError> {
+    match table.raw_entry_mut_v1().from_key(key) {
+        RawEntryMut::Occupied(entry) => Ok(entry.into_mut()),
+        RawEntryMut::Vacant(place) => {
+            let id = id()?;
             let states = group.fields.iter().map(|(_, accumulator)| accumulator.start(&id));
             let states: Box<[State]> = states.collect::<Result<_, _>>()?;
             let first = first();
             *bytes += GROUP_BYTES + key.len() + id.memory() + first.len() + states.len() * STATE_BYTES;
-            (table.insert_full(key.into(), Entry { id, states, first }).0, None)
+            Ok(place.insert(key.into(), Entry { id, states, first }).1)
         }
-    };
-    match table.get_index_mut(at) {
-        Some((_, entry)) => Ok((entry, id)),
-        None => Err(ExpressionError::new(ErrorCode::InternalError, "a group is not found after it was added").into()),
     }
 }
