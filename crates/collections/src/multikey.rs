@@ -33,8 +33,8 @@ pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewM
         if new >> 32 != 0 {
             marks::FIRST_CUT_KEY.hit();
         }
-        // Another writer that sees the bits relies on them, and may be numbered immediately. Therefore the description
-        // is written before the bits are set.
+        // A writer that sees the bits set does not describe the tree again, and may get its number at once. So the
+        // description is written before the bits are set.
         store.describe_trees(&[(*tree, &index.described_with(state.documents, before | marks))])?;
         index.marks.store(before | marks, Ordering::SeqCst);
     }

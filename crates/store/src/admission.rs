@@ -239,7 +239,7 @@ impl Admission {
             // If the clock does not move (in tests), a writer must not wait forever.
             let delay = if looked == Some(now) { Duration::ZERO } else { delay(state.owed, rate) };
             looked = Some(now);
-            // The memory is a hard limit, not a pace: at debt 1 no batch is admitted.
+            // Below debt 1 writers are only slowed down; at 1 no batch is admitted, since memory is a hard limit.
             if debt < 1.0
                 && delay <= SHORT
                 && let Some(admitted) = self.try_reserve(bytes)

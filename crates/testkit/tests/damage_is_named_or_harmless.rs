@@ -11,7 +11,7 @@ use alluvium_testkit::{World, read_state, seed};
 use std::cell::RefCell;
 use std::path::Path;
 
-/// Damages each of some subjects under each seed. All outcomes in `wanted` must occur.
+/// Damages every subject once for each seed. All outcomes in `wanted` must occur.
 fn damage(test: &str, usual: u64, subjects: &[Subject], stride: fn(&Path) -> Stride, wanted: &[(&str, &str, Outcome)]) {
     let counts = RefCell::new(Counts::new());
     let covered = RefCell::new(subjects.iter().map(|_| Coverage::default()).collect::<Vec<_>>());

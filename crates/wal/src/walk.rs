@@ -94,7 +94,7 @@ pub struct WalkedSegment {
     pub gaps: Vec<Gap>,
     /// The number of bytes from the end to the last byte that is not zero: a torn tail, or damage.
     pub tail_bytes: u64,
-    /// The reason why reading stopped at the end, if other bytes follow it.
+    /// Why reading stopped at [`WalkedSegment::end`], if bytes other than zeros follow there.
     pub tail: Option<&'static str>,
     /// The parts that the disk cannot read, by offset.
     pub unreadable: Vec<Unreadable>,

@@ -17,7 +17,7 @@ pub(crate) enum Points<'p> {
 }
 
 impl<'p> Points<'p> {
-    /// The description of a plan; `None` if it has another form.
+    /// The look-ups of a plan that looks up single values at `path` and does nothing else; `None` for any other plan.
     pub fn of(node: &'p Node, path: &FieldPath) -> Option<Self> {
         match node {
             Node::Lookup { filter, .. } => filter.is_empty().then_some(Self::Ids),

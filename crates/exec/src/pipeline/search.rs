@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The name of the stage in errors.
 pub(super) const NAME: &str = "$graphLookup";
 
-/// The number of parts of the memory of a search in files. The parts are: seen values, seen `_id`s, values to be
+/// A search that continues in files divides its memory into this many parts: seen values, seen `_id`s, values to be
 /// checked, values of the next step in memory and in a sorter, values of this step in a sorter, values that are looked
 /// up (as values and in a filter), and documents.
 const PARTS: usize = 9;

@@ -328,7 +328,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes the staged entries of a tree that has no more entries.
+    /// Writes the staged entries of a tree after its last entry was read.
     fn end_tree(&mut self) -> Result<()> {
         if self.streaming {
             self.close()?;

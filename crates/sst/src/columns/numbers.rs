@@ -15,7 +15,7 @@ pub(super) const POWERS: [f64; 16] =
 /// Larger integers take no fewer bits than the doubles themselves.
 const MAX_INTEGER: f64 = (1u64 << 51) as f64;
 
-/// The greatest distance from the nearest double, in doubles.
+/// The largest distance of a value from the double nearest to the quotient, counted in adjacent doubles (ULPs).
 const MAX_BESIDE: i64 = 16;
 
 /// The sign bit of a column of bits. Numbers ascend if this bit is inverted.

@@ -63,7 +63,7 @@ fn prices(count: u64) -> Vec<Row> {
 #[test]
 fn entries_of_an_index_take_the_bits_that_tell_them_apart() {
     let raw = round(&prices(1000), &mut ColumnEncoder::default()).unwrap();
-    // Bits of an entry: 18 for the price, 2 for its distance, 9 for the customer, 20 for the _id,
+    // Bits of an entry: 18 for the price as an integer, 2 for its distance from the nearest double, 9 for the customer, 20 for the _id,
     // none for the sequence number.
     assert!(raw.len() < 1000 * 52 / 8, "{}", raw.len());
 }

@@ -25,8 +25,8 @@ pub trait KeyValues<E = Failure>: Sync {
 }
 
 /// One thread's connection to a store. Each write is a commit of its own: its log record is passed
-/// to the operating system before the call returns, and no call waits for a sync. Implementations
-/// that differ from this document the difference.
+/// to the operating system before the call returns, and no call waits for a sync. An implementation
+/// that deviates from this says so in its documentation.
 pub trait KeyValueSession<E = Failure> {
     /// Writes a value. An existing value is replaced.
     ///

@@ -117,7 +117,7 @@ fn writes_of_documents_do_not_fail_it() {
     assert_eq!((options.len(), indexes.len(), count), (0, 1, 1));
 }
 
-/// The look-up of the document to change is a separate query.
+/// `$merge` looks up the document to change by a separate query, which has the limits of the pipeline, too.
 #[test]
 fn the_look_ups_of_a_merge_end_with_its_limits() {
     let db = filled();

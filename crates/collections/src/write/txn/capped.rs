@@ -27,8 +27,8 @@ impl WriteTxn<'_> {
         capped.map(|group| capped::overhead_bytes(self.batch.keys(group.state.documents))).sum()
     }
 
-    /// Adds the entries of capped collections. Returns the collections from which more documents have to be deleted.
-    /// The caller holds the locks.
+    /// Adds the entries that capped collections keep of their order and totals. Returns the collections from which more
+    /// documents have to be deleted. The caller holds the locks.
     fn account(&mut self) -> Result<Vec<usize>> {
         let mut exceeded = Vec::new();
         for (at, group) in self.groups.iter().enumerate() {

@@ -145,7 +145,7 @@ pub fn parts(stage: &Value) -> Option<(&str, &Value)> {
     Some((name.as_str()?, operand))
 }
 
-/// The row of the first stage of a pipeline.
+/// The entry of the table of stages for the first stage of a pipeline.
 pub fn first(stages: &[Value]) -> Option<&'static StageRow> {
     find(parts(stages.first()?)?.0)
 }
