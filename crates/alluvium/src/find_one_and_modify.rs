@@ -219,7 +219,7 @@ impl<T> FindOneAndModify<T> {
     /// pets.insert_one(r#"{"_id": "rex", "weight": 1e-7000}"#)?;
     /// let write = pets.find_one_and_update(r#"{"_id": "rex"}"#, r#"{"$set": {"age": 4}}"#);
     /// assert!(write.clone().as_bson(true).run().is_err());
-    /// assert_eq!(write.run()?.unwrap().to_string(), r#"{"_id":"rex","weight":1e-7000}"#, "nothing had been written");
+    /// assert_eq!(write.run()?.unwrap().to_string(), r#"{"_id":"rex","weight":1E-7000}"#, "nothing had been written");
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn as_bson(mut self, as_bson: bool) -> Self {
