@@ -53,3 +53,25 @@ fn damaged_rows_are_refused() {
     }
     assert!(refused >= 5, "{refused}");
 }
+
+/// Shapes of two tables may have one number. The fields of one must not be looked for at the positions of the other.
+#[test]
+fn rows_of_two_collections_are_told_apart() {
+    let options = ShapeOptions { document_sightings: 1, ..ShapeOptions::default() };
+    let stored = |document: &Map| {
+        let (table, mut row) = (Arc::new(ShapeTable::new(options)), Vec::new());
+        encode_row(document, &table, None, &mut row, &mut Vec::new()).unwrap();
+        Document::from_row(&table, &crate::key::id_key(&Value::from(1)).unwrap(), row).unwrap()
+    };
+    let one = stored(&Map::from([("_id", Value::from(1)), ("a", Value::from(2)), ("b", Value::from(3))]));
+    let other = stored(&Map::from([("_id", Value::from(1)), ("b", Value::from(4)), ("a", Value::from(5))]));
+    let number = |document: &Document| document.map().unwrap().shape().unwrap().number();
+    assert_eq!(number(&one), number(&other));
+    let (mut finder, mut picker) = (FieldFinder::new(["a"]), crate::row::FieldPicker::new(["a"]));
+    for (document, a) in [(&one, 2), (&other, 5), (&one, 2)] {
+        let map = document.map().unwrap();
+        finder.find(map).unwrap();
+        assert_eq!(finder.value(map, 0).unwrap().and_then(|value| value.as_i64()), Some(a));
+        assert_eq!(document.pick(&mut picker).unwrap().to_string(), format!(r#"{{"a":{a}}}"#));
+    }
+}
