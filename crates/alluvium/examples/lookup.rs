@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     let old = r#"{"author": "austen", "year": {"$lt": 1810}}"#;
     println!("{} old ones on shelves {:?}", books.find(old).count()?, books.find(old).distinct("shelf")?.len());
 
-    // Nobody can borrow two books at a time: the unique index refuses the second one.
+    // A reader cannot borrow two books at a time: the unique index refuses the second one.
     books.update_one(r#"{"_id": 1}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run()?;
     let refused = books.update_one(r#"{"_id": 2}"#, r#"{"$set": {"lent": {"to": "ada"}}}"#).run();
     println!("refused: {}", refused.is_err_and(|error| error.kind() == ErrorKind::DuplicateKey));

@@ -336,8 +336,8 @@ impl ReadOnly {
         self.documents.pairs().stats()
     }
 
-    /// Checks every block of every file, and checks that the indexes agree with the data. Returns the damage found; an
-    /// empty list if there is none.
+    /// Checks every block of every file, and checks that the indexes agree with the data. Returns the damage found. The
+    /// list is empty for a sound store.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory"); let path = dir.path().join("pets.ro");

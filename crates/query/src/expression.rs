@@ -42,6 +42,7 @@ use crate::pattern::Patterns;
 use crate::work::Bounds;
 use alluvium_document::Value;
 pub use error::{EvaluateError, ExpressionError};
+pub(crate) use evaluate::LARGE_STORED_BYTES;
 use evaluate::Run;
 use node::Node;
 pub(crate) use node::PathComparison;

@@ -4,6 +4,7 @@ use super::query::Query;
 use crate::error::Result;
 use alluvium_document::Document;
 use alluvium_document::row::FieldPicker;
+use alluvium_query::projection::ProjectionError;
 
 /// Applies the projection of a query to its documents, one after the other.
 #[derive(Default)]
@@ -31,7 +32,7 @@ impl Projector {
     pub fn project(&mut self, query: &Query, document: Document) -> Result<Document> {
         match (&mut self.picker, &query.projection) {
             (_, None) => Ok(document),
-            (Some(picker), _) => Ok(document.pick(picker)?),
+            (Some(picker), _) => Ok(document.pick(picker).map_err(ProjectionError::Damaged)?),
             (None, Some(projection)) => Ok(Document::from_map(
                 &projection.apply(&document, &query.filter).map_err(|error| error.of_document(document.id()))?,
             )?),

@@ -25,7 +25,7 @@ const FIELD_UNITS: usize = 4096;
 const LARGE_BYTES: usize = 4096;
 
 /// As [`LARGE_BYTES`], for the stored size of documents.
-const LARGE_STORED_BYTES: usize = 64 << 10;
+pub(crate) const LARGE_STORED_BYTES: usize = 64 << 10;
 
 /// One evaluation of an expression: its scope, its work, and the values that it holds.
 ///

@@ -6,7 +6,7 @@ use super::accumulator::{Accumulator, State};
 use super::error::PipelineError;
 use super::record::RecordRef;
 use crate::collation::{Collation, encode_by};
-use crate::expression::Expression;
+use crate::expression::{Expression, LARGE_STORED_BYTES};
 use alluvium_document::key::id_key;
 use alluvium_document::path::FieldPath;
 use alluvium_document::row::MapRef;
@@ -132,14 +132,19 @@ impl Groups {
     /// [`PipelineError`]: an expression or accumulator does not accept a value, a list grows beyond
     /// MongoDB's limit, or the document is damaged.
     pub fn add(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
-        match (record, self.fields.is_some()) {
-            (RecordRef::View(row), true) => self.add_row(record, row),
-            (RecordRef::Row(document), true) => self.add_row(record, document.map()?),
+        let row = match record {
+            RecordRef::View(row) => Some(row),
+            RecordRef::Row(document) => Some(document.map()?),
+            RecordRef::Map(_) => None,
+        };
+        match row {
+            // The memory of the values of a large document is counted while they are evaluated.
+            Some(row) if self.fields.is_some() && row.stored_bytes() < LARGE_STORED_BYTES => self.add_row(record, row),
             _ => self.add_evaluated(record),
         }
     }
 
-    /// Adds a stored document to its group, if the group is simple.
+    /// Adds a stored document that is not large to its group, if the group is simple.
     fn add_row(&mut self, record: RecordRef<'_>, row: MapRef<'_>) -> Result<(), PipelineError> {
         let Self { group, table, is_by_id, bytes, key, fields, .. } = self;
         let Some(fields) = fields else { return Ok(()) };

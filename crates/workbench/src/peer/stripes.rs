@@ -3,7 +3,7 @@
 use alluvium_env::sync::Mutex;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-/// The number of locks. With so many, two threads rarely need the same lock.
+/// The number of locks. It is large enough that two threads rarely need the same lock.
 const LOCKS: usize = 1024;
 
 /// A fixed number of locks. Each key is mapped to one lock, which it shares with other keys.

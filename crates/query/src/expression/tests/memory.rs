@@ -2,6 +2,7 @@
 
 use crate::code::ErrorCode;
 use crate::expression::{EvaluateError, Expression, Memory, MemoryCharge, Scope, Variables};
+use crate::pipeline::{Groups, Pipeline, RecordRef, Stage};
 use alluvium_document::{Document, Value, doc, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -184,4 +185,22 @@ fn a_pattern_of_very_many_groups_is_too_large() {
     assert!(message(find(3000)).contains("too large"));
     // The pattern is accepted; the error is that the input is not text.
     assert!(message(find(100)).contains("of type string"));
+}
+
+/// A group by a field reads small documents without evaluating its expressions. Of a large document, it must count the
+/// values like any other group.
+#[test]
+fn a_group_by_a_field_counts_the_values_of_large_documents() {
+    let values = vec!["1"; 300_000].join(",");
+    let document = Document::from_json(format!(r#"{{"_id":1,"a":[{values}]}}"#)).expect("a document");
+    for group in [r#"{"_id":null,"x":{"$max":"$a"}}"#, r#"{"_id":"$a"}"#, r#"{"_id":{"k":"$a"}}"#] {
+        let (variables, account) = counted();
+        let stages = json::parse(format!(r#"[{{"$group":{group}}}]"#).as_bytes()).expect("JSON");
+        let stages = Pipeline::parse(&stages, &variables).expect("a pipeline").into_stages();
+        let Some(Stage::Group(group)) = stages.first() else { panic!("no group: {stages:?}") };
+        let added = Groups::new(group.clone()).add(RecordRef::Row(&document));
+        let code = added.map_err(|error| error.code());
+        assert_eq!(code, Err(ErrorCode::ExceededMemoryLimit), "{group:?}");
+        assert_eq!(account.bytes.load(Ordering::Relaxed), 0);
+    }
 }
