@@ -184,7 +184,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// assert_eq!(db.partitions(), 4);
+    /// assert_eq!(db.partitions(), 2);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn partitions(&self) -> u32 {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn options() -> Options {
-    Options { memory_bytes: 8 << 20, background: false, threads: Some(1), ..Options::default() }
+    let small = Options { memory_bytes: 8 << 20, partitions: Some(4), ..Options::default() };
+    Options { background: false, threads: Some(1), ..small }
 }
 
 fn partitions(count: u32) -> Options {

@@ -5,7 +5,7 @@ use crate::common::Place;
 fn damaged() -> Place {
     let place = Place::new();
     place.comments("c.jsonl", 2000);
-    place.good(&["load", "db", "comments", "c.jsonl", "--id-field", "id"]);
+    place.good(&["load", "db", "comments", "c.jsonl", "--id-field", "id", "--partitions", "4"]);
     place.good(&["compact", "db"]);
     let names = std::fs::read_dir(place.path("db/p001")).expect("a directory").map(|e| e.expect("an entry").path());
     let sorted = names.filter(|path| path.extension().is_some_and(|e| e == "sst"));

@@ -19,7 +19,7 @@ use crate::health::Health;
 use crate::holds::Holds;
 use crate::locks::LockTable;
 use crate::marks;
-use crate::options::{DEFAULT_PARTITIONS, Options};
+use crate::options::Options;
 use crate::partitions::{self, Partitions};
 use crate::poison::Poison;
 use crate::policy::{LiveState, OwnerDefinitions, OwnerFold, SyncedLog};
@@ -343,8 +343,7 @@ fn read_or_begin(env: &Env, path: &Path, options: &Options) -> Result<(Superbloc
         marks::UNFINISHED_CREATION.hit();
         files::remove_all(env, &path.join(&entry.name), entry.is_dir)?;
     }
-    let partitions = options.partitions.unwrap_or(DEFAULT_PARTITIONS);
-    let superblock = Superblock { database_id: env.rng.next_u64(), partitions };
+    let superblock = Superblock { database_id: env.rng.next_u64(), partitions: options.new_partitions() };
     superblock.begin(env, path)?;
     Ok((superblock, true))
 }

@@ -40,6 +40,7 @@ mod many_deleted_ranges_give_way_to_compaction;
 mod many_values_under_one_key;
 mod opening_again_and_again_does_not_fill_the_log;
 mod opening_refuses_by_name;
+mod partitions_follow_the_memory;
 mod periodic_writes_are_synced_whatever_the_default;
 mod ranges_of_a_scan_over_many_partitions;
 mod readers_see_a_deleted_range_at_once;

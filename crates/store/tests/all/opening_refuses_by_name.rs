@@ -8,8 +8,9 @@ fn options() -> Options {
     Options { memory_bytes: 8 << 20, ..Options::default() }
 }
 
+/// Creates a store of four partitions.
 fn create(env: &Env, path: &str) {
-    let store = Store::open(env.clone(), Path::new(path), options()).unwrap();
+    let store = Store::open(env.clone(), Path::new(path), Options { partitions: Some(4), ..options() }).unwrap();
     let tree = store.create_trees(&[b"t"]).unwrap()[0];
     let mut batch = store.batch();
     batch.put(tree, b"k", b"v");

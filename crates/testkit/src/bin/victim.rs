@@ -23,7 +23,8 @@ fn main() {
         background: true,
         durability: [Durability::Sync, Durability::Periodic, Durability::Bulk][rng.usize(0..3)],
         threads: Some(2),
-        partitions: None,
+        // More than a small budget has by default. An existing database keeps its number.
+        partitions: (!Path::new(path).join("ALLUVIUM").exists()).then_some(4),
         // The budget may be smaller than the one with which a large log was written.
         memory_bytes: [8 << 20, 64 << 20][rng.usize(0..2)],
         ..alluvium_testkit::random_options(&mut rng, 3, Durability::Periodic)
