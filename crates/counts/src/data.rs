@@ -14,9 +14,17 @@ pub(crate) const AUTHORS: u64 = 500;
 /// The places of comments.
 pub(crate) const PLACES: u64 = 40;
 
+/// The scores of comments are from the first number up to the second.
+pub(crate) const SCORES: std::ops::Range<i64> = -20..2000;
+
 /// The `_id` of a comment.
 pub(crate) fn comment_id(number: u64) -> String {
     format!("c{:06x}", number * 7919)
+}
+
+/// The time of a comment.
+pub(crate) fn time(number: u64) -> i64 {
+    1_417_392_000 + number as i64
 }
 
 /// The name of an author.
@@ -42,9 +50,9 @@ pub(crate) fn comment(number: u64) -> String {
         id = comment_id(number),
         author = author(random.u64(0..AUTHORS)),
         place = random.u64(0..PLACES),
-        score = random.i64(-20..2000),
+        score = random.i64(SCORES),
         ups = random.u64(0..2000),
-        time = 1_417_392_000 + number,
+        time = time(number),
         body = body.join(" "),
         edited = edited,
         parent = random.u32(..) >> 8,

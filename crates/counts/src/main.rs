@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod data;
+mod wire;
 
 use alluvium::load::Input;
 use alluvium::{Collection, Database, Durability, Map, doc};
@@ -29,16 +30,7 @@ const SALES_BATCH: u64 = 1000;
 
 fn main() -> Outcome {
     let Some(dir) = std::env::args().nth(1) else { return Err("usage: alluvium-counts DIRECTORY".into()) };
-    // Real files, but neither real time nor chance. Flushes and compactions run on this thread when they are called.
-    let env = Env { fs: Env::os().fs, ..Env::in_memory(1) };
-    let options = Options {
-        background: false,
-        durability: Durability::Bulk,
-        memory_bytes: 64 << 20,
-        partitions: Some(4),
-        ..Options::default()
-    };
-    let database = Database::builder().env(env).options(options).open(dir)?;
+    let database = open(&dir)?;
     let comments = database.create_collection("comments").run()?;
     let texts: Vec<String> = (0..COMMENTS).map(data::comment).collect();
     comments.insert_many(texts.iter().map(String::as_str))?;
@@ -49,11 +41,33 @@ fn main() -> Outcome {
     updates(&comments)?;
     puts(&database)?;
     inserts(&database)?;
+    messages(&format!("{dir}-wire"))?;
     // The load is last: its threads leave the heap in a different order each time, which changes the work of the
     // allocator.
     load(&database)?;
     database.close()?;
     Ok(())
+}
+
+/// A database on real files, but with neither real time nor chance. Flushes and compactions run on this thread when they
+/// are called.
+fn open(dir: &str) -> Outcome<Database> {
+    let env = Env { fs: Env::os().fs, ..Env::in_memory(1) };
+    let options = Options {
+        background: false,
+        durability: Durability::Bulk,
+        memory_bytes: 64 << 20,
+        partitions: Some(4),
+        ..Options::default()
+    };
+    Ok(Database::builder().env(env).options(options).open(dir)?)
+}
+
+/// The messages have a database of their own, so that the load does not compact their documents.
+fn messages(dir: &str) -> Outcome {
+    let database = open(dir)?;
+    wire::messages(&database)?;
+    Ok(database.close()?)
 }
 
 /// Prints the name of a path and the number of its operations, and runs it.

@@ -16,7 +16,7 @@ use crate::memory::Charge;
 use crate::receiving::{Received, Refused, receive};
 use crate::sending;
 use crate::shared::Shared;
-use crate::socket::Stream;
+use crate::socket::{self, Stream};
 use crate::tailing::Wait;
 use crate::threads::{self, Wish};
 use crate::write_gate::Writing;
@@ -241,7 +241,7 @@ impl<S: Stream> Connection<S> {
         }
         tokio::select! {
             () = tokio::time::sleep(time) => {}
-            () = self.stream.socket().gone() => self.client.running.end(),
+            () = socket::gone(&mut self.stream) => self.client.running.end(),
             _ = self.stopping.changed() => {}
         }
     }

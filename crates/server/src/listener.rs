@@ -377,7 +377,7 @@ impl Acceptor {
             match open.await {
                 Ok((mut stream, greeting)) => {
                     peer.greet(greeting);
-                    let client = Client::new(id, peer, Some(stream.socket().descriptor()));
+                    let client = Client::new(id, peer, stream.socket().map(|socket| socket.descriptor()));
                     Connection::new(stream, Arc::clone(&shared), client, stopping, wishes).serve().await;
                 }
                 Err(error) => log::info!("a connection from {} ended: {error}", peer.address),

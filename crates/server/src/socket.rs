@@ -42,19 +42,19 @@ pub(crate) struct Socket {
 
 /// A stream of bytes over a socket.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
-    /// The socket.
-    fn socket(&mut self) -> &mut Socket;
+    /// The socket; `None` for a stream within this process.
+    fn socket(&mut self) -> Option<&mut Socket>;
 }
 
 impl Stream for Socket {
-    fn socket(&mut self) -> &mut Socket {
-        self
+    fn socket(&mut self) -> Option<&mut Socket> {
+        Some(self)
     }
 }
 
 impl Stream for TlsStream<Socket> {
-    fn socket(&mut self) -> &mut Socket {
-        self.get_mut().0
+    fn socket(&mut self) -> Option<&mut Socket> {
+        Some(self.get_mut().0)
     }
 }
 
@@ -77,7 +77,7 @@ impl Socket {
 
     /// Waits until the other end has closed the connection.
     #[cfg(target_os = "linux")]
-    pub(crate) async fn gone(&mut self) {
+    async fn gone(&mut self) {
         while !is_gone(&self.fd) {
             let Ok(watched) = self.watched() else { return };
             match watched.ready(Interest::PRIORITY).await {
@@ -91,7 +91,7 @@ impl Socket {
     /// Waits until the other end has closed the connection. This system has no event for it, so that the socket is
     /// polled.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) async fn gone(&mut self) {
+    async fn gone(&mut self) {
         while !is_gone(&self.fd) {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -113,6 +113,14 @@ fn receive(fd: &OwnedFd, buffer: &mut ReadBuf<'_>, flags: RecvFlags) -> rustix::
     let (count, _) = recv(fd, buffer.initialize_unfilled_to(room), flags)?;
     buffer.advance(count);
     Ok(count == 0 || count == room)
+}
+
+/// Waits until the other end of a stream has closed the connection.
+pub(crate) async fn gone(stream: &mut impl Stream) {
+    match stream.socket() {
+        Some(socket) => socket.gone().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// True if the other end has closed the connection, even if unread bytes remain.

@@ -26,6 +26,14 @@ pub(crate) fn is_of_connection() -> bool {
     IS_OF_CONNECTION.get()
 }
 
+/// Polls a connection on this thread as on a thread of its own.
+pub(crate) fn poll_on_own<F: Future + ?Sized>(connection: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {
+    let was = IS_OF_CONNECTION.replace(true);
+    let polled = connection.poll(context);
+    IS_OF_CONNECTION.set(was);
+    polled
+}
+
 /// The most threads of a server. With more threads for each core, the system would let some of them wait for long.
 /// Requests on the runtime do not wait for long, because they are executed in the order of arrival.
 pub(crate) fn most() -> usize {

@@ -25,7 +25,7 @@ const HOUSE: [(&str, &[&str]); 20] = [
     ("cli", &["server"]),
     ("workbench", &["cli"]),
     ("testkit", &["cli"]),
-    ("counts", &["alluvium"]),
+    ("counts", &["server"]),
 ];
 
 /// Crates that all other crates may use, but only in their tests.
