@@ -276,7 +276,7 @@ fn through_a_checkpoint(db: &Database, env: &Env, shared: &Shared) -> Call {
     let when = shared.tick();
     backup::restore(&dir, &to).env(env.clone()).run().expect("a good disk");
     let options =
-        alluvium_store::Options { background: false, memory_bytes: 8 << 20, partitions: Some(4), ..Default::default() };
+        alluvium_store::Options { background: false, memory_bytes: 8 << 20, ..alluvium_store::Options::default() };
     let restored = Database::builder().env(env.clone()).options(options).open(&to);
     let restored = restored.unwrap_or_else(|e| panic!("a checkpoint does not open: {e}"));
     let docs = all(&restored, &restored.snapshot(), shared.documents).expect("a checkpoint that reads");
