@@ -184,7 +184,7 @@ impl Database {
     ///
     /// ```
     /// # let db = alluvium::Database::in_memory()?;
-    /// assert_eq!(db.partitions(), 2);
+    /// assert_eq!(db.partitions(), 4);
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn partitions(&self) -> u32 {

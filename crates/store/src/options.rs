@@ -37,8 +37,7 @@ pub struct Options {
     /// Default: false.
     pub read_only: bool,
     /// Partitions of a new database, 1 to 256, fixed when the database is created. `None`: for a new database 1 if
-    /// [`Options::memory_bytes`] is below 64 MiB, 2 below 1 GiB, and otherwise 4; the existing number for an existing
-    /// one.
+    /// [`Options::memory_bytes`] is below 64 MiB, and otherwise 4; the existing number for an existing one.
     pub partitions: Option<u32>,
     /// Bytes for memtables, caches, filters, indexes, dictionaries and flushes together.
     /// At least 8 MiB. Default: 256 MiB.
@@ -120,10 +119,10 @@ impl Default for Options {
     }
 }
 
-/// The default numbers of partitions of a new database, for memory budgets below these bytes.
-const PARTITIONS_BELOW: [(usize, u32); 2] = [(64 << 20, 1), (1 << 30, 2)];
+/// By default, a new database with a memory budget below these bytes has one partition.
+const ONE_PARTITION_BELOW: usize = 64 << 20;
 /// The default number of partitions of a new database with a larger memory budget.
-const MOST_DEFAULT_PARTITIONS: u32 = 4;
+const DEFAULT_PARTITIONS: u32 = 4;
 /// The number of sorted files that a compaction may have to write before it can remove any file.
 const RESERVED_FILES: u64 = 4;
 /// A derived reserve is at most the volume divided by this.
@@ -292,11 +291,11 @@ impl Options {
         self.memory_bytes.saturating_sub(taken) as u64
     }
 
-    /// The number of partitions of a new database. A small budget is divided among few partitions: each has memtables
-    /// and runs of its own, and a range of an index is read from each (`docs/decisions/0106-few-partitions.md`).
+    /// The number of partitions of a new database. A small budget is not divided: each partition has memtables and
+    /// runs of its own, and a range of an index is read from each (`docs/decisions/0106-few-partitions.md`).
     pub(crate) fn new_partitions(&self) -> u32 {
-        let small = PARTITIONS_BELOW.iter().find(|(below, _)| self.memory_bytes < *below);
-        self.partitions.unwrap_or(small.map_or(MOST_DEFAULT_PARTITIONS, |(_, partitions)| *partitions))
+        let default = if self.memory_bytes < ONE_PARTITION_BELOW { 1 } else { DEFAULT_PARTITIONS };
+        self.partitions.unwrap_or(default)
     }
 
     /// The options of the partitions.

@@ -237,7 +237,7 @@ impl Store {
     /// # use alluvium_store::{Options, Store};
     /// # fn main() -> alluvium_store::Result<()> {
     /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
-    /// assert_eq!(store.partitions(), 2);
+    /// assert_eq!(store.partitions(), 4);
     /// # Ok(())
     /// # }
     /// ```

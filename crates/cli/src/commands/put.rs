@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     ids: IdArgs,
     /// Number of partitions, if the database is created; by default 1 if --memory is below 64M,
-    /// 2 below 1G, and otherwise 4
+    /// and otherwise 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     #[command(flatten)]

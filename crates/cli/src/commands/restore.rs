@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     readers: Option<usize>,
     /// Number of partitions, if the database is created; by default 1 if --memory is below 64M,
-    /// 2 below 1G, and otherwise 4
+    /// and otherwise 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// Refuse a dump with indexes or collections that cannot be restored, before anything is restored

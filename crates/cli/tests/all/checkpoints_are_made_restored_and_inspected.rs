@@ -72,7 +72,7 @@ fn files_are_inspected() {
     let place = database();
     place.good(&["checkpoint", "db", "one"]);
     let said = place.good(&["inspect", "db/ALLUVIUM"]);
-    assert!(said.contains("kind: superblock") && said.contains("partitions: 2"), "{said}");
+    assert!(said.contains("kind: superblock") && said.contains("partitions: 4"), "{said}");
     let said = place.good(&["inspect", "one/CHECKPOINT"]);
     assert!(said.contains("kind: checkpoint") && said.contains("file: path p000/MANIFEST-1"), "{said}");
     let of = |dir: &str, end: &str| {

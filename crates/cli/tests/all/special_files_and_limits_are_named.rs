@@ -30,7 +30,7 @@ fn database() -> Place {
 
 fn files(place: &Place) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for dir in ["db", "db/wal", "db/p000", "db/p001"] {
+    for dir in ["db", "db/wal", "db/p000", "db/p001", "db/p002", "db/p003"] {
         let entries = std::fs::read_dir(place.path(dir)).expect("a directory");
         files.extend(entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()));
     }

@@ -215,7 +215,7 @@ impl Salvage {
     /// # store.write(batch, Durability::Sync)?;
     /// # store.close()?;
     /// let salvage = Salvage::read(&env, "db".as_ref())?;
-    /// assert_eq!(salvage.partitions(), 2);
+    /// assert_eq!(salvage.partitions(), 4);
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn partitions(&self) -> u32 {

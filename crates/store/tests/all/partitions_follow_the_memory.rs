@@ -15,7 +15,7 @@ fn partitions(env: &Env, memory_bytes: usize) -> u32 {
 
 #[test]
 fn a_small_budget_has_few_partitions() {
-    for (memory, expected) in [(8, 1), (63, 1), (64, 2), (256, 2), (1023, 2), (1024, 4), (4096, 4)] {
+    for (memory, expected) in [(8, 1), (63, 1), (64, 4), (256, 4), (4096, 4)] {
         assert_eq!(partitions(&Env::in_memory(1), memory << 20), expected, "{memory} MiB");
     }
 }

@@ -70,7 +70,7 @@ pub struct Loading {
     #[arg(long, value_name = "N", default_value_t = 1)]
     writers: usize,
     /// Number of partitions, if the database is created; by default 1 if --memory is below 64M,
-    /// 2 below 1G, and otherwise 4
+    /// and otherwise 4
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// When documents are made durable
