@@ -3,11 +3,8 @@
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::listener::ServeError;
+use crate::listener::{ServeError, open_security};
 use crate::replica_set::ReplicaSet;
-use crate::security::Security;
-use crate::security::audit::Audit;
-use crate::security::directory::Rules;
 use crate::security::login::Peer;
 use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
@@ -42,9 +39,7 @@ impl InProcess {
     pub fn open(db: &Database, config: Config) -> Result<Self, ServeError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(ServeError::Threads)?;
-        let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
-        let rules = Rules { logins: config.authentication, certificates: false };
-        let security = Security::open(db, rules, audit).map_err(|error| ServeError::Users(error.message))?;
+        let security = open_security(db, &config, false)?;
         let set = ReplicaSet::open(db, &config).map_err(|error| ServeError::ReplicaSet(error.message))?;
         let shared = Shared::new(db.clone(), config, ADDRESS, set, security, None);
         let shared = Arc::new(shared.map_err(|error| ServeError::Settings(error.message))?);

@@ -93,6 +93,13 @@ pub struct Server {
 /// The file of a Unix socket, which is removed when this value is dropped.
 struct SocketFile(PathBuf);
 
+/// The users of a database, with the file of the audit. With `certificates`, clients may log in by theirs.
+pub(crate) fn open_security(db: &Database, config: &Config, certificates: bool) -> Result<Security, ServeError> {
+    let rules = Rules { logins: config.authentication, certificates };
+    let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
+    Security::open(db, rules, audit).map_err(|error| ServeError::Users(error.message))
+}
+
 impl Server {
     /// Listens on the addresses in the settings.
     ///
@@ -107,10 +114,7 @@ impl Server {
             .build()
             .map_err(ServeError::Threads)?;
         let certificates = config.tls.as_ref().is_some_and(|files| files.authorities.is_some());
-        let rules = Rules { logins: config.authentication, certificates };
-        let audit = Audit::open(&db.as_ref().env, config.audit.as_deref()).map_err(ServeError::Audit)?;
-        let security = Security::open(db, rules, audit);
-        let security = security.map_err(|error| ServeError::Users(error.message))?;
+        let security = open_security(db, &config, certificates)?;
         let tls = config.tls.clone().map(|files| Tls::open(&db.as_ref().env, files));
         let tls = tls.transpose().map_err(ServeError::Tls)?;
         let is_open = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();

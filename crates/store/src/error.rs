@@ -77,7 +77,7 @@ pub enum Error {
         needed_bytes: u64,
     },
     /// The requested number of partitions differs from the number that was fixed when the database was created.
-    #[error("{} has {found} partitions, not {requested}: leave the number out, or load into a new database", path.display())]
+    #[error("the number of partitions of {} is {found}, not {requested}: leave it out, or load into a new database", path.display())]
     PartitionCount {
         /// The database.
         path: PathBuf,

@@ -76,7 +76,8 @@ impl Builder {
 
     /// The number of partitions of a *new* database, 1 to 256. It cannot be changed later; with
     /// more partitions more cores can write at once. Opening an existing database with another
-    /// number is an error. Default: 4, or the number of the existing database.
+    /// number is an error. Default: the number of the existing database; for a new one 1 if the
+    /// memory budget is below 64 MiB, and otherwise 4.
     ///
     /// ```
     /// # let dir = tempfile::tempdir().expect("a directory");

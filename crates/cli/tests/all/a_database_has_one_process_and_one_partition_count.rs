@@ -55,7 +55,7 @@ fn another_partition_count_is_refused() {
     place.write("in.jsonl", "{\"_id\":1}\n");
     place.good(&["load", "db", "c", "in.jsonl", "--partitions", "3"]);
     let said = place.bad(2, &["load", "db", "c", "in.jsonl", "--partitions", "2"]);
-    assert!(said.contains("has 3 partitions, not 2"), "{said}");
+    assert!(said.contains("the number of partitions of db is 3, not 2"), "{said}");
     place.good(&["load", "db", "c", "in.jsonl", "--partitions", "3"]);
     assert_eq!(place.json(&["stats", "db", "--json"])["partitions"].as_array().map(Vec::len), Some(3));
 }
