@@ -24,7 +24,7 @@ use alluvium_codec::ranges::RangeSet;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use alluvium_memtable::Memtable;
-use alluvium_wal::{Position, Purpose, Record, Wal};
+use alluvium_wal::{Compressor, Position, Purpose, Record, Wal};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub(crate) struct Commit {
     pub work: Arc<WorkSignal>,
     pub poison: Arc<Poison>,
     pub syncer: Arc<Syncer>,
+    pub compressor: Compressor,
     pub queue: CommitQueue,
 }
 
@@ -93,6 +94,8 @@ impl Work {
 
 struct Request {
     work: Work,
+    /// The compressed form of the batch, which its thread has made for the log.
+    compressed: Option<Vec<u8>>,
     state: Mutex<State>,
     changed: Condvar,
     /// Set when the request is no longer queued: a hint for a thread that spins before it sleeps.
@@ -115,9 +118,9 @@ struct Placed {
 }
 
 impl Request {
-    fn new(work: Work) -> Arc<Self> {
+    fn new(work: Work, compressed: Option<Vec<u8>>) -> Arc<Self> {
         let (state, changed) = (Mutex::new(State::Queued), Condvar::new());
-        Arc::new(Self { work, state, changed, called: AtomicBool::new(false) })
+        Arc::new(Self { work, compressed, state, changed, called: AtomicBool::new(false) })
     }
 
     fn call(&self, state: State) {
@@ -154,7 +157,11 @@ impl Commit {
             Work::Batch(..) => self.poison.health.check_takes_writes()?,
             Work::Note(_) | Work::Rotate(_) => self.poison.health.check_writable()?,
         }
-        let request = Request::new(work);
+        let compressed = match &work {
+            Work::Batch(batch, _) => self.compressor.compress(&batch.bytes),
+            Work::Note(_) | Work::Rotate(_) => None,
+        };
+        let request = Request::new(work, compressed);
         let placed = self.wait_for_place(&request)?;
         let count = self.apply(&request, &placed);
         if let Some(ticket) = placed.ticket {
@@ -173,7 +180,7 @@ impl Commit {
 
     /// Returns when all requests that were queued earlier are logged or refused.
     pub fn barrier(&self) {
-        let _refused_or_done = self.wait_for_place(&Request::new(Work::Rotate(Vec::new())));
+        let _refused_or_done = self.wait_for_place(&Request::new(Work::Rotate(Vec::new()), None));
     }
 
     fn wait_for_place(&self, request: &Arc<Request>) -> Result<Placed> {
@@ -254,7 +261,7 @@ impl Commit {
         let mut records = Vec::with_capacity(group.len());
         let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
-            outcomes.push(self.place(&request.work, &mut next, &mut records));
+            outcomes.push(self.place(request, &mut next, &mut records));
         }
         if records.is_empty() {
             return outcomes;
@@ -271,10 +278,10 @@ impl Commit {
     }
 
     /// Gives a request its number and its memtables.
-    fn place<'a>(&self, work: &'a Work, next: &mut Seq, records: &mut Vec<Record<'a>>) -> Result<Placed> {
+    fn place<'a>(&self, request: &'a Request, next: &mut Seq, records: &mut Vec<Record<'a>>) -> Result<Placed> {
         let first = *next;
         let mut placed = Placed { first, ..Placed::default() };
-        let (count, payload) = match work {
+        let (count, payload) = match &request.work {
             Work::Rotate(_) => return Ok(placed),
             Work::Note(note) => (1, note.as_slice()),
             Work::Batch(batch, schema) => {
@@ -296,7 +303,8 @@ impl Commit {
         };
         *next += count;
         placed.ticket = Some(Ticket::default());
-        records.push(Record { first_seq: first, last_seq: *next - 1, payload });
+        let compressed = request.compressed.as_deref();
+        records.push(Record { compressed, ..Record::new(first, *next - 1, payload) });
         Ok(placed)
     }
 

@@ -6,6 +6,7 @@ use crate::fold::Fold;
 use crate::tuning::Tuning;
 use alluvium_env::Env;
 use alluvium_sst::Compression;
+use alluvium_wal::Compressor;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +54,9 @@ pub struct Options {
     pub block_bytes: usize,
     /// Compression of blocks. Default: Zstandard, level 3.
     pub compression: Compression,
+    /// Compress batches from 16 KiB on in the log, in the thread that writes them: the log takes less than half of the
+    /// bytes, and a load of documents some tenth more CPU (`docs/decisions/0105-compressed-log.md`). Default: true.
+    pub log_compression: bool,
     /// Bytes of a log segment. `None`: derived from the memory budget.
     pub segment_bytes: Option<u64>,
     /// The size of a sorted file that compaction tries to reach, in bytes. `None`: derived from the memory budget.
@@ -103,6 +107,7 @@ impl Default for Options {
             sync_interval: Duration::from_millis(100),
             block_bytes: 2 << 10,
             compression: Compression::Zstd { level: 3 },
+            log_compression: true,
             segment_bytes: None,
             file_bytes: None,
             filter_bits_per_key: 10,
@@ -146,6 +151,11 @@ const JOB_BYTES: usize = 24 << 20;
 /// record of a write that returns it, and the other data that is written with them. Such a batch is alone in memory
 /// ([`crate::admission`]).
 const BATCH_BYTES_ALWAYS: usize = 35 << 20;
+/// One thread may compress batches for the log at a time for each of these bytes of the memory budget, of which its
+/// context takes a fortieth.
+const LOG_CONTEXT_PART: usize = 32 << 20;
+/// The most threads that compress batches for the log at a time.
+const MAX_LOG_CONTEXTS: usize = 8;
 /// The least memory budget in bytes.
 pub(crate) const MIN_MEMORY: usize = 8 << 20;
 
@@ -217,6 +227,13 @@ impl Options {
     /// The length of a log segment in bytes.
     pub(crate) fn log_segment_bytes(&self) -> u64 {
         self.segment_bytes.unwrap_or((self.write_memory_bytes() as u64 / 16).clamp(1 << 20, 64 << 20))
+    }
+
+    /// Compresses batches for the log.
+    pub(crate) fn log_compressor(&self) -> Compressor {
+        let threads = (self.memory_bytes / LOG_CONTEXT_PART).clamp(1, MAX_LOG_CONTEXTS);
+        let writes = self.log_compression && !self.read_only;
+        Compressor::new(if writes { threads } else { 0 }, self.tuning.log_compression_bytes)
     }
 
     /// The size of a sorted file that compaction tries to reach, in bytes.

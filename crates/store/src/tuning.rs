@@ -21,6 +21,8 @@ pub struct Tuning {
     pub memtable_bytes: Option<u64>,
     /// If the log has more bytes than this, the memtable that pins its oldest part is sealed.
     pub log_limit_bytes: Option<u64>,
+    /// A batch with at least this many bytes is compressed in the log.
+    pub log_compression_bytes: Option<usize>,
     /// A manifest with more bytes than this is rewritten.
     pub manifest_bytes: Option<u64>,
     /// The bytes that runs above the base may always have.

@@ -227,7 +227,7 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
         alluvium_codec::frame::put(bytes, &payload, 2, 12).unwrap();
     };
     let log: Raise = |bytes| {
-        bytes[8..12].copy_from_slice(&2u32.to_le_bytes());
+        bytes[8..12].copy_from_slice(&3u32.to_le_bytes());
         let number = u64::from_le_bytes(bytes[24..32].try_into().unwrap());
         seal(bytes, 0, 120, 120, number);
     };
@@ -237,9 +237,13 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
     };
     let sorted: Raise = |bytes| raise_footer(bytes);
     let fixture = databases().into_iter().find(|path| path.ends_with("1/closed")).unwrap();
-    let files: [(&str, &str, Raise); 4] =
-        [("", "ALLUVIUM", superblock), ("wal", ".log", log), ("p001", "MANIFEST-", manifest), ("p000", ".sst", sorted)];
-    for (dir, part, raise) in files {
+    let files: [(&str, &str, Raise, u32); 4] = [
+        ("", "ALLUVIUM", superblock, 2),
+        ("wal", ".log", log, 3),
+        ("p001", "MANIFEST-", manifest, 3),
+        ("p000", ".sst", sorted, 2),
+    ];
+    for (dir, part, raise, version) in files {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("db");
         copy(&fixture.join("db"), &path);
@@ -259,7 +263,7 @@ fn a_newer_format_of_any_file_is_refused_by_name() {
         assert_eq!(error.kind(), ErrorKind::Open, "{}: {error}", file.display());
         let text = error.to_string();
         assert!(
-            text.contains(if part == "MANIFEST-" { "version 3" } else { "version 2" })
+            text.contains(&format!("version {version}"))
                 && text.contains(&*file.file_name().unwrap().to_string_lossy()),
             "{text}"
         );

@@ -29,8 +29,7 @@ fn run(env: &Env, dir: &Path, records: u64, len: usize, groups: u64) -> alluvium
     let mut slowest = 0;
     let start = cpu_nanos();
     for _ in 0..groups {
-        let group: Vec<_> =
-            (next..next + records).map(|seq| Record { first_seq: seq, last_seq: seq, payload: &payload }).collect();
+        let group: Vec<_> = (next..next + records).map(|seq| Record::new(seq, seq, &payload)).collect();
         let before = env.clock.now();
         wal.append(&group)?;
         slowest = slowest.max((env.clock.now() - before).as_micros());

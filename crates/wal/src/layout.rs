@@ -1,12 +1,13 @@
 //! The bytes of a segment; see `docs/format/wal.md`. This module accesses no files.
 
+use crate::compress::MAX_RAW_BYTES;
 use crate::types::Record;
 use alluvium_codec::entry::Seq;
 use alluvium_codec::limits::LAST_SEQ;
 use alluvium_codec::{checksum32, checksum64, varint};
 
-/// The format version that this build writes, and the highest that it reads.
-pub(crate) const VERSION: u32 = 1;
+/// The format version that this build writes, and the highest that it reads. Version 1 has no compressed records.
+pub(crate) const VERSION: u32 = 2;
 /// The offset of the seal of a clean close. The seal has a page of its own, so that the header is
 /// never written twice.
 pub(crate) const SEAL_AT: u64 = 4096;
@@ -169,7 +170,12 @@ pub(crate) struct GroupHeader {
     /// The offset up to which this segment was known to be durable when the group was written.
     pub synced: u64,
     pub records: u32,
+    /// True if each record has its length before compression.
+    pub compressed: bool,
 }
+
+/// The bit after the count of records that says [`GroupHeader::compressed`].
+const COMPRESSED: u64 = 1 << 32;
 
 impl GroupHeader {
     /// Decodes a header at `offset`; `None` if the bytes are not a header.
@@ -180,7 +186,7 @@ impl GroupHeader {
         let (body_len, sum) = (first as u32, (first >> 32) as u32);
         let records = get(&bytes, 40);
         // Most bytes that are not a header are rejected here, before the checksum is computed.
-        if body_len == 0 || u64::from(body_len) % ALIGN != 0 || records >> 32 != 0 {
+        if body_len == 0 || u64::from(body_len) % ALIGN != 0 || (records & !COMPRESSED) >> 32 != 0 {
             return None;
         }
         put(&mut bytes, 0, u64::from(body_len));
@@ -194,6 +200,7 @@ impl GroupHeader {
             last_seq: get(&bytes, 24),
             synced: get(&bytes, 32),
             records: records as u32,
+            compressed: records & COMPRESSED != 0,
         })
     }
 
@@ -219,24 +226,38 @@ pub(crate) enum BadGroup {
     TooLong,
 }
 
-/// Writes the records of a group, after space for its header, into `group`, replacing its content.
-pub(crate) fn encode_records(group: &mut Vec<u8>, records: &[Record<'_>], next_seq: Seq) -> Result<Seq, BadGroup> {
+/// Writes the records of a group, after space for its header, into `group`, replacing its content. Returns the header,
+/// whose lengths and checksums [`finish_group`] fills in.
+pub(crate) fn encode_records(
+    group: &mut Vec<u8>,
+    records: &[Record<'_>],
+    first_seq: Seq,
+    synced: u64,
+) -> Result<GroupHeader, BadGroup> {
     group.clear();
     group.resize(GROUP_HEADER_LEN, 0);
-    let mut next = next_seq;
+    let compressed = records.iter().any(|record| record.compressed.is_some());
+    let (mut next, mut room) = (first_seq, MAX_RAW_BYTES);
     for record in records {
         if record.first_seq != next || record.last_seq < next || record.last_seq > LAST_SEQ {
-            return Err(BadGroup::Numbers(next_seq));
+            return Err(BadGroup::Numbers(first_seq));
         }
+        let raw_len = record.payload.len();
+        let short = record.compressed.filter(|_| (1..=room).contains(&raw_len));
+        room -= short.map_or(0, |_| raw_len);
         varint::put_u64(group, record.last_seq - record.first_seq);
-        varint::put_bytes(group, record.payload);
+        if compressed {
+            varint::put_u64(group, short.map_or(0, |_| raw_len as u64));
+        }
+        varint::put_bytes(group, short.unwrap_or(record.payload));
         next = record.last_seq + 1;
     }
     group.resize(group.len().next_multiple_of(ALIGN as usize), 0);
     if group.len() - GROUP_HEADER_LEN > u32::MAX as usize || records.len() > u32::MAX as usize {
         return Err(BadGroup::TooLong);
     }
-    Ok(next - 1)
+    let (last_seq, records) = (next - 1, records.len() as u32);
+    Ok(GroupHeader { body_len: 0, body_sum: 0, first_seq, last_seq, synced, records, compressed })
 }
 
 /// Writes the header of a group whose records are in `group`, and fills in its lengths and
@@ -248,9 +269,19 @@ pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, s
     put(head, 16, header.first_seq);
     put(head, 24, header.last_seq);
     put(head, 32, header.synced);
-    put(head, 40, u64::from(header.records));
+    put(head, 40, u64::from(header.records) | if header.compressed { COMPRESSED } else { 0 });
     let sum = checksum32(head, seeds.at(offset));
     head[4..8].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// A record of a group, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredRecord<'a> {
+    pub first_seq: Seq,
+    pub last_seq: Seq,
+    pub bytes: &'a [u8],
+    /// The length of the payload whose compressed form the bytes are; 0 if they are the payload.
+    pub raw_len: usize,
 }
 
 /// Calls `f` with the records of a group. Returns `Ok(false)` if the body does not consist of
@@ -258,15 +289,17 @@ pub(crate) fn finish_group(group: &mut [u8], header: GroupHeader, offset: u64, s
 pub(crate) fn decode_records<'a, E>(
     header: &GroupHeader,
     body: &'a [u8],
-    mut f: impl FnMut(Record<'a>) -> Result<(), E>,
+    mut f: impl FnMut(StoredRecord<'a>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let mut rest = body;
     let mut next = header.first_seq;
     for _ in 0..header.records {
         let Ok(more) = varint::get_u64(&mut rest) else { return Ok(false) };
-        let Ok(payload) = varint::get_bytes(&mut rest) else { return Ok(false) };
+        let raw_len = if header.compressed { varint::get_u64(&mut rest) } else { Ok(0) };
+        let Some(raw_len) = raw_len.ok().and_then(|length| usize::try_from(length).ok()) else { return Ok(false) };
+        let Ok(bytes) = varint::get_bytes(&mut rest) else { return Ok(false) };
         let Some(last_seq) = next.checked_add(more).filter(|&last| last <= header.last_seq) else { return Ok(false) };
-        f(Record { first_seq: next, last_seq, payload })?;
+        f(StoredRecord { first_seq: next, last_seq, bytes, raw_len })?;
         next = last_seq.saturating_add(1);
     }
     Ok(next == header.last_seq.saturating_add(1) && (rest.len() as u64) < ALIGN)

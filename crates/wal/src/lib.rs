@@ -3,6 +3,8 @@
 #![deny(missing_docs)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod compress;
+mod decode;
 mod layout;
 pub mod marks;
 mod recover;
@@ -12,6 +14,7 @@ mod wal;
 mod walk;
 mod window;
 
+pub use compress::Compressor;
 pub use layout::GROUPS_AT;
 pub use types::{Dropped, Lost, OnDamage, Options, Position, Purpose, Record, Recovery};
 pub use wal::{Recovered, Wal};

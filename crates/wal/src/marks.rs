@@ -5,5 +5,6 @@ alluvium_env::declare_marks! {
     UNFINISHED_SEGMENT: "an unfinished log segment was removed",
     SEGMENT_IN_DOUBT: "an unused log segment was created again",
     LOG_POISONED: "the log was poisoned",
+    COMPRESSED_RECORD: "a compressed record of the log was read",
     DISK_RELIEVED: "a full disk had space again",
 }

@@ -5,9 +5,10 @@
 //! no limit: it ends at the first incomplete group, unless a later group proves that the incomplete
 //! group was once durable.
 
+use crate::decode::GroupDecoder;
 use crate::layout::{
     ALIGN, End, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
-    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
+    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_seal,
 };
 use crate::marks;
 use crate::segment::{self, Segment};
@@ -70,6 +71,7 @@ pub(crate) fn replay(env: &Env, dir: &Path, options: &Options, replay: &mut Repl
             released: found.first().and_then(|f| f.header?.previous).map_or(0, |end| end.last_seq),
             ..Recovery::default()
         },
+        decoder: GroupDecoder::default(),
         expected: found.first().map_or(next_seq, |f| f.header.map_or(0, |header| header.first_seq)),
     };
     let mut out = Replayed { recovery: Recovery::default(), segments: Vec::new(), end: None, trimmable: false };
@@ -266,6 +268,7 @@ struct Reader<'a, 'b> {
     options: &'a Options,
     replay: &'a mut Replay<'b>,
     recovery: Recovery,
+    decoder: GroupDecoder,
     /// The next number; 0 if unknown, because the first header is damaged.
     expected: Seq,
 }
@@ -350,15 +353,18 @@ impl Reader<'_, '_> {
     fn group(&mut self, reading: &mut Reading<'_>, at: u64, group: GroupHeader) -> Result<u64> {
         let body = reading.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
         let (records, bytes) = (&mut self.recovery.records, &mut self.recovery.bytes);
-        let whole = decode_records(&group, body, |record| {
+        let whole = self.decoder.records(&group, body, |record| {
             *records += 1;
             *bytes += record.payload.len() as u64;
             (self.replay)(record)
         })?;
-        if !whole {
-            return Err(Error::corrupt(reading.path, at, "a group with a valid checksum does not consist of records"));
+        if whole {
+            self.expected = group.last_seq + 1;
+        } else {
+            // The checksum is right, so these bytes were written as they are. They are not the end of the log.
+            self.refuse(reading.path, at, "a group with a valid checksum does not consist of records")?;
+            self.lose_up_to(group.last_seq);
         }
-        self.expected = group.last_seq + 1;
         Ok(at + group.group_len())
     }
 

@@ -62,6 +62,16 @@ pub struct Record<'a> {
     pub last_seq: Seq,
     /// The encoded operations.
     pub payload: &'a [u8],
+    /// The compressed form of the payload, by [`crate::Compressor::compress`]: the log writes it in place of the
+    /// payload. Records that are read have `None`.
+    pub compressed: Option<&'a [u8]>,
+}
+
+impl<'a> Record<'a> {
+    /// A record that is written as it is.
+    pub fn new(first_seq: Seq, last_seq: Seq, payload: &'a [u8]) -> Self {
+        Self { first_seq, last_seq, payload, compressed: None }
+    }
 }
 
 /// A position in the log. Positions are ordered as they are written.
@@ -113,7 +123,7 @@ pub struct Recovery {
     pub clean: bool,
     /// The records replayed.
     pub records: u64,
-    /// The bytes of their payloads.
+    /// The bytes of their payloads, before compression.
     pub bytes: u64,
     /// True if damage was skipped; only with [`OnDamage::Skip`].
     pub damaged: bool,

@@ -48,6 +48,8 @@ struct Appender {
     offset: u64,
     /// The length of the segment.
     capacity: u64,
+    /// The bytes of the segment's groups before compression.
+    raw: u64,
     next_seq: Seq,
     group: Vec<u8>,
 }
@@ -258,9 +260,11 @@ impl Wal {
     pub fn append_for(&self, purpose: Purpose, records: &[Record<'_>]) -> Result<Position> {
         let mut appender = self.appender.lock();
         let synced = self.check(|shared| shared.synced)?;
-        let (Some(first), false) = (records.first(), records.is_empty()) else { return Ok(self.end()) };
+        if records.is_empty() {
+            return Ok(self.end());
+        }
         let next_seq = appender.next_seq;
-        let last_seq = layout::encode_records(&mut appender.group, records, next_seq).map_err(|bad| {
+        let mut header = layout::encode_records(&mut appender.group, records, next_seq, GROUPS_AT).map_err(|bad| {
             Error::io("append to", appender.file.path(), io::Error::new(io::ErrorKind::InvalidInput, bad))
         })?;
         let len = appender.group.len() as u64;
@@ -268,20 +272,22 @@ impl Wal {
             // This segment was made from the reserve, which is not for growth.
             self.next_length(len, purpose)?;
         }
-        if appender.offset + len > appender.capacity {
+        // The reserve of the disk is checked when a segment is begun. Sorted files take space for what a segment holds,
+        // so a segment takes no more, and needs as much free space, as without compression.
+        let raw = records.iter().map(|record| record.payload.len() as u64).sum::<u64>().max(len);
+        let is_full = GROUPS_AT + appender.raw + raw > appender.capacity;
+        if is_full && raw > len {
+            self.next_length(raw, purpose)?;
+        }
+        if is_full && appender.offset > GROUPS_AT || appender.offset + len > appender.capacity {
             self.rotate(&mut appender, len, purpose)?;
         }
-        let in_this_segment = synced.segment == appender.number;
-        let header = GroupHeader {
-            body_len: 0,
-            body_sum: 0,
-            first_seq: first.first_seq,
-            last_seq,
-            synced: if in_this_segment { synced.offset } else { GROUPS_AT },
-            records: records.len() as u32,
-        };
+        if synced.segment == appender.number {
+            header.synced = synced.offset;
+        }
         appender.write_group(header).map_err(|error| self.poison(error))?;
-        appender.next_seq = last_seq + 1;
+        appender.raw += raw;
+        appender.next_seq = header.last_seq + 1;
         if appender.group.capacity() > KEEP_BUFFER {
             appender.group = Vec::new();
         }
@@ -289,7 +295,7 @@ impl Wal {
         shared.end = Position { segment: appender.number, offset: appender.offset };
         shared.written += len;
         if let Some(segment) = shared.segments.back_mut() {
-            segment.last_seq = last_seq;
+            segment.last_seq = header.last_seq;
         }
         Ok(shared.end)
     }
@@ -551,7 +557,7 @@ impl Appender {
     fn new(file: Arc<dyn File>, header: &Header, capacity: u64, group: Vec<u8>) -> Self {
         let seeds = Seeds::new(header.database_id, header.number);
         let (number, next_seq) = (header.number, header.first_seq);
-        Self { file, seeds, number, offset: GROUPS_AT, capacity, next_seq, group }
+        Self { file, seeds, number, offset: GROUPS_AT, capacity, raw: 0, next_seq, group }
     }
 
     /// Writes the group in the buffer after the last group.

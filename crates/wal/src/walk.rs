@@ -3,9 +3,10 @@
 //! Recovery decides where the log ends, and records that end. This module decides nothing: it
 //! reports the contents of a file, which are complete groups and the gaps between them.
 
+use crate::decode::GroupDecoder;
 use crate::layout::{
     ALIGN, FOLLOWED_AT, FOLLOWED_LEN, GROUP_HEADER_LEN, GROUPS_AT, GroupHeader, HEADER_LEN, Header, NotAHeader,
-    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_records, decode_seal,
+    SEAL_AT, SEAL_LEN, Seeds, VERSION, decode_followed, decode_seal,
 };
 use crate::segment;
 use crate::types::Record;
@@ -84,7 +85,7 @@ pub struct WalkedSegment {
     pub groups: u64,
     /// The number of records in them.
     pub records: u64,
-    /// Bytes of the records' payloads.
+    /// Bytes of the records' payloads, before compression.
     pub payload_bytes: u64,
     /// The end of the last complete group.
     pub end: u64,
@@ -175,7 +176,7 @@ pub fn walk_segment(
     found.followed = decode_followed(window.bytes(FOLLOWED_AT, FOLLOWED_LEN)?, seeds).is_some();
     let limit = walk.limit.or(seal.map(|end| end.offset)).unwrap_or(u64::MAX).min(window.len());
     let expected = header.map_or(0, |h| h.first_seq);
-    let mut walker = Walker { window, seeds, limit, expected, found };
+    let mut walker = Walker { window, seeds, limit, expected, decoder: GroupDecoder::default(), found };
     walker.walk(visit)?;
     let Walker { window, mut found, .. } = walker;
     found.unreadable = window.unreadable().to_vec();
@@ -190,6 +191,7 @@ struct Walker<'a> {
     limit: u64,
     /// The next number; 0 if unknown.
     expected: Seq,
+    decoder: GroupDecoder,
     found: WalkedSegment,
 }
 
@@ -239,7 +241,7 @@ impl Walker<'_> {
     fn take(&mut self, at: u64, group: &GroupHeader, visit: &mut dyn FnMut(&Group<'_>) -> Result<()>) -> Result<u64> {
         let body = self.window.bytes(at + GROUP_HEADER_LEN as u64, group.body_len as usize)?;
         let mut records = Vec::new();
-        let whole = decode_records(group, body, |record| {
+        let whole = self.decoder.records(group, body, |record| {
             records.push(record);
             Ok::<(), Error>(())
         })?;

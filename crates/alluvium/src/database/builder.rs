@@ -150,6 +150,20 @@ impl Builder {
         self
     }
 
+    /// Compression of batches from 16 KiB on in the write-ahead log. Default: true.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().expect("a directory");
+    /// # let path = dir.path().join("db");
+    /// let db = alluvium::Database::builder().log_compression(false).open(&path)?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn log_compression(mut self, compressed: bool) -> Self {
+        self.options.log_compression = compressed;
+        self
+    }
+
     /// The number of threads for flushes and compactions, at least 1. At least two threads are started even then, so
     /// that a flush never waits for a compaction. Default: one for each core.
     ///

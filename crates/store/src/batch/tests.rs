@@ -14,7 +14,7 @@ fn a_record_has_as_many_numbers_as_its_operations_take() {
     let note = encode_flushed(3, std::iter::once((0, 2)));
     for (payload, numbers) in [(&batch.bytes, 2), (&note, 1)] {
         for last in 100..105 {
-            let record = alluvium_wal::Record { first_seq: 100, last_seq: last, payload };
+            let record = alluvium_wal::Record::new(100, last, payload);
             assert_eq!(decode_record(&record).is_ok(), last == 99 + numbers, "{numbers} numbers, up to {last}");
         }
     }

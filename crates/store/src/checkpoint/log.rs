@@ -62,7 +62,7 @@ impl<'a> LogCopy<'a> {
         let mut start = 0;
         let mut records = Vec::with_capacity(self.group.len());
         for &Gathered { first_seq, last_seq, end } in &self.group {
-            records.push(Record { first_seq, last_seq, payload: &self.bytes[start..end] });
+            records.push(Record::new(first_seq, last_seq, &self.bytes[start..end]));
             start = end;
         }
         log.append(&records)?;

@@ -12,6 +12,7 @@ fn open() -> (Store, Arc<FaultFs>, TreeId) {
     let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
     let env = Env { fs: faults.clone(), clock: Arc::new(ManualClock::new()), rng: Arc::new(SeededRng::new(1)) };
     let small = Options { segment_bytes: Some(16 << 10), disk_reserve_bytes: Some(0), ..Options::default() };
+    let small = Options { log_compression: false, ..small };
     let options = Options { partitions: Some(2), background: false, ..small };
     let store = Store::open(env, Path::new("db"), options).expect("a store");
     let tree = store.create_trees(&[b"tree"]).expect("a tree")[0];

@@ -151,8 +151,7 @@ impl Recovered {
         let work = Arc::new(WorkSignal::default());
         let (memory, memtables) = (options.memory_bytes, options.memtable_bytes());
         let debt = Debt::new(partitions.clone(), shared.budget.clone(), memory, memtables);
-        let admission = Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes());
-        let admission = Arc::new(admission);
+        let admission = Arc::new(Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes()));
         let poison = Arc::new(Poison {
             path: path.clone(),
             health: health.clone(),
@@ -175,6 +174,7 @@ impl Recovered {
             work: work.clone(),
             syncer: syncer.clone(),
             poison: poison.clone(),
+            compressor: options.log_compressor(),
             queue: CommitQueue::new(last + 1),
         });
         let upkeep = Arc::new(Upkeep::new(clock, &commit));

@@ -16,6 +16,7 @@ fn open(disk: &Arc<MemFs>) -> (Arc<FaultFs>, Store) {
         memory_bytes: 256 << 20,
         segment_bytes: Some(32 << 20),
         durability: Durability::Bulk,
+        log_compression: false,
         ..Options::default()
     };
     (faults, Store::open(env, "db".as_ref(), options).unwrap())

@@ -17,7 +17,7 @@ use crate::read_entries::IndexEntries;
 use crate::worlds::{PATH, World, files_in};
 use alluvium::{CappedLimits, Compression, Database, Durability, Map, ValidationLevel, Value};
 use alluvium_document::json::{parse_exact, print_exact};
-use alluvium_store::{Options, TreeId, ValuesOf};
+use alluvium_store::{Options, TreeId, Tuning, ValuesOf};
 use std::path::{Path, PathBuf};
 
 /// How the process that wrote a fixture ended, and the content of the fixture.
@@ -68,6 +68,8 @@ pub fn options(compression: Compression) -> Options {
         segment_bytes: Some(16 << 10),
         disk_reserve_bytes: Some(0),
         compression,
+        // Only long batches of fixtures are compressed in the log.
+        tuning: Tuning { log_compression_bytes: Some(4 << 10), ..Tuning::default() },
         ..Options::default()
     }
 }
@@ -92,7 +94,10 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let segments = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
     let followed = segments.map(|(_, bytes)| bytes[FOLLOWER..][..8] != [0; 8]).collect::<Vec<_>>();
     assert!(matches!(followed.split_last(), Some((false, before)) if before.iter().all(|followed| *followed)));
-    assert_eq!(followed.len() > 3, matches!(end, End::Segments | End::Long));
+    assert_eq!(followed.len() > 3, end == End::Segments, "{end:?}: {} segments", followed.len());
+    let repeated = |(_, bytes): &(PathBuf, Vec<u8>)| bytes.windows(1000).any(|part| part.iter().all(|b| *b == b'k'));
+    let logs = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
+    assert!(logs.clone().count() > 0 && !logs.clone().any(repeated), "long texts are compressed in the log");
     (files, expected)
 }
 

@@ -128,7 +128,8 @@ fn log_options(world: &World) -> alluvium_wal::Options {
     alluvium_wal::Options { segment_bytes: 1 << 20, must_exist: true, ..alluvium_wal::Options::new(walked.database_id) }
 }
 
-/// A record is appended to the log.
+/// A record is appended to the log. If the first byte is 128 or more, the other bytes are stored as the compressed form
+/// of a payload.
 pub fn records(data: &[u8]) {
     let Some((&numbers, payload)) = data.split_first() else { return };
     let world = small();
@@ -141,7 +142,13 @@ pub(super) fn append(world: &World, numbers: u8, payload: &[u8]) {
     let log = Path::new(PATH).join("wal");
     let (wal, found) = Wal::recover(&world.env, &log, log_options(world), &mut |_| Ok(())).expect("a whole log");
     let (first_seq, last_seq) = (found.last_seq + 1, found.last_seq + 1 + u64::from(numbers));
-    let end = wal.append(&[Record { first_seq, last_seq, payload }]).expect("an append");
+    let record = Record::new(first_seq, last_seq, payload);
+    let raw = vec![0; 64 * usize::from(numbers)];
+    let record = match numbers {
+        0..128 => record,
+        _ => Record { payload: &raw, compressed: Some(payload), ..record },
+    };
+    let end = wal.append(&[record]).expect("an append");
     wal.sync_to(end).expect("a sync");
 }
 

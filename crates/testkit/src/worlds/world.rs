@@ -95,6 +95,7 @@ fn random_tuning(rng: &mut fastrand::Rng) -> Tuning {
         volume_bytes: None,
         memtable_bytes: [None, Some(500), Some(2 << 10), Some(8 << 10)][rng.usize(0..4)],
         log_limit_bytes: [None, Some(10 << 10), Some(30 << 10)][rng.usize(0..3)],
+        log_compression_bytes: [None, Some(1), Some(300)][rng.usize(0..3)],
         manifest_bytes: [None, Some(200), Some(2 << 10)][rng.usize(0..3)],
         upper_floor_bytes: [None, Some(1 << 10), Some(6 << 10)][rng.usize(0..3)],
         max_runs: [None, Some(3), Some(5)][rng.usize(0..3)],

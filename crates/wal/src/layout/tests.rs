@@ -15,7 +15,7 @@ fn a_header_stays_as_documented() {
     let text: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
     let fields = concat!(
         "414c4c555657414c", // magic
-        "0100000000000000", // version
+        "0200000000000000", // version
         "0700000000000000", // database
         "0300000000000000", // number
         "3200000000000000", // first number
@@ -56,16 +56,14 @@ fn a_seal_belongs_to_its_segment() {
 
 fn group(records: &[Record<'_>], next: Seq, offset: u64) -> Vec<u8> {
     let mut group = vec![0xaa; 3];
-    let last_seq = encode_records(&mut group, records, next).unwrap();
-    let records = records.len() as u32;
-    let header = GroupHeader { body_len: 0, body_sum: 0, first_seq: next, last_seq, synced: 8192, records };
+    let header = encode_records(&mut group, records, next, 8192).unwrap();
     finish_group(&mut group, header, offset, SEEDS);
     group
 }
 
 #[test]
 fn a_group_stays_as_documented() {
-    let bytes = group(&[Record { first_seq: 5, last_seq: 9, payload: b"abc" }], 5, 8192);
+    let bytes = group(&[Record::new(5, 9, b"abc")], 5, 8192);
     assert_eq!(bytes.len(), 56);
     assert_eq!(bytes[48..], [4, 3, b'a', b'b', b'c', 0, 0, 0]);
     assert_eq!(bytes[..4], [8, 0, 0, 0]);
@@ -78,8 +76,21 @@ fn a_group_stays_as_documented() {
 }
 
 #[test]
+fn a_group_with_a_compressed_record_stays_as_documented() {
+    let long = [b'x'; 300];
+    let records = [Record { compressed: Some(b"short"), ..Record::new(5, 9, &long) }, Record::new(10, 10, b"abc")];
+    let bytes = group(&records, 5, 8192);
+    assert_eq!(bytes[40..48], [2, 0, 0, 0, 1, 0, 0, 0]);
+    // 300 and 5: the lengths before and after compression. 0 and 3: not compressed.
+    assert_eq!(bytes[48..], *b"\x04\xac\x02\x05short\0\0\x03abc\0");
+    let mut unknown = bytes.clone();
+    unknown[44] = 2;
+    assert_eq!(GroupHeader::decode(&unknown, 8192, SEEDS), None);
+}
+
+#[test]
 fn a_group_passes_only_in_its_place() {
-    let bytes = group(&[Record { first_seq: 5, last_seq: 9, payload: b"abc" }], 5, 8192);
+    let bytes = group(&[Record::new(5, 9, b"abc")], 5, 8192);
     assert!(GroupHeader::decode(&bytes, 8192, SEEDS).is_some_and(|h| h.matches(&bytes[48..], 8192, SEEDS)));
     for (offset, seeds) in [(8200, SEEDS), (8192, Seeds(98))] {
         assert_eq!(GroupHeader::decode(&bytes, offset, seeds), None);
@@ -92,8 +103,10 @@ fn a_group_passes_only_in_its_place() {
 /// must not cause a panic.
 #[test]
 fn bodies_that_hold_no_records() {
-    let header =
-        |records, last_seq| GroupHeader { body_len: 8, body_sum: 0, first_seq: 5, last_seq, synced: 0, records };
+    let header = |records, last_seq| {
+        let compressed = false;
+        GroupHeader { body_len: 8, body_sum: 0, first_seq: 5, last_seq, synced: 0, records, compressed }
+    };
     let decode = |header, body: &[u8]| decode_records::<()>(&header, body, |_| Ok(()));
     assert_eq!(decode(header(1, 5), &[0, 2, 1, 1, 0, 0, 0, 0]), Ok(true));
     for (records, last, body) in [
@@ -120,7 +133,7 @@ proptest! {
     ) {
         let mut first_seq = next;
         let records: Vec<_> = payloads.iter().map(|(more, payload)| {
-            let record = Record { first_seq, last_seq: first_seq + more, payload };
+            let record = Record::new(first_seq, first_seq + more, payload);
             first_seq = record.last_seq + 1;
             record
         }).collect();
@@ -131,7 +144,7 @@ proptest! {
         prop_assert!(header.matches(body, offset, SEEDS));
         let mut found = Vec::new();
         let whole = decode_records::<()>(&header, body, |r| {
-            found.push((r.first_seq, r.last_seq, r.payload.to_vec()));
+            found.push((r.first_seq, r.last_seq, r.bytes.to_vec()));
             Ok(())
         });
         prop_assert_eq!(whole, Ok(true));
@@ -140,11 +153,12 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_decode_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), records in any::<u32>()) {
+    fn any_bytes_decode_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), records in any::<u32>(), compressed: bool) {
         let _ = Header::decode(&bytes, 1);
         let _ = decode_seal(&bytes, SEEDS);
         let _ = GroupHeader::decode(&bytes, 8192, SEEDS);
-        let header = GroupHeader { body_len: 0, body_sum: 0, first_seq: 1, last_seq: u64::MAX, synced: 0, records };
+        let (first_seq, last_seq, synced) = (1, u64::MAX, 0);
+        let header = GroupHeader { body_len: 0, body_sum: 0, first_seq, last_seq, synced, records, compressed };
         let _ = decode_records::<()>(&header, &bytes, |_| Ok(()));
     }
 }
@@ -159,8 +173,9 @@ fn numbers_above_the_last_are_refused_whatever_the_checksum_says() {
     }
     let seal = |last_seq| decode_seal(&encode_seal(End { offset: 8192, last_seq }, SEEDS), SEEDS);
     assert!(seal(LAST_SEQ).is_some() && seal(LAST_SEQ + 1).is_none() && seal(u64::MAX).is_none());
-    let record = |seq| [Record { first_seq: seq, last_seq: seq, payload: b"" }];
+    let record = |seq| [Record::new(seq, seq, b"")];
     let mut out = Vec::new();
-    assert_eq!(encode_records(&mut out, &record(LAST_SEQ), LAST_SEQ), Ok(LAST_SEQ));
-    assert!(encode_records(&mut out, &record(LAST_SEQ + 1), LAST_SEQ + 1).is_err(), "nothing is written beyond it");
+    let encoded = encode_records(&mut out, &record(LAST_SEQ), LAST_SEQ, 0);
+    assert_eq!(encoded.map(|header| header.last_seq), Ok(LAST_SEQ));
+    assert!(encode_records(&mut out, &record(LAST_SEQ + 1), LAST_SEQ + 1, 0).is_err(), "nothing is written beyond it");
 }

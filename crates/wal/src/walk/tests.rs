@@ -11,7 +11,7 @@ fn log_of(env: &Env, first: Seq, count: u64) -> Records {
     let mut written = Vec::new();
     for n in 0..count {
         let payload = vec![n as u8; 100];
-        log.append(&[Record { first_seq: first + n, last_seq: first + n, payload: &payload }]).unwrap();
+        log.append(&[Record::new(first + n, first + n, &payload)]).unwrap();
         written.push((first + n, payload));
     }
     log.close().unwrap();
@@ -85,7 +85,7 @@ fn the_log_is_read_back_while_it_is_written() {
     let options = Options { segment_bytes: 9 << 10, ..Options::new(7) };
     let log = Wal::begin(&env, dir, options, 1).unwrap();
     for n in 1..=40u64 {
-        log.append(&[Record { first_seq: n, last_seq: n, payload: &[n as u8; 90] }]).unwrap();
+        log.append(&[Record::new(n, n, &[n as u8; 90])]).unwrap();
         for from in [1, n / 2, n] {
             let mut seen = Vec::new();
             log.read_back(from, n, &mut |record| {

@@ -195,11 +195,11 @@ fn another_databases_log() {
 fn a_newer_format() {
     let (mut files, _) = segments(1, |_| ());
     let header = &mut files[0].1;
-    header[8..12].copy_from_slice(&2u32.to_le_bytes());
+    header[8..12].copy_from_slice(&3u32.to_le_bytes());
     let sum = alluvium_codec::checksum64(&header[..120], 1);
     header[120..128].copy_from_slice(&sum.to_le_bytes());
     match recover(&disk_with(&files), skipping(BYTES)) {
-        Err(Error::NewerFormat { found: 2, supported: 1, path }) => assert_eq!(path, segment(1)),
+        Err(Error::NewerFormat { found: 3, supported: 2, path }) => assert_eq!(path, segment(1)),
         other => panic!("{:?}", other.err()),
     }
 }

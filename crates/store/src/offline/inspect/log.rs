@@ -48,7 +48,13 @@ pub(super) fn inspect(env: &Env, path: &Path, options: InspectOptions, visit: &m
     if walked.header.is_some() && walked.file_bytes < alluvium_wal::GROUPS_AT {
         visit(Item::Damage(walked.file_bytes, "the file ends before the offset of its first group".to_owned()))?;
     }
-    for (name, value) in [("groups", walked.groups), ("records", walked.records), ("end", walked.end)] {
+    let totals = [
+        ("groups", walked.groups),
+        ("records", walked.records),
+        ("bytes_of_records", walked.payload_bytes),
+        ("end", walked.end),
+    ];
+    for (name, value) in totals {
         visit(Item::Fact(number(name, value)))?;
     }
     if walked.groups > 0 {

@@ -27,7 +27,7 @@ pub(super) fn explain(error: Error, env: &Env, path: &Path, partitions: u32, opt
 fn log_too_large(env: &Env, path: &Path, partitions: u32) -> Result<Error> {
     let log_bytes = log_bytes(env, path)?;
     let manifests = manifests(env, path, partitions)?.iter().sum::<u64>();
-    let kept = log_bytes / 8 * 9 + manifests + u64::from(partitions + 1) * SEGMENT_BYTES;
+    let kept = uncompressed(env, path, log_bytes)? / 8 * 9 + manifests + u64::from(partitions + 1) * SEGMENT_BYTES;
     let needed_bytes = (kept / 2 * 5).next_multiple_of(1 << 20);
     Ok(Error::LogTooLarge { path: path.to_owned(), log_bytes, needed_bytes })
 }
@@ -38,7 +38,7 @@ fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32, options: &Opt
     let blocks = |bytes: &u64| bytes.next_multiple_of(BLOCK_BYTES) + 3 * BLOCK_BYTES;
     let needed_bytes = manifests(env, path, partitions)?.iter().map(blocks).sum::<u64>() + SEGMENT_BYTES;
     // Small entries take several times their length in a memtable.
-    let log_bytes = log_bytes(env, path)?;
+    let log_bytes = uncompressed(env, path, log_bytes(env, path)?)?;
     let flushed = if log_bytes > options.memtable_bytes() as u64 / 4 { log_bytes / 8 * 9 } else { 0 };
     let needed_bytes = needed_bytes + flushed;
     let available_bytes = env.fs.available_bytes(path).unwrap_or(0);
@@ -48,6 +48,16 @@ fn no_space(cause: Error, env: &Env, path: &Path, partitions: u32, options: &Opt
 
 fn log_bytes(env: &Env, path: &Path) -> Result<u64> {
     Ok(lengths(env, &path.join(LOG_DIR), "wal-")?.iter().sum())
+}
+
+/// The bytes of the log's records before compression, or the bytes of the log if these are more.
+fn uncompressed(env: &Env, path: &Path, log_bytes: u64) -> Result<u64> {
+    let mut bytes = 0;
+    for (number, segment) in alluvium_wal::list_segments(env, &path.join(LOG_DIR))? {
+        let walk = alluvium_wal::Walk { number, ..alluvium_wal::Walk::default() };
+        bytes += alluvium_wal::walk_segment(env, &segment, walk, &mut |_| Ok(()))?.payload_bytes;
+    }
+    Ok(bytes.max(log_bytes))
 }
 
 /// The length of the largest manifest of each partition.

@@ -60,7 +60,7 @@ pub struct Owned {
 
 impl Owned {
     pub fn record(&self) -> Record<'_> {
-        Record { first_seq: self.first, last_seq: self.last, payload: &self.payload }
+        Record::new(self.first, self.last, &self.payload)
     }
 }
 
