@@ -245,7 +245,7 @@ impl Database {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn logical_database_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.engine.catalog.list().into_iter().map(|n| n.logical).collect();
+        let mut names: Vec<String> = self.engine.catalog.list().into_iter().map(|n| n.logical.into()).collect();
         names.dedup();
         names
     }
@@ -260,7 +260,7 @@ impl Database {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn collections(&self) -> Vec<CollectionInfo> {
-        let info = |n: FullName| CollectionInfo { database: n.logical, name: n.collection };
+        let info = |n: FullName| CollectionInfo { database: n.logical.into(), name: n.collection.into() };
         self.engine.catalog.list().into_iter().map(info).collect()
     }
 
@@ -278,7 +278,7 @@ impl Database {
     /// # Errors
     /// Errors of reading the catalog, such as [`crate::ErrorKind::SnapshotTooOld`].
     pub fn collections_at(&self, snapshot: &Snapshot) -> Result<Vec<CollectionInfo>> {
-        let info = |n: FullName| CollectionInfo { database: n.logical, name: n.collection };
+        let info = |n: FullName| CollectionInfo { database: n.logical.into(), name: n.collection.into() };
         let names = self.engine.catalog.list_at(snapshot)?;
         Ok(names.into_iter().map(info).collect())
     }

@@ -30,7 +30,8 @@ use std::time::Duration;
 #[must_use = "a query does nothing until `run`, `first`, `count`, `distinct` or `explain`"]
 pub struct Find<T = Document> {
     origin: Origin,
-    request: FindRequest,
+    /// In a box, because every option moves the builder.
+    request: Box<FindRequest>,
     batch_size: usize,
     documents: PhantomData<fn() -> T>,
 }
@@ -52,7 +53,7 @@ impl<T> Find<T> {
     }
 
     pub(crate) fn over(origin: Origin, filter: impl IntoDocument) -> Self {
-        Self { origin, request: FindRequest::new(filter), batch_size: BATCH_SIZE, documents: PhantomData }
+        Self { origin, request: Box::new(FindRequest::new(filter)), batch_size: BATCH_SIZE, documents: PhantomData }
     }
 
     /// Sets the order, such as `{"age": -1, "name": 1}`. Default: the order in which the plan finds the documents.
@@ -286,7 +287,7 @@ impl<T> Find<T> {
             return Ok(cursor.typed());
         }
         let moment = self.origin.moment(&self.request)?;
-        let mut query = Query::new(self.request, moment)?;
+        let mut query = Query::new(*self.request, moment)?;
         if let Some((engine, name, at)) = self.origin.view()? {
             return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
         }
@@ -361,7 +362,7 @@ impl<T> Find<T> {
     /// The unprojected documents of the query, if its collection is a view.
     fn of_view(&self) -> Result<Option<PipelineRun>> {
         let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
-        let request = FindRequest { projection: None, ..self.request.clone() };
+        let request = FindRequest { projection: None, ..(*self.request).clone() };
         let moment = limited(moment_of(engine, name), &request.limits, &engine.env);
         let query = Query::new(request, moment)?;
         PipelineRun::of_query(engine, name, at, query).map(Some)
@@ -371,7 +372,7 @@ impl<T> Find<T> {
         // The sort does not change the count, but an invalid sort is an error.
         self.request.projection = None;
         let moment = self.origin.moment(&self.request)?;
-        let mut query = Query::new(self.request, moment)?;
+        let mut query = Query::new(*self.request, moment)?;
         query.only_count();
         self.origin.execute(query, timed)
     }
@@ -428,7 +429,7 @@ impl<T> Find<T> {
     fn differing(mut self, path: FieldPath, timed: bool) -> Result<Execution> {
         self.request.projection = None;
         let moment = self.origin.moment(&self.request)?;
-        let mut query = Query::new(self.request, moment)?;
+        let mut query = Query::new(*self.request, moment)?;
         query.only_values(path);
         self.origin.execute(query, timed)
     }
@@ -455,7 +456,7 @@ impl<T> Find<T> {
     /// [`crate::Error::NotCapped`]; [`crate::Error::Plan`] for a sort or a snapshot; as [`Find::run`].
     pub fn tail(self) -> Result<Tail> {
         let moment = self.origin.moment(&self.request)?;
-        let query = Query::new(self.request, moment)?;
+        let query = Query::new(*self.request, moment)?;
         let Origin::Collection(target, None) = self.origin else {
             let what = "a tailable cursor reads a collection as it is now";
             return Err(PlanError::BadHint(what.to_owned()).into());
@@ -480,7 +481,7 @@ impl<T> Find<T> {
     /// As for [`Find::run`] and its cursor.
     pub fn explain(self) -> Result<Explanation> {
         let moment = self.origin.moment(&self.request)?;
-        let query = Query::new(self.request, moment)?;
+        let query = Query::new(*self.request, moment)?;
         self.origin.execute(query, true)?.explain()
     }
 }

@@ -52,7 +52,7 @@ impl LogicalDatabase {
     /// ```
     pub fn collection_names(&self) -> Vec<String> {
         let all = self.engine.catalog.list().into_iter();
-        all.filter(|n| n.logical == self.name).map(|n| n.collection).collect()
+        all.filter(|n| n.logical == self.name).map(|n| n.collection.into()).collect()
     }
 
     /// A collection to create in this logical database, like [`crate::Database::create_collection`]; the name may
@@ -84,7 +84,7 @@ impl LogicalDatabase {
     pub fn drop(&self) -> Result<()> {
         check_logical(&self.name)?;
         let views = self.engine.catalog.views().into_iter().map(|(name, _)| name);
-        let views = views.filter(|name| name.logical == self.name).map(|name| name.collection);
+        let views = views.filter(|name| name.logical == self.name).map(|name| name.collection.into());
         self.drop_listed(&self.collection_names().into_iter().chain(views).collect::<Vec<_>>())
     }
 

@@ -46,6 +46,31 @@ pub fn get_u64(input: &mut &[u8]) -> Result<u64> {
 }
 
 fn get_u64_slow(input: &mut &[u8]) -> Result<u64> {
+    match input.first_chunk().and_then(|word| short(u64::from_le_bytes(*word))) {
+        Some((value, len)) => {
+            *input = &input[len..];
+            Ok(value)
+        }
+        None => get_u64_bytewise(input),
+    }
+}
+
+/// The value at the start of eight bytes, and its length; `None` if it is longer.
+#[inline]
+fn short(word: u64) -> Option<(u64, usize)> {
+    let last = !word & 0x8080_8080_8080_8080;
+    if last == 0 {
+        return None;
+    }
+    // The bits up to the first byte without a high bit, in groups of 7, which are moved together in pairs.
+    let groups = word & (last ^ (last - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+    let groups = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let groups = groups & 0x0000_3fff_0000_3fff | (groups & 0x3fff_0000_3fff_0000) >> 2;
+    let value = groups & 0x0fff_ffff | (groups & 0x0fff_ffff_0000_0000) >> 4;
+    Some((value, last.trailing_zeros() as usize / 8 + 1))
+}
+
+fn get_u64_bytewise(input: &mut &[u8]) -> Result<u64> {
     let mut value = 0u64;
     for (at, &byte) in input.iter().take(MAX_LEN).enumerate() {
         let group = u64::from(byte & 0x7f);

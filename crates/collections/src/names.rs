@@ -1,5 +1,7 @@
 //! Names of logical databases and collections.
 
+use alluvium_document::Text;
+
 /// The logical database of names without a dot.
 pub const DEFAULT_LOGICAL: &str = "main";
 
@@ -30,9 +32,9 @@ pub struct InvalidName {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FullName {
     /// The logical database.
-    pub logical: String,
+    pub logical: Text,
     /// The collection's name within it.
-    pub collection: String,
+    pub collection: Text,
 }
 
 impl FullName {
@@ -59,12 +61,12 @@ impl FullName {
         if logical.len() + 1 + collection.len() > NAME_BYTES_MAX {
             return refuse(collection, "with its logical database and the dot, a name has at most 255 bytes");
         }
-        Ok(Self { logical: logical.to_owned(), collection: collection.to_owned() })
+        Ok(Self { logical: logical.into(), collection: collection.into() })
     }
 
     /// The temporary name of a collection that a stage is filling. Users cannot create a collection with such a name.
     pub(crate) fn temporary(logical: &str, number: u64) -> Self {
-        Self { logical: logical.to_owned(), collection: format!("{TEMPORARY}{number:016x}") }
+        Self { logical: logical.into(), collection: format!("{TEMPORARY}{number:016x}").into() }
     }
 
     /// True for a collection of a logical database in which servers store their own documents.
@@ -80,7 +82,9 @@ impl FullName {
 
 impl std::fmt::Display for FullName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.logical, self.collection)
+        f.write_str(&self.logical)?;
+        f.write_str(".")?;
+        f.write_str(&self.collection)
     }
 }
 

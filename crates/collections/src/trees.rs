@@ -15,7 +15,7 @@
 use crate::names::FullName;
 use crate::options::{CollectionOptions, View};
 use alluvium_codec::varint;
-use alluvium_document::{Value, encoding};
+use alluvium_document::{Text, Value, encoding};
 use alluvium_store::TreeId;
 
 /// A collection's documents.
@@ -103,8 +103,8 @@ pub(crate) fn read_documents(description: &[u8]) -> Option<(FullName, TreeId)> {
 /// As [`read_documents`], with the remaining bytes of the description.
 fn read_named(description: &[u8]) -> Option<(FullName, TreeId, &[u8])> {
     let (&(DOCUMENTS | DOCUMENTS_WITH_OPTIONS), mut input) = description.split_first()? else { return None };
-    let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
-    let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    let logical = Text::from_utf8(varint::get_bytes(&mut input).ok()?).ok()?;
+    let collection = Text::from_utf8(varint::get_bytes(&mut input).ok()?).ok()?;
     let system = u32::try_from(varint::get_u64(&mut input).ok()?).ok()?;
     Some((FullName { logical, collection }, TreeId(system), input))
 }
@@ -121,8 +121,8 @@ pub(crate) fn describe_view(name: &FullName, view: &View) -> Vec<u8> {
 /// The view with this description; `None` for a tree of another kind, or if it cannot be read.
 pub(crate) fn read_view(description: &[u8]) -> Option<(FullName, View)> {
     let (&VIEW, mut input) = description.split_first()? else { return None };
-    let logical = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
-    let collection = String::from_utf8(varint::get_bytes(&mut input).ok()?.to_vec()).ok()?;
+    let logical = Text::from_utf8(varint::get_bytes(&mut input).ok()?).ok()?;
+    let collection = Text::from_utf8(varint::get_bytes(&mut input).ok()?).ok()?;
     match encoding::decode(&mut input) {
         Ok(Value::Map(map)) => Some((FullName { logical, collection }, View::from_map(&map)?)),
         _ => None,

@@ -9,7 +9,6 @@ use crate::state::CollectionState;
 use alluvium_document::Document;
 use alluvium_store::{Seq, Store};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A collection at a snapshot. The operators of a plan read it.
 pub struct CollectionView {
@@ -18,8 +17,6 @@ pub struct CollectionView {
     pub(crate) state: Arc<CollectionState>,
     pub(crate) name: FullName,
     pub(crate) snapshot: Snapshot,
-    /// The length of the last row read. The next row probably has about the same length.
-    row_len: AtomicUsize,
 }
 
 /// A document, and the sequence number of its last write.
@@ -35,7 +32,7 @@ impl CollectionView {
         name: &FullName,
         snapshot: Snapshot,
     ) -> Arc<Self> {
-        Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot, row_len: AtomicUsize::new(0) })
+        Arc::new(Self { engine: engine.clone(), state, name: name.clone(), snapshot })
     }
 
     /// The collection at a snapshot, or now. A collection that does not exist is empty.
@@ -56,12 +53,8 @@ impl CollectionView {
 
     /// The document with this key. The buffer `row` receives the row, and becomes part of the document.
     pub(crate) fn read(&self, key: &[u8], row: &mut Vec<u8>) -> Result<Option<Versioned>> {
-        if row.capacity() == 0 {
-            *row = Document::row_buffer(self.row_len.load(Ordering::Relaxed), key);
-        }
         let seq = self.store().get_numbered_at(&self.snapshot.store, self.state.documents, key, row)?;
         let Some(seq) = seq else { return Ok(None) };
-        self.row_len.store(row.len(), Ordering::Relaxed);
         let document = decode(&self.state.shapes, &self.name, key, std::mem::take(row))?;
         Ok(Some(Versioned { document, seq }))
     }

@@ -4,6 +4,9 @@ use crate::bson::{BsonError, LEVELS_MAX, begin, finish, put_cstring, put_value, 
 use crate::document::{Document, DocumentError};
 use crate::value::Value;
 
+/// The documents within each other for which a new builder has room.
+const LEVELS: usize = 4;
+
 /// Appends a BSON document to a buffer, field by field. Used for replies that contain stored documents, without
 /// decoding these. Every [`BsonBuilder::open_document`] and [`BsonBuilder::open_array`] needs a [`BsonBuilder::close`].
 #[derive(Debug)]
@@ -23,7 +26,9 @@ impl BsonBuilder {
     /// Begins a document at the end of `out`.
     pub fn new(mut out: Vec<u8>) -> Self {
         let start = begin(&mut out);
-        Self { out, open: vec![Open { start, elements: None }] }
+        let mut open = Vec::with_capacity(LEVELS);
+        open.push(Open { start, elements: None });
+        Self { out, open }
     }
 
     /// Adds a field.
@@ -38,6 +43,20 @@ impl BsonBuilder {
             self.out.truncate(before);
         }
         put
+    }
+
+    /// Adds a field that is a document, whose bytes are not checked.
+    ///
+    /// # Errors
+    /// [`BsonError::Nul`]; nothing was added in that case.
+    pub fn put_encoded(&mut self, name: &str, document: &[u8]) -> Result<(), BsonError> {
+        self.out.push(tag::DOCUMENT);
+        if let Err(error) = put_cstring(name, &mut self.out) {
+            self.out.pop();
+            return Err(error);
+        }
+        self.out.extend_from_slice(document);
+        Ok(())
     }
 
     /// Begins a field that is a document.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use alluvium_codec::varint;
 
-use crate::bson::{BsonError, tag, value_of};
+use crate::bson::{BsonError, find_zero, tag, value_of};
 use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, OBJECT_ID, TRUE, put_double, put_head, put_integer, put_str};
 use crate::key;
 use crate::row::{ID, begin_shaped, end_shaped, is_natural_id, note_shape};
-use crate::shape::{FieldKind, Shape, ShapeHash, ShapeTable};
+use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
 use crate::value::{MAX_DEPTH, Value};
+
+/// The elements for which an encoder has room before it grows.
+const ELEMENTS: usize = 32;
 
 /// An encoder of BSON documents as rows, which reuses its buffer.
 #[derive(Debug, Default)]
@@ -61,6 +64,7 @@ impl BsonRowEncoder {
     ) -> Result<Option<EncodedBson>, BsonError> {
         let (row_len, shapes_len) = (row.len(), new_shapes.len());
         self.elements.clear();
+        self.elements.reserve(ELEMENTS);
         let mut job = Job { bytes: document, elements: &mut self.elements, table, row, new_shapes };
         let result = job.put_document();
         if !matches!(result, Ok(Some(_))) {
@@ -121,7 +125,7 @@ impl<'a> Job<'a> {
                 break;
             }
             let name_at = at;
-            at += memchr::memchr(0, &document[at..]).ok_or(BsonError::Truncated)? + 1;
+            at += find_zero(&document[at..]).ok_or(BsonError::Truncated)? + 1;
             let value_end = end_of(document, tag, at)?;
             self.elements.push(Element { tag, name_at, value_at: at, value_end });
             at = value_end;
@@ -151,17 +155,19 @@ impl<'a> Job<'a> {
         is_document: bool,
         kind: impl Fn(usize) -> FieldKind + Copy,
     ) -> Result<Option<Arc<Shape>>, BsonError> {
-        let mut hash = ShapeHash::new();
-        for (at, element) in self.elements[first..].iter().enumerate() {
-            hash.add(self.name(element)?.as_bytes(), kind(at));
-        }
-        let bytes = self.bytes;
-        let fields = self.elements[first..].iter().enumerate().map(|(at, element)| {
-            let name = &bytes[element.name_at..element.value_at - 1];
-            // The name was checked above.
-            (std::str::from_utf8(name).unwrap_or_default(), kind(at))
-        });
-        let Some(shape) = self.table.find_or_make(hash.finish(), is_document, fields) else { return Ok(None) };
+        let elements = &self.elements[first..];
+        let fields = || elements.iter().enumerate().map(|(at, element)| (self.name_bytes(element), kind(at)));
+        let hash = hash_fields(fields());
+        let shape = match self.table.find(hash, fields()) {
+            Some(shape) => Some(shape),
+            None => {
+                // Names that equal those of a shape are UTF-8; other names need not be.
+                let names = elements.iter().map(|element| self.name(element)).collect::<Result<Vec<_>, _>>()?;
+                let fields = names.into_iter().enumerate().map(|(at, name)| (name, kind(at)));
+                self.table.find_or_make(hash, is_document, fields)
+            }
+        };
+        let Some(shape) = shape else { return Ok(None) };
         note_shape(shape, self.new_shapes);
         Ok(Some(Arc::clone(shape)))
     }
@@ -272,7 +278,7 @@ fn end_of(document: &[u8], tag: u8, at: usize) -> Result<usize, BsonError> {
     };
     let cstring = |from: usize| {
         let rest = rest.get(from..).ok_or(BsonError::Truncated)?;
-        Ok::<usize, BsonError>(from + memchr::memchr(0, rest).ok_or(BsonError::Truncated)? + 1)
+        Ok::<usize, BsonError>(from + find_zero(rest).ok_or(BsonError::Truncated)? + 1)
     };
     let len = match tag {
         tag::DOUBLE | tag::DATE_TIME | tag::TIMESTAMP | tag::INT64 => 8,

@@ -64,10 +64,21 @@ pub struct Document {
 struct Inner {
     /// `None` if the row is self-describing.
     table: Option<Arc<ShapeTable>>,
-    /// The row, followed by the self-describing encoding of the value in the key.
+    /// The row, followed by the self-describing encoding of the value in the key if the buffer had room for it.
     bytes: Vec<u8>,
-    id_at: usize,
+    row_len: usize,
+    /// The encoding of the value in the key if it does not follow the row, because a larger buffer would cost more.
+    id_apart: Vec<u8>,
     id: OnceLock<Value>,
+}
+
+impl Inner {
+    /// The row, and the encoding of the value in the key.
+    #[inline]
+    fn parts(&self) -> (&[u8], &[u8]) {
+        let (row, after) = self.bytes.split_at(self.row_len);
+        (row, if after.is_empty() { &self.id_apart } else { after })
+    }
 }
 
 /// Relaxed Extended JSON on one line. If a document cannot be written as JSON (a damaged row, keys that are not
@@ -91,11 +102,16 @@ impl Document {
     /// [`RowError`] if `key` is not a key, or the start of the row is damaged. The rest is not
     /// checked yet.
     pub fn from_row(table: &Arc<ShapeTable>, key: &[u8], row: impl Into<Vec<u8>>) -> Result<Self, RowError> {
-        let mut bytes = row.into();
-        let id_at = bytes.len();
-        bytes.reserve_exact(id_room(key));
-        put_id(key, &mut bytes)?;
-        let document = Self::new(Some(Arc::clone(table)), bytes, id_at);
+        let (mut bytes, mut id_apart) = (row.into(), Vec::new());
+        let row_len = bytes.len();
+        if bytes.capacity() - row_len >= id_room(key) {
+            put_id(key, &mut bytes)?;
+        } else {
+            id_apart.reserve_exact(id_room(key));
+            put_id(key, &mut id_apart)?;
+        }
+        let inner = Inner { table: Some(Arc::clone(table)), bytes, row_len, id_apart, id: OnceLock::new() };
+        let document = Self { inner: Arc::new(inner) };
         document.map()?;
         Ok(document)
     }
@@ -128,9 +144,7 @@ impl Document {
     /// # Errors
     /// [`RowError`] if the start of the row is damaged. The rest is not checked yet.
     pub fn from_fields(table: &Arc<ShapeTable>, row: impl Into<Vec<u8>>) -> Result<Self, RowError> {
-        let bytes = row.into();
-        let id_at = bytes.len();
-        let document = Self::new(Some(Arc::clone(table)), bytes, id_at);
+        let document = Self::new(Some(Arc::clone(table)), row.into());
         document.map()?;
         Ok(document)
     }
@@ -142,8 +156,7 @@ impl Document {
     pub fn pick(&self, picker: &mut FieldPicker) -> Result<Self, RowError> {
         let mut bytes = Vec::new();
         picker.put_row(self.map()?, &mut bytes)?;
-        let id_at = bytes.len();
-        Ok(Self::new(self.inner.table.clone(), bytes, id_at))
+        Ok(Self::new(self.inner.table.clone(), bytes))
     }
 
     /// A document with these fields. An `_id` is not required.
@@ -151,9 +164,7 @@ impl Document {
     /// # Errors
     /// [`RowError::TooDeep`].
     pub fn from_map(map: &Map) -> Result<Self, RowError> {
-        let bytes = encode_plain_row(map)?;
-        let id_at = bytes.len();
-        Ok(Self::new(None, bytes, id_at))
+        Ok(Self::new(None, encode_plain_row(map)?))
     }
 
     /// Parses a document from JSON text, including Extended JSON.
@@ -167,8 +178,10 @@ impl Document {
         }
     }
 
-    fn new(table: Option<Arc<ShapeTable>>, bytes: Vec<u8>, id_at: usize) -> Self {
-        Self { inner: Arc::new(Inner { table, bytes, id_at, id: OnceLock::new() }) }
+    /// A document whose row has all its fields.
+    fn new(table: Option<Arc<ShapeTable>>, bytes: Vec<u8>) -> Self {
+        let row_len = bytes.len();
+        Self { inner: Arc::new(Inner { table, bytes, row_len, id_apart: Vec::new(), id: OnceLock::new() }) }
     }
 
     /// A view of the fields.
@@ -177,7 +190,7 @@ impl Document {
     /// [`RowError`] if the start of the row is damaged.
     #[inline]
     pub fn map(&self) -> Result<MapRef<'_>, RowError> {
-        let (row, id) = self.inner.bytes.split_at(self.inner.id_at);
+        let (row, id) = self.inner.parts();
         let table = self.inner.table.as_deref().unwrap_or(&NO_SHAPES);
         MapRef::of_row(row, Context { table, id })
     }
@@ -189,7 +202,8 @@ impl Document {
         const FOR_A_BYTE: usize = 1 + 1 + 8 + 17 + 5;
         let names = self.inner.table.as_deref().map_or(0, ShapeTable::longest_name);
         // The value of `_id` is counted twice, because another field may equal `_id`.
-        let bytes = self.inner.bytes.len() + (self.inner.bytes.len() - self.inner.id_at) + 2;
+        let (row, id) = self.inner.parts();
+        let bytes = row.len() + 2 * id.len() + 2;
         bytes.saturating_mul(FOR_A_BYTE + names)
     }
 
@@ -343,12 +357,12 @@ impl Document {
 
     /// The row, for passing to [`Document::from_row`] with the same shapes.
     pub fn row(&self) -> &[u8] {
-        &self.inner.bytes[..self.inner.id_at]
+        self.inner.parts().0
     }
 
     /// The memory for the row in bytes.
     pub fn row_len(&self) -> usize {
-        self.inner.id_at
+        self.inner.row_len
     }
 }
 
@@ -380,7 +394,7 @@ fn put_id(key: &[u8], out: &mut Vec<u8>) -> Result<(), RowError> {
 impl Default for Document {
     /// The empty document.
     fn default() -> Self {
-        Self::new(None, vec![0, MAP], 2)
+        Self::new(None, vec![0, MAP])
     }
 }
 

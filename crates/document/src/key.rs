@@ -30,6 +30,10 @@ const PLACE_BIAS: i64 = 1 << 39;
 /// The maximum number of zeros that the decoder appends to a large integer. Beyond it, the decimal has an exponent.
 const MAX_ZEROS: i64 = 64;
 
+/// The bytes that are reserved for the key of an `_id`, and of one that is a map.
+const KEY_BYTES: usize = 24;
+const MAP_KEY_BYTES: usize = 96;
+
 /// The reason why a value cannot be an `_id`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
@@ -66,7 +70,7 @@ pub fn id_key(value: &Value) -> std::result::Result<Vec<u8>, IdError> {
         }
         _ => {}
     }
-    let mut out = Vec::with_capacity(24);
+    let mut out = Vec::with_capacity(if matches!(value, Value::Map(_)) { MAP_KEY_BYTES } else { KEY_BYTES });
     encode(value, &mut out);
     Ok(out)
 }

@@ -64,9 +64,10 @@ pub struct Shape {
     fields: Box<[Field]>,
     /// A hash table with open addressing over the names. A slot holds position + 1; 0 is empty. `None` for few fields.
     lookup: Option<Box<[u16]>>,
-    /// `,"name":` for every field, concatenated, escaped as JSON.
-    json: Box<[u8]>,
-    json_ends: Box<[u32]>,
+    /// `,"name":` for every field, escaped as JSON.
+    json: Pieces,
+    /// The beginning of every field in BSON: a byte for the type, the name, and a zero.
+    bson: Pieces,
     /// For each field, the number of stored fields before it.
     stored_before: Box<[u16]>,
     /// True if a name contains a zero, which BSON does not allow.
@@ -83,6 +84,42 @@ impl PartialEq for Shape {
 }
 
 impl Eq for Shape {}
+
+/// Byte strings, one for each field, in one allocation.
+#[derive(Debug, Default)]
+struct Pieces {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Pieces {
+    /// Adds the piece that a function appends.
+    fn add(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<(), ShapeError> {
+        append(&mut self.bytes);
+        self.ends.push(u32::try_from(self.bytes.len()).map_err(|_| ShapeError::Invalid("names too long"))?);
+        Ok(())
+    }
+
+    fn shrunk(mut self) -> Self {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.bytes[start..self.ends[at] as usize]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |end| {
+            let end = *end as usize;
+            &self.bytes[std::mem::replace(&mut start, end)..end]
+        })
+    }
+}
 
 /// The next [`Shape::identity`].
 static IDENTITIES: AtomicU64 = AtomicU64::new(0);
@@ -108,18 +145,23 @@ impl Shape {
         }
         let lookup = lookup_table(&fields).ok_or(ShapeError::Invalid("a name that occurs twice"))?;
         let mut hash = ShapeHash::new();
-        let mut json = Vec::new();
-        let mut json_ends = Vec::with_capacity(fields.len());
+        let (mut json, mut bson) = (Pieces::default(), Pieces::default());
         let mut stored = 0;
         let mut stored_before = Vec::with_capacity(fields.len());
         for field in &fields {
             hash.add(field.name.as_bytes(), field.kind);
             stored_before.push(stored);
             stored += u16::from(field.kind == FieldKind::Stored);
-            json.push(b',');
-            crate::json::write_string(&field.name, &mut json);
-            json.push(b':');
-            json_ends.push(u32::try_from(json.len()).map_err(|_| ShapeError::Invalid("names too long"))?);
+            json.add(|out| {
+                out.push(b',');
+                crate::json::write_string(&field.name, out);
+                out.push(b':');
+            })?;
+            bson.add(|out| {
+                out.push(0);
+                out.extend_from_slice(field.name.as_bytes());
+                out.push(0);
+            })?;
         }
         Ok(Self {
             number,
@@ -128,8 +170,8 @@ impl Shape {
             has_zero_in_name: fields.iter().any(|field| field.name.contains('\0')),
             lookup: (fields.len() >= LINEAR_FIELDS).then_some(lookup),
             fields: fields.into(),
-            json: json.into(),
-            json_ends: json_ends.into(),
+            json: json.shrunk(),
+            bson: bson.shrunk(),
             stored_before: stored_before.into(),
             committed: AtomicBool::new(false),
         })
@@ -180,11 +222,14 @@ impl Shape {
     /// first field.
     #[inline]
     pub fn json_name(&self, position: usize) -> &[u8] {
-        let start = match position.checked_sub(1) {
-            Some(before) => self.json_ends[before] as usize,
-            None => 1,
-        };
-        &self.json[start..self.json_ends[position] as usize]
+        let name = self.json.get(position);
+        if position == 0 { &name[1..] } else { name }
+    }
+
+    /// The fields in order, each with its beginning in BSON: a byte for the type, the name, and a zero.
+    #[inline]
+    pub(crate) fn bson_fields(&self) -> impl Iterator<Item = (&Field, &[u8])> {
+        self.fields.iter().zip(self.bson.iter())
     }
 
     /// True if a name contains a zero, which BSON does not allow.
@@ -192,10 +237,10 @@ impl Shape {
         self.has_zero_in_name
     }
 
-    fn has_fields<'a>(&self, mut fields: impl Iterator<Item = (&'a str, FieldKind)>) -> bool {
-        let mut own = self.fields.iter();
-        own.all(|field| fields.next().is_some_and(|(name, kind)| *field.name == *name && field.kind == kind))
-            && fields.next().is_none()
+    fn has_fields<N: AsRef<[u8]>>(&self, mut fields: impl Iterator<Item = (N, FieldKind)>) -> bool {
+        let is =
+            |field: &Field, (name, kind): (N, FieldKind)| field.name.as_bytes() == name.as_ref() && field.kind == kind;
+        self.fields.iter().all(|field| fields.next().is_some_and(|other| is(field, other))) && fields.next().is_none()
     }
 
     /// Appends the definition: number, field count, then per field `length * 2 + is-id` and the name.

@@ -1,6 +1,6 @@
 //! Timestamps that are filled in when a document is written.
 
-use crate::bson::tag;
+use crate::bson::{find_zero, tag};
 use crate::value::{Map, Timestamp, Value};
 use std::borrow::Cow;
 
@@ -117,7 +117,7 @@ fn element(bytes: &[u8], at: usize) -> Option<(Element<'_>, usize)> {
 /// The text that begins at `at` and ends before a zero.
 fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;
-    rest.get(..memchr::memchr(0, rest)?)
+    rest.get(..find_zero(rest)?)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The stable API of MongoDB, version 1: the commands and stages that clients may use if they set `apiStrict`.
 
+use crate::body::Body;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use alluvium::{Map, Value};
+use alluvium::Value;
 use alluvium_query::pipeline::stages;
 
 /// The only version that exists.
@@ -17,7 +18,7 @@ pub(crate) fn versions(is_stable: bool) -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// Error 322 for another version. Error 323 for a command or stage outside version 1, if the client set `apiStrict`.
-pub(crate) fn check(command: &str, is_stable: bool, body: &Map) -> CommandResult<()> {
+pub(crate) fn check(command: &str, is_stable: bool, body: &Body) -> CommandResult<()> {
     let Some(version) = body.text("apiVersion") else {
         let options = ["apiStrict", "apiDeprecationErrors"];
         return match options.iter().any(|option| body.contains(option)) {

@@ -5,7 +5,7 @@ use crate::cursors::{Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::memory::Until;
-use alluvium::{Cursor, Document, DocumentError, Map, Tail, Value};
+use alluvium::{Cursor, Document, DocumentError, Tail, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
 ///
 /// # Errors
 /// Error 14 for a size of another type, 40415 for an unknown field of `cursor`, 2 for a negative size.
-pub(crate) fn first_size(command: &str, body: &Map) -> CommandResult<Option<u64>> {
+pub(crate) fn first_size(command: &str, body: &impl Fields) -> CommandResult<Option<u64>> {
     let Some(cursor) = body.document("cursor") else { return Ok(None) };
     let owner = format!("{command}.cursor");
     fields::check(&owner, CURSOR, cursor)?;

@@ -1,5 +1,6 @@
 //! A command that is being executed.
 
+use crate::body::Body;
 use crate::client::Client;
 use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
@@ -46,7 +47,7 @@ pub(crate) struct Call<'a> {
     /// The database that the command is sent to.
     pub db: String,
     /// The fields, without the arrays in [`Call::statements`]. The list of operations shows the fields.
-    pub body: Arc<Map>,
+    pub body: Body,
     /// The arrays of statements and documents that were sent within the body.
     pub statements: Map,
     /// The arrays of documents that were sent next to the body.
@@ -130,7 +131,7 @@ impl Call<'_> {
     /// # Errors
     /// The errors of [`Call::collection_name`].
     pub(crate) fn namespace(&self) -> CommandResult<String> {
-        Ok(format!("{}.{}", self.db, self.collection_name()?))
+        Ok([&self.db, ".", self.collection_name()?].concat())
     }
 
     /// The collection of the command, with the client's write concern.
@@ -156,15 +157,20 @@ impl Call<'_> {
     /// # Errors
     /// Error 73 if no collection can have this name.
     pub(crate) fn check_name(&self, db: &str, name: &str) -> CommandResult<()> {
-        match self.shared.db.logical_database(db).collection(name).identity().map_err(CommandError::from) {
+        match self.shared.db.logical_database(db).collection(name).full_name().map_err(CommandError::from) {
             Err(error) if error.code == INVALID_NAMESPACE => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// A collection of the command's database.
+    /// A collection of the command's database, to be read.
+    pub(crate) fn collection_to_read(&self, name: &str) -> Collection {
+        self.shared.db.logical_database(&self.db).collection(name)
+    }
+
+    /// A collection of the command's database, to be written as the command says.
     pub(crate) fn collection_called(&self, name: &str) -> Collection {
-        let mut collection = self.shared.db.logical_database(&self.db).collection(name);
+        let mut collection = self.collection_to_read(name);
         if self.body.flag("bypassDocumentValidation") {
             collection = collection.without_validation();
         }
@@ -243,7 +249,7 @@ impl Call<'_> {
     /// The errors of [`Access::needs`].
     pub(crate) fn needs(&self) -> CommandResult<Vec<Need<'static>>> {
         let user = self.client.peer.login().map(|login| login.name);
-        let (db, body, sequences) = (self.db.as_str(), &*self.body, self.sequences.as_slice());
+        let (db, body, sequences) = (self.db.as_str(), &self.body, self.sequences.as_slice());
         let subject = Subject { db, body, sequences, user: user.as_ref(), exact: true };
         Ok(self.access.needs(&subject)?.into_iter().map(Need::into_owned).collect())
     }

@@ -68,6 +68,7 @@ mod validate_db_metadata;
 mod write_block;
 
 use crate::admission::Lane;
+use crate::body::Body;
 use crate::call::Call;
 use crate::client::Client;
 use crate::error::CommandResult;
@@ -80,7 +81,7 @@ use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_query::pipeline::stages::{self, StageName};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -316,12 +317,13 @@ impl Command {
     }
 
     /// Splits a request into its fields and its statements and documents.
-    pub(crate) fn set_apart(&self, body: Map) -> (Map, Map) {
-        let (apart, rest) = match body.entries.iter().any(|(name, _)| self.is_apart(name)) {
-            true => body.entries.into_iter().partition(|(name, _)| self.is_apart(name)),
-            false => (Vec::new(), body.entries),
-        };
-        (Map { entries: rest }, Map { entries: apart })
+    pub(crate) fn set_apart(&self, body: Body) -> (Body, Map) {
+        let apart = self.fields.iter().filter(|field| field.handling == Handling::Apart);
+        if apart.into_iter().all(|field| !body.contains(field.name)) {
+            return (body, Map::new());
+        }
+        let (apart, rest) = body.into_fields().entries.into_iter().partition(|(name, _)| self.is_apart(name));
+        (Body::new(Map { entries: rest }), Map { entries: apart })
     }
 }
 
@@ -360,7 +362,7 @@ const HIDDEN: &str = "xxx";
 /// The full name of the collection that the first field names; the database if the first field names none.
 fn namespace_of_argument(db: &str, body: &Map) -> String {
     match body.entries.first() {
-        Some((_, Value::String(collection))) => format!("{db}.{collection}"),
+        Some((_, Value::String(collection))) => [db, ".", collection].concat(),
         _ => db.to_owned(),
     }
 }
@@ -489,15 +491,29 @@ static REGISTRY: &[Command] = &[
     diagnostics::WHATS_MY_URI,
 ];
 
-/// The positions of the commands in the registry, by name.
-static PLACES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+/// The names of the commands in the order of their keys, and the positions of the commands in the registry.
+static PLACES: LazyLock<Vec<(NameKey<'_>, usize)>> = LazyLock::new(|| {
     let names = |command: &'static Command| [command.name].into_iter().chain(command.aliases.iter().copied());
-    REGISTRY.iter().enumerate().flat_map(|(at, command)| names(command).map(move |name| (name, at))).collect()
+    let places = REGISTRY.iter().enumerate();
+    let mut places: Vec<_> =
+        places.flat_map(|(at, command)| names(command).map(move |name| (key_of(name), at))).collect();
+    places.sort();
+    places
 });
+
+/// The length of a name, its first eight bytes, and the name: most names differ in the numbers.
+type NameKey<'a> = (usize, u64, &'a str);
+
+fn key_of(name: &str) -> NameKey<'_> {
+    let first = name.bytes().take(8).fold(0, |first, byte| first << 8 | u64::from(byte));
+    (name.len(), first, name)
+}
 
 /// The command with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
-    REGISTRY.get(*PLACES.get(name)?)
+    let key = key_of(name);
+    let at = PLACES.binary_search_by(|(known, _)| known.cmp(&key)).ok()?;
+    REGISTRY.get(PLACES.get(at)?.1)
 }
 
 /// All commands, in alphabetical order.

@@ -59,7 +59,7 @@ impl WriteConcern {
     ///
     /// # Errors
     /// Error 2, 9, 14 or 40415 for an invalid write concern.
-    pub(crate) fn parse(body: &Map, in_set: bool) -> CommandResult<Self> {
+    pub(crate) fn parse(body: &impl Fields, in_set: bool) -> CommandResult<Self> {
         let Some(given) = body.document("writeConcern") else { return Ok(Self::default()) };
         check("writeConcern", WRITE_FIELDS, given)?;
         if given.truncated("wtimeout").is_some_and(|millis| millis > i64::from(i32::MAX)) {
@@ -148,7 +148,7 @@ impl ReadConcern {
     ///
     /// # Errors
     /// Error 2 for an unknown level, 14 for a time of another type, 72 for times that do not fit the level.
-    pub(crate) fn parse(body: &Map) -> CommandResult<Self> {
+    pub(crate) fn parse(body: &impl Fields) -> CommandResult<Self> {
         let Some(given) = body.document("readConcern") else {
             return Ok(Self { level: ReadLevel::Local, after: None, at: None });
         };

@@ -7,6 +7,7 @@
 
 use crate::admission::{Lane, Own, Permit};
 use crate::client::Client;
+use crate::commands::Command;
 use crate::dispatch::{self, Reply};
 use crate::error::CommandError;
 use crate::fields::Fields;
@@ -20,6 +21,7 @@ use crate::socket::{self, Stream};
 use crate::tailing::Wait;
 use crate::threads::{self, Wish};
 use crate::write_gate::Writing;
+use alluvium::Map;
 use alluvium_wire::compression::{Compressor, compress};
 use alluvium_wire::reply::{Ids, MORE_TO_COME, finish};
 use alluvium_wire::{Form, OpCode, Request};
@@ -178,7 +180,7 @@ impl<S: Stream> Connection<S> {
         let Received { mut request, compressor, charge } = received;
         let mut charge = charge;
         // Replies to commands with secrets, which include logins, are never compressed.
-        let compressor = compressor.filter(|_| !dispatch::has_secrets(&request));
+        let compressor = compressor.filter(|_| !dispatch::command_of(&request).is_some_and(Command::has_secrets));
         let (form, mut ids) = (request.form, Ids { request_id: 0, response_to: request.request_id });
         loop {
             let next = request.exhaust_allowed.then(|| request.clone());
@@ -252,13 +254,16 @@ impl<S: Stream> Connection<S> {
         let failure = if is_first { dispatch::failure(&self.shared, &self.client, &request) } else { None };
         let failure = failure.map(|failure| failure.within_limit(&request.body));
         let wait = failure.as_ref().map_or(Duration::ZERO, |failure| failure.wait);
-        self.pause(wait + dispatch::wait(&self.shared, &request)).await;
+        let command = dispatch::command_of(&request);
+        let own_wait = command.map_or(Duration::ZERO, |command| (command.wait)(&self.shared, &request.body));
+        self.pause(wait + own_wait).await;
         if failure.as_ref().is_some_and(|failure| failure.closes) {
             return Err(closed_by_fail_point());
         }
         let stop = self.client.running.begin();
         let shared = Arc::clone(&self.shared);
-        let admitted = match admit(&shared, &self.client, &mut self.own, payer, &request, &stop).await? {
+        let admitted = match admit(&shared, &self.client, &mut self.own, payer, (command, &request.body), &stop).await?
+        {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
@@ -326,28 +331,28 @@ async fn admit<'a>(
     client: &Arc<Client>,
     own: &mut Own,
     payer: &Payer<'_>,
-    request: &Request,
+    (command, body): (Option<&'static Command>, &Map),
     stop: &Arc<AtomicBool>,
 ) -> io::Result<Result<Admitted<'a>, CommandError>> {
     let began = shared.env.clock.now();
-    let lane = if payer.is_stranger { Lane::Control } else { dispatch::lane(request) };
+    // A request without a known command is only refused.
+    let lane = command.filter(|_| !payer.is_stranger).map_or(Lane::Control, |command| command.lane(body));
+    let writing = command.filter(|command| command.is_held_by_fsync(body));
     let mut listed = None;
     loop {
         let permit = shared.admission.admit(own, &payer.principal, lane).await.map_err(io::Error::other)?;
-        if !dispatch::writes(request) {
-            return Ok(Ok((permit, None)));
-        }
+        let Some(command) = writing else { return Ok(Ok((permit, None))) };
         if let Some(writing) = shared.writes.enter() {
             return Ok(Ok((permit, Some(writing))));
         }
         drop(permit);
         if listed.is_none() && !payer.is_stranger {
-            listed = dispatch::list_waiting(shared, client, request, stop);
+            listed = dispatch::list_waiting(shared, client, command, body, stop);
         }
         if stop.load(Ordering::Relaxed) || shared.stopping.load(Ordering::Relaxed) {
             return Ok(Err(CommandError::new(11601, "Interrupted", "operation was interrupted")));
         }
-        let limit = request.body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
+        let limit = body.integer("maxTimeMS").and_then(|millis| u64::try_from(millis).ok());
         let waited = shared.env.clock.now().saturating_sub(began);
         if limit.is_some_and(|limit| limit > 0 && waited >= Duration::from_millis(limit)) {
             return Ok(Err(CommandError::new(50, "MaxTimeMSExpired", "operation exceeded time limit")));

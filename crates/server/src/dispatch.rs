@@ -5,7 +5,7 @@ mod gates;
 mod profiling;
 mod replies;
 
-use crate::admission::Lane;
+use crate::body::Body;
 use crate::call::Call;
 use crate::client::Client;
 use crate::collection_uuid;
@@ -21,7 +21,7 @@ use crate::security::action::Action;
 use crate::security::privilege::Need;
 use crate::sessions::{CheckedOut, SessionId};
 use crate::shared::Shared;
-use alluvium::{Map, Value};
+use alluvium::{Map, Timestamp, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::Request;
 use gates::Incoming;
@@ -30,7 +30,6 @@ use replies::{Labels, cluster_time, complete, describe, failed, put_concern_erro
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// A reply.
 pub(crate) struct Reply {
@@ -57,10 +56,6 @@ pub(crate) fn execute(
 ) -> Option<Reply> {
     Figures::add(&shared.figures.requests, 1);
     let (form, silent) = (request.form, request.more_to_come);
-    let labels = Labels {
-        can_retry: request.body.contains("txnNumber"),
-        given: failure.as_ref().and_then(|it| it.labels.clone()),
-    };
     let name = name_of(&request.body);
     let Some(command) = find(shared, name) else {
         let error = CommandError::command_not_found(format!("no such command: '{name}'"));
@@ -72,11 +67,14 @@ pub(crate) fn execute(
         // Replaces an alias by the name of the command, which fields, privileges and listings use.
         *name = Value::from(command.name);
     }
-    let concern = WriteConcern::parse(&request.body, shared.config.replica_set.is_some());
+    let body = Body::new(std::mem::take(&mut request.body));
+    let labels =
+        Labels { can_retry: body.contains("txnNumber"), given: failure.as_ref().and_then(|it| it.labels.clone()) };
+    let concern = WriteConcern::parse(&body, shared.config.replica_set.is_some());
     // The reply to a write has the error of its write concern, even if the write fails.
     let unsatisfiable = concern.as_ref().ok().filter(|_| command.may_write()).and_then(|it| it.unsatisfiable.clone());
     let began = shared.env.clock.now();
-    let outcome = run(Order { shared, client, command, request, failure, concern, labels: &labels, stop });
+    let outcome = run(Order { shared, client, command, body, request, failure, concern, labels: &labels, stop });
     let time = shared.env.clock.now().saturating_sub(began);
     shared.figures.note(command.name, time, outcome.is_err());
     if silent {
@@ -92,19 +90,19 @@ pub(crate) fn execute(
     }))
 }
 
-/// True if a request may write, and therefore a lock of `fsync` blocks it.
-pub(crate) fn writes(request: &Request) -> bool {
-    commands::find(name_of(&request.body)).is_some_and(|command| command.is_held_by_fsync(&request.body))
+/// The command of a request; `None` if it is unknown.
+pub(crate) fn command_of(request: &Request) -> Option<&'static Command> {
+    commands::find(name_of(&request.body))
 }
 
 /// Lists a request that a lock of `fsync` blocks, so that `currentOp` shows the request and `killOp` can end it.
 pub(crate) fn list_waiting<'a>(
     shared: &'a Shared,
     client: &Arc<Client>,
-    request: &Request,
+    command: &Command,
+    body: &Map,
     stop: &Arc<AtomicBool>,
 ) -> Option<Listed<'a>> {
-    let (body, command) = (&request.body, commands::find(name_of(&request.body))?);
     let namespace = (command.namespace)(&database_of(body, command).ok()?, body);
     Some(shared.operations.begin(Operation {
         op: command.op,
@@ -116,16 +114,6 @@ pub(crate) fn list_waiting<'a>(
         stop: Arc::clone(stop),
         waits_for_lock: true,
     }))
-}
-
-/// The lane of a request. A request without a known command uses the control lane, because it is only refused.
-pub(crate) fn lane(request: &Request) -> Lane {
-    commands::find(name_of(&request.body)).map_or(Lane::Control, |command| command.lane(&request.body))
-}
-
-/// True if the command of a request has secrets. The reply to such a request is never compressed.
-pub(crate) fn has_secrets(request: &Request) -> bool {
-    commands::find(name_of(&request.body)).is_some_and(Command::has_secrets)
 }
 
 /// The name of the command, as the client has written it.
@@ -150,12 +138,6 @@ pub(crate) fn failure(shared: &Shared, client: &Client, request: &Request) -> Op
     shared.fail_points.on_command(&candidate)
 }
 
-/// The time that a request waits before it is executed. The wait does not occupy a thread.
-pub(crate) fn wait(shared: &Shared, request: &Request) -> Duration {
-    let command = find(shared, name_of(&request.body));
-    command.map_or(Duration::ZERO, |command| (command.wait)(shared, &request.body))
-}
-
 /// Releases the state for further replies to a request.
 pub(crate) fn abandon(shared: &Shared, client: &Client, request: &Request) {
     if let Some(command) = find(shared, name_of(&request.body)) {
@@ -168,6 +150,8 @@ struct Order<'a> {
     shared: &'a Shared,
     client: &'a Arc<Client>,
     command: &'static Command,
+    body: Body,
+    /// The request, without its body.
     request: Request,
     failure: Option<Failure>,
     concern: CommandResult<WriteConcern>,
@@ -184,8 +168,9 @@ struct Done {
 
 /// Runs a command.
 fn run(order: Order<'_>) -> CommandResult<Done> {
-    let Order { shared, client, command, request, failure, concern, labels, stop } = order;
-    let Request { form, body, sequences, exhaust_allowed, .. } = request;
+    let Order { shared, client, command, body, request, failure, concern, labels, stop } = order;
+    let Request { form, sequences, exhaust_allowed, .. } = request;
+    let time = client_time(shared, &body);
     let db = database_of(&body, command)?;
     let namespace: Arc<str> = (command.namespace)(&db, &body).into();
     gates::pass(&Incoming {
@@ -197,21 +182,21 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         sequences: &sequences,
         failure: failure.as_ref(),
         write_concern: &concern,
+        cluster_time: &time,
         namespace: &namespace,
     })?;
     let write_concern = concerns::write_concern(shared, command, &body, concern?);
-    advance_time(shared, client, &body)?;
+    advance_time(shared, client, time?)?;
     // Each of the following steps has an effect that lasts until the command ends. The session is noted first, so that
     // a waiting client keeps its session.
     let session = SessionId::of_command(&body, client.user())?;
     session.iter().try_for_each(|id| shared.sessions.touch(id))?;
     // Lists the command before steps that may wait, so that `killOp` can end them.
     let (body, statements) = command.set_apart(body);
-    let body = Arc::new(body);
     let listed = shared.operations.begin(Operation {
         op: command.op,
         namespace: Arc::clone(&namespace),
-        shown: command.shown(&body),
+        shown: command.shown(body.shared()),
         session: session.clone(),
         client: Arc::clone(client),
         began: shared.env.clock.now(),
@@ -258,13 +243,16 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     Ok(Done { builder, has_more: call.has_more.get() })
 }
 
+/// The cluster time that a client has sent. A server without a replica set has no cluster time, and ignores the field.
+fn client_time(shared: &Shared, body: &Body) -> CommandResult<Option<Timestamp>> {
+    let given = body.document("$clusterTime").filter(|_| shared.config.replica_set.is_some());
+    given.map(|given| shared.cluster_time.check(given)).transpose()
+}
+
 /// Advances the cluster time to the time that a client has seen. The client may have seen it on this server before the
 /// server lost writes. If logins are required, only members of a cluster can move the time beyond the clock.
-fn advance_time(shared: &Shared, client: &Client, body: &Map) -> CommandResult<()> {
-    let Some(given) = body.document("$clusterTime").filter(|_| shared.config.replica_set.is_some()) else {
-        return Ok(());
-    };
-    let (times, time) = (&shared.cluster_time, shared.cluster_time.check(given)?);
+fn advance_time(shared: &Shared, client: &Client, time: Option<Timestamp>) -> CommandResult<()> {
+    let (times, Some(time)) = (&shared.cluster_time, time) else { return Ok(()) };
     if times.is_ahead(time, &shared.writes)
         && (times.is_reached(time) || shared.security.may(&client.peer, &Need::server(Action::Internal))?)
     {
@@ -294,7 +282,7 @@ fn execute_noted(command: &Command, call: &mut Call<'_>, namespace: &str) -> Com
 
 /// Checks the UUID of the collection, if the client sent one. Commands for `admin` name collections of other databases,
 /// and check the UUID themselves.
-fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Map) -> CommandResult<()> {
+fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Body) -> CommandResult<()> {
     let uuid = body.get("collectionUUID").filter(|uuid| !command.admin_only && **uuid != Value::Null);
     match (uuid, body.entries.first()) {
         (Some(uuid), Some((_, Value::String(name)))) => collection_uuid::check(shared, db, name, uuid).map(drop),
@@ -306,7 +294,7 @@ fn check_uuid(shared: &Shared, command: &Command, db: &str, body: &Map) -> Comma
 fn begin_retry<'a>(
     shared: &'a Shared,
     command: &Command,
-    body: &Map,
+    body: &Body,
     session: Option<&SessionId>,
     stop: &AtomicBool,
 ) -> CommandResult<Option<(CheckedOut<'a>, Retry)>> {
@@ -323,9 +311,9 @@ fn begin_retry<'a>(
     Ok(Some((checked_out, retry)))
 }
 
-fn database_of(body: &Map, command: &Command) -> CommandResult<String> {
-    let db = match body.get("$db") {
-        Some(Value::String(db)) => db.to_string(),
+fn database_of(body: &impl Fields, command: &Command) -> CommandResult<String> {
+    let db = match body.field("$db") {
+        Some(Value::String(db)) => db.as_str().to_owned(),
         Some(_) => return Err(CommandError::type_mismatch("the field $db must be a string")),
         None => return Err(CommandError::missing_field("OP_MSG requests require a $db argument")),
     };

@@ -278,10 +278,10 @@ pub(crate) fn check(owner: &str, fields: &[Field], body: &Map) -> CommandResult<
 pub(crate) fn are_right(known: &[Field], is_strict: bool, body: &Map, is_sent_beside: impl Fn(&str) -> bool) -> bool {
     let is_right = |(at, (name, value)): (usize, &(Value, Value))| {
         let Some(name) = name.as_str() else { return false };
-        let (own, common) =
-            (known.iter().find(|field| field.name == name), COMMON.iter().find(|field| field.name == name));
-        let is_known = own.is_some() || common.is_some() || !is_strict || at == 0 || ADDED.contains(&name);
-        is_known && own.into_iter().chain(common).all(|field| field.kind.accepts(value))
+        match known.iter().chain(COMMON).find(|field| field.name == name) {
+            Some(field) => field.kind.accepts(value),
+            None => !is_strict || at == 0 || ADDED.contains(&name),
+        }
     };
     let is_there = |field: &Field| body.contains(field.name) || is_sent_beside(field.name);
     body.entries.iter().enumerate().all(is_right) && known.iter().filter(|field| field.required).all(is_there)
@@ -311,47 +311,33 @@ pub(crate) fn is_common(name: &str) -> bool {
 
 /// Access to fields whose types have been checked. A field of another type counts as missing.
 pub(crate) trait Fields {
+    /// The value of a field.
+    fn field(&self, name: &str) -> Option<&Value>;
+
     /// The text of a field.
-    fn text(&self, name: &str) -> Option<&str>;
+    fn text(&self, name: &str) -> Option<&str> {
+        self.field(name)?.as_str()
+    }
+
     /// The document in a field.
-    fn document(&self, name: &str) -> Option<&Map>;
+    fn document(&self, name: &str) -> Option<&Map> {
+        self.field(name)?.as_map()
+    }
+
     /// The elements of an array field.
-    fn elements(&self, name: &str) -> Option<&[Value]>;
+    fn elements(&self, name: &str) -> Option<&[Value]> {
+        self.field(name)?.as_array()
+    }
+
     /// The number in a field.
-    fn integer(&self, name: &str) -> Option<i64>;
+    fn integer(&self, name: &str) -> Option<i64> {
+        integer(self.field(name)?)
+    }
+
     /// The number in a field without its fraction. A double is truncated; a decimal is rounded, with halves to the even
     /// neighbour. NaN is 0, and a number out of range becomes the nearest 64-bit number.
-    fn coerced(&self, name: &str) -> Option<i64>;
-    /// The number in a field, truncated; `None` for another type.
-    fn truncated(&self, name: &str) -> Option<i64>;
-    /// The truth of a field; false if the field is missing.
-    fn flag(&self, name: &str) -> bool;
-    /// The count in a field.
-    ///
-    /// # Errors
-    /// Error 2 for a negative number.
-    fn count(&self, name: &str) -> CommandResult<Option<u64>>;
-}
-
-impl Fields for Map {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.get(name)?.as_str()
-    }
-
-    fn document(&self, name: &str) -> Option<&Map> {
-        self.get(name)?.as_map()
-    }
-
-    fn elements(&self, name: &str) -> Option<&[Value]> {
-        self.get(name)?.as_array()
-    }
-
-    fn integer(&self, name: &str) -> Option<i64> {
-        integer(self.get(name)?)
-    }
-
     fn coerced(&self, name: &str) -> Option<i64> {
-        let value = self.get(name).filter(|value| value.is_number())?;
+        let value = self.field(name).filter(|value| value.is_number())?;
         value.as_i64().or_else(|| {
             let number = value.as_f64()?;
             let is_decimal = matches!(value, Value::Decimal(_));
@@ -359,8 +345,14 @@ impl Fields for Map {
         })
     }
 
+    /// The number in a field, truncated; `None` for another type.
+    fn truncated(&self, name: &str) -> Option<i64> {
+        truncated(self.field(name)?)
+    }
+
+    /// The truth of a field; false if the field is missing.
     fn flag(&self, name: &str) -> bool {
-        match self.get(name) {
+        match self.field(name) {
             Some(Value::Bool(flag)) => *flag,
             // A nonzero decimal may be smaller than every nonzero double.
             Some(Value::Decimal(number)) => !number.is_zero(),
@@ -369,16 +361,22 @@ impl Fields for Map {
         }
     }
 
-    fn truncated(&self, name: &str) -> Option<i64> {
-        truncated(self.get(name)?)
-    }
-
+    /// The count in a field.
+    ///
+    /// # Errors
+    /// Error 2 for a negative number.
     fn count(&self, name: &str) -> CommandResult<Option<u64>> {
         let Some(number) = self.truncated(name) else { return Ok(None) };
         u64::try_from(number).map(Some).map_err(|_| {
             let message = format!("BSON field '{name}' value must be >= 0, actual value '{number}'");
             CommandError::bad_value(message)
         })
+    }
+}
+
+impl Fields for Map {
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.get(name)
     }
 }
 

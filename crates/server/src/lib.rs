@@ -13,6 +13,7 @@ mod admission;
 mod api;
 mod attach;
 mod batch;
+mod body;
 mod call;
 mod client;
 mod cluster_time;

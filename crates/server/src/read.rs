@@ -26,8 +26,8 @@ pub(crate) fn refuse_oplog(namespace: &str) -> CommandResult<()> {
 }
 
 /// The index in the hint of a command.
-pub(crate) fn hint(body: &Map) -> Option<Hint> {
-    match body.get("hint")? {
+pub(crate) fn hint(body: &impl Fields) -> Option<Hint> {
+    match body.field("hint")? {
         Value::String(name) => Some(Hint::from(&**name)),
         Value::Map(keys) if keys.is_empty() => None,
         Value::Map(keys) => Some(Hint::from(keys.clone())),
@@ -36,7 +36,7 @@ pub(crate) fn hint(body: &Map) -> Option<Hint> {
 }
 
 /// The collation in a command; an empty collation counts as missing.
-pub(crate) fn collation(body: &Map) -> Option<&Map> {
+pub(crate) fn collation(body: &impl Fields) -> Option<&Map> {
     body.document("collation").filter(|options| !options.is_empty())
 }
 

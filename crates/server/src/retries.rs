@@ -141,16 +141,16 @@ impl Retry {
 
     /// The `_id` of the record of the statement at a position.
     fn id_of(&self, at: usize) -> Map {
-        let mut id = record_id(&self.session);
-        id.push("statement", self.statement(at));
-        id
+        record_id(&self.session, Some(Value::Int32(self.statement(at))))
     }
 
     /// The record that the statement at a position puts.
     pub(crate) fn record(&self, at: usize, result: impl Fn(&Written) -> Map + Send + Sync + 'static) -> WriteRecord {
         let (number, before) = (self.number, Arc::clone(&self.unrecorded.borrow()));
         let fields = move |written: &Written| {
-            let mut fields = Map::from([("number", Value::Int64(number))]);
+            // The writer adds the `_id`.
+            let mut fields = Map::with_capacity(4);
+            fields.push("number", Value::Int64(number));
             fields.push("result", Value::Map(result(written)));
             if !before.is_empty() {
                 fields.push("before", Value::Array(before.to_vec()));
@@ -176,17 +176,22 @@ fn earlier(id: &Map, record: &Map) -> Option<(i32, CommandResult<Map>)> {
     Some((statement, Ok(record.document("result")?.clone())))
 }
 
-/// The common beginning of the `_id`s of a session's records.
-fn record_id(session: &SessionId) -> Map {
-    let uuid = Value::Binary(Binary { subtype: UUID, bytes: session.uuid.to_vec() });
-    Map::from([("id", uuid), ("user", session.user.as_deref().map_or(Value::Null, Value::from))])
+/// The `_id` of a session's record of a statement; without a statement, the common beginning of the `_id`s of the
+/// session's records.
+fn record_id(session: &SessionId, statement: Option<Value>) -> Map {
+    let mut id = Map::with_capacity(3);
+    id.push("id", Value::Binary(Binary { subtype: UUID, bytes: session.uuid.to_vec() }));
+    id.push("user", session.user.as_deref().map_or(Value::Null, Value::from));
+    if let Some(statement) = statement {
+        id.push("statement", statement);
+    }
+    id
 }
 
 /// The records of a session.
 fn of_session(db: &Database, session: &SessionId) -> alluvium::Result<alluvium::Cursor> {
-    let mut end = record_id(session);
-    end.push("statement", Value::MaxKey);
-    db.collection(RECORDS).scan().from(Value::Map(record_id(session))).to(Value::Map(end)).run()
+    let (from, to) = (record_id(session, None), record_id(session, Some(Value::MaxKey)));
+    db.collection(RECORDS).scan().from(Value::Map(from)).to(Value::Map(to)).run()
 }
 
 /// Deletes the records of sessions that have ended.

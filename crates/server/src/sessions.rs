@@ -19,7 +19,7 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
 
-/// The fields of a session identifier. The user of a session is the user of its connection.
+/// The fields of a session identifier. Only the first one is used. The user of a session is the user of its connection.
 const FIELDS: &[Field] = &[
     required("id", Kind::Any),
     optional("uid", Kind::Any),
@@ -238,7 +238,7 @@ impl SessionId {
     ///
     /// # Errors
     /// Error 14 for another form.
-    pub(crate) fn of_command(body: &Map, user: Option<String>) -> CommandResult<Option<Self>> {
+    pub(crate) fn of_command(body: &impl Fields, user: Option<String>) -> CommandResult<Option<Self>> {
         body.document("lsid").map(|session| Self::of(session, user)).transpose()
     }
 
@@ -248,7 +248,6 @@ impl SessionId {
     /// Error 14 for another type, 207 for another length, 40414 without an identifier, 40415 for other fields.
     pub(crate) fn of(session: &Map, user: Option<String>) -> CommandResult<Self> {
         fields::refuse_unknown("lsid", FIELDS, session.entries.iter().map(|(name, _)| name))?;
-        fields::check("lsid", FIELDS, session)?;
         let wrong = |found: &str| {
             let message = format!("BSON field 'lsid.id' is the wrong type '{found}', expected a UUID");
             CommandError::type_mismatch(message)

@@ -1,5 +1,6 @@
 //! Common parts of commands that write.
 
+use crate::body::Body;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -11,8 +12,8 @@ use alluvium_document::BsonBuilder;
 pub(crate) const STATEMENTS_MAX: usize = 100_000;
 
 /// True unless the command sets `ordered` to false.
-pub(crate) fn is_ordered(body: &Map) -> bool {
-    body.get("ordered").is_none() || body.flag("ordered")
+pub(crate) fn is_ordered(body: &Body) -> bool {
+    !body.contains("ordered") || body.flag("ordered")
 }
 
 /// Refuses a command without statements, or with too many.

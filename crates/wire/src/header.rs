@@ -84,9 +84,17 @@ impl Header {
 
     /// Appends the header.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes());
+    }
+
+    /// The bytes of the header.
+    pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let length = i32::try_from(self.length).unwrap_or(i32::MAX);
-        for word in [length, self.request_id, self.response_to, self.op_code.number()] {
-            out.extend_from_slice(&word.to_le_bytes());
+        let words = [length, self.request_id, self.response_to, self.op_code.number()];
+        let mut bytes = [0; HEADER_BYTES];
+        for (at, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *at = word.to_le_bytes();
         }
+        bytes
     }
 }

@@ -9,8 +9,8 @@ pub const MORE_TO_COME: u32 = 1 << 1;
 /// The flag of `OP_REPLY` that every server sets since MongoDB 1.6.
 const AWAIT_CAPABLE: i32 = 8;
 
-/// The bytes that a new reply has room for before it grows.
-const ROOM_BYTES: usize = 2 << 10;
+/// The bytes that a new reply has room for before it grows. Allocators keep blocks of up to a KiB for each thread.
+const ROOM_BYTES: usize = 1000;
 
 /// Returns a new reply with the bytes that precede its document. [`finish`] fills them in.
 pub fn begin(form: Form) -> Vec<u8> {
@@ -32,20 +32,17 @@ pub fn finish(mut message: Vec<u8>, form: Form, flags: u32, ids: Ids) -> Vec<u8>
         Form::Query => OpCode::Reply,
     };
     let length = message.len();
-    let mut head = Vec::with_capacity(HEADER_BYTES + 20);
-    Header { length, request_id: ids.request_id, response_to: ids.response_to, op_code }.encode(&mut head);
+    let header = Header { length, request_id: ids.request_id, response_to: ids.response_to, op_code };
+    message[..HEADER_BYTES].copy_from_slice(&header.bytes());
+    let after = &mut message[HEADER_BYTES..];
+    // The bytes that are zero were written by `begin`.
     match form {
-        Form::Msg => {
-            head.extend_from_slice(&flags.to_le_bytes());
-            head.push(0);
-        }
+        Form::Msg => after[..4].copy_from_slice(&flags.to_le_bytes()),
         Form::Query => {
-            head.extend_from_slice(&AWAIT_CAPABLE.to_le_bytes());
-            head.extend_from_slice(&[0; 12]);
-            head.extend_from_slice(&1_i32.to_le_bytes());
+            after[..4].copy_from_slice(&AWAIT_CAPABLE.to_le_bytes());
+            after[16..20].copy_from_slice(&1_i32.to_le_bytes());
         }
     }
-    message[..head.len()].copy_from_slice(&head);
     message
 }
 

@@ -37,3 +37,26 @@ fn a_length_beyond_the_input_is_refused() {
     assert_eq!(get_bytes(&mut [5u8, 1, 2].as_slice()), Err(DecodeError::Truncated));
     assert_eq!(get_bytes(&mut [2u8, 1, 2, 3].as_slice()), Ok(&[1u8, 2][..]));
 }
+
+/// With enough bytes after it, a value is taken from a word; otherwise byte by byte.
+#[test]
+fn the_bytes_after_a_value_do_not_change_it() {
+    for shift in 0..64 {
+        for value in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1, u64::MAX >> shift] {
+            for after in [0x00, 0x7f, 0x80, 0xff] {
+                let mut out = Vec::new();
+                put_u64(&mut out, value);
+                let len = out.len();
+                out.resize(len + 12, after);
+                let mut input = out.as_slice();
+                assert_eq!(get_u64(&mut input), Ok(value));
+                assert_eq!(input, &out[len..]);
+            }
+        }
+    }
+    let mut long = vec![0xff; 9];
+    long.extend([2; 8]);
+    assert!(get_u64(&mut long.as_slice()).is_err());
+    // A longer form of a small value.
+    assert_eq!(get_u64(&mut [0x81, 0x80, 0x80, 0x00, 9, 9, 9, 9].as_slice()), Ok(1));
+}

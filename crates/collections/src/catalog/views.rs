@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::names::FullName;
 use crate::options::View;
 use crate::trees::describe_view;
-use alluvium_document::Value;
+use alluvium_document::{Text, Value};
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
@@ -104,7 +104,7 @@ impl Catalog {
             && let Some((_, view)) = views.get(&name)
         {
             depth += 1;
-            name = FullName { logical: name.logical, collection: view.on.clone() };
+            name = FullName { logical: name.logical, collection: view.on.as_str().into() };
         }
         depth
     }
@@ -132,20 +132,20 @@ impl Catalog {
                 return refuse(ErrorCode::ViewDepthLimitExceeded, message);
             }
             stages.splice(0..0, view.pipeline.iter().cloned());
-            name = FullName { logical: name.logical, collection: view.on.clone() };
+            name = FullName { logical: name.logical, collection: view.on.as_str().into() };
         }
         Ok((name, stages))
     }
 }
 
 /// The collections and views that a view reads.
-fn read_by(view: &View) -> BTreeSet<String> {
+fn read_by(view: &View) -> BTreeSet<Text> {
     let within = walk(Some(&view.on), &view.pipeline);
     let named =
         within.flat_map(|stage| stage.row.into_iter().flat_map(move |row| row.named_collections(stage.operand)));
     // The stages were parsed, so a value that is not a string is not the name of a collection here.
-    let named = named.filter_map(Value::as_str).map(str::to_owned);
-    named.chain([view.on.clone()]).collect()
+    let named = named.filter_map(Value::as_str);
+    named.chain([view.on.as_str()]).map(Text::from).collect()
 }
 
 fn refuse<T>(code: ErrorCode, message: String) -> Result<T> {

@@ -1,7 +1,8 @@
 //! Decodes BSON from untrusted bytes.
 
 use super::LEVELS_MAX;
-use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value, tag};
+use super::{Binary, BsonError, Code, DbPointer, Decimal, Double, Map, OLD_BINARY, Regex, Timestamp, Value};
+use super::{find_zero, tag};
 
 mod cost;
 
@@ -107,7 +108,7 @@ impl<'a> Reader<'a> {
     #[inline]
     fn cstring(&mut self) -> Result<&'a [u8], BsonError> {
         let rest = &self.bytes[self.at..self.end];
-        let len = memchr::memchr(0, rest).ok_or(BsonError::Truncated)?;
+        let len = find_zero(rest).ok_or(BsonError::Truncated)?;
         self.at += len + 1;
         Ok(&rest[..len])
     }
@@ -173,6 +174,8 @@ impl<'a> Reader<'a> {
         Ok(elements)
     }
 
+    /// Inlined into the loops over the fields of a document and over the elements of an array.
+    #[inline(always)]
     fn value(&mut self, tag: u8, depth: usize) -> Result<Value, BsonError> {
         Ok(match tag {
             tag::DOUBLE => Value::Double(Double(f64::from_le_bytes(self.array()?))),

@@ -174,3 +174,17 @@ proptest! {
         let _ = take_document(&[&len.to_le_bytes()[..], &bytes].concat());
     }
 }
+
+#[test]
+fn the_first_zero_is_found() {
+    for len in 0..40 {
+        for filling in [1, 0x7f, 0x80, 0xff] {
+            let mut bytes = vec![filling; len];
+            assert_eq!(find_zero(&bytes), None);
+            for at in (0..len).rev() {
+                bytes[at] = 0;
+                assert_eq!(find_zero(&bytes), Some(at), "{bytes:?}");
+            }
+        }
+    }
+}

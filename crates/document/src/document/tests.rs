@@ -233,3 +233,40 @@ proptest! {
         }
     }
 }
+
+/// The value of the key follows the row if the buffer has room, and is apart otherwise.
+#[test]
+fn a_buffer_with_and_without_room_gives_the_same_document() {
+    let table = table();
+    let map = crate::doc! {"_id": "rex", "kind": "dog", "id": "rex"};
+    let (mut row, mut shapes) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        row.clear();
+        encode_row(&map, &table, None, &mut row, &mut shapes).unwrap();
+    }
+    let key = key::id_key(&Value::from("rex")).unwrap();
+    let mut roomy = Document::row_buffer(row.len(), &key);
+    roomy.extend_from_slice(&row);
+    let exact = row.clone().into_boxed_slice().into_vec();
+    for buffer in [roomy, exact] {
+        let document = Document::from_row(&table, &key, buffer).unwrap();
+        assert_eq!((document.row(), document.row_len()), (&row[..], row.len()));
+        assert_eq!((document.to_map().unwrap(), document.id()), (map.clone(), &Value::from("rex")));
+        assert_eq!(document.to_bson_bytes(), bson(&map));
+        assert!(document.bson_size_max() >= document.bson_size().unwrap());
+    }
+}
+
+#[test]
+fn text_in_a_row_is_utf_8_or_refused() {
+    for len in 0..40 {
+        let text = "a".repeat(len) + "ä";
+        for text in [text.as_bytes(), &text.as_bytes()[..len], &text.as_bytes()[..len + 1]] {
+            let mut row = vec![0, 1 << 4 | MAP, 1 << 4 | STRING, b'a'];
+            put_head(&mut row, STRING, text.len() as u64);
+            row.extend_from_slice(text);
+            let document = Document::from_row(&table(), &[rank::NULL], row).unwrap();
+            assert_eq!(document.to_bson_bytes().is_ok(), std::str::from_utf8(text).is_ok(), "{text:?}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use alluvium_codec::{DecodeError, varint};
 
 use super::DocumentError;
-use crate::bson::{BsonError, decode_document, encode_document, tag};
+use crate::bson::{BsonError, decode_document, encode_document, find_zero, tag};
 use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, TRUE};
 use crate::row::{Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef, shape_of};
 use crate::shape::{FieldKind, Shape, ShapeTable};
@@ -27,6 +27,19 @@ fn write<'a>(map: &MapRef<'a>, exact: bool, out: &'a mut Vec<u8>) -> Result<(), 
         Form::Plain { count } => writer.put_plain(count, &mut rest, MAX_DEPTH - 1)?,
     }
     if rest.is_empty() { Ok(()) } else { Err(TRAILING.into()) }
+}
+
+/// True if text is UTF-8. Most text is ASCII, and is checked by words, of which the last one may overlap another.
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let (words, tail) = text.as_chunks::<8>();
+    let last = match text.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => tail.iter().fold(0, |all, byte| all | u64::from(*byte)),
+    };
+    let all = words.iter().fold(last, |all, word| all | u64::from_le_bytes(*word));
+    all & HIGH_BITS == 0 || std::str::from_utf8(text).is_ok()
 }
 
 struct Writer<'a> {
@@ -59,12 +72,13 @@ impl<'a> Writer<'a> {
         levels: usize,
     ) -> Result<(), DocumentError> {
         let start = self.begin();
-        for field in shape.fields() {
+        for (field, beginning) in shape.bson_fields() {
             // Checked here, so that the first of several errors is returned, as for decoded documents.
             if shape.has_zero_in_name() && field.name.contains('\0') {
                 return Err(BsonError::Nul.into());
             }
-            let tag_at = self.begin_element(field.name.as_bytes());
+            let tag_at = self.out.len();
+            self.out.extend_from_slice(beginning);
             self.out[tag_at] = match field.kind {
                 FieldKind::Stored => self.put_value(rest, levels)?,
                 FieldKind::IsId => self.put_value(&mut id.ok_or(NESTED_ID)?, levels)?,
@@ -87,7 +101,7 @@ impl<'a> Writer<'a> {
         let start = self.begin();
         for _ in 0..count {
             match ValueRef::take(rest, self.table)? {
-                ValueRef::String(name) if memchr::memchr(0, name.as_bytes()).is_some() => {
+                ValueRef::String(name) if find_zero(name.as_bytes()).is_some() => {
                     return Err(BsonError::Nul.into());
                 }
                 ValueRef::String(name) => {
@@ -100,8 +114,9 @@ impl<'a> Writer<'a> {
         self.finish(start)
     }
 
-    /// Writes a value, and returns its type byte.
-    #[inline]
+    /// Writes a value, and returns its type byte. The frequent types are written in the loop over the fields, without
+    /// a call.
+    #[inline(always)]
     fn put_value(&mut self, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
         let before = *rest;
         let (code, nibble) = encoding::take_head(rest)?;
@@ -119,19 +134,32 @@ impl<'a> Writer<'a> {
                 let n = encoding::number(nibble, rest)?;
                 self.put_integer(i64::try_from(n).map_err(|_| DecodeError::Invalid("an integer beyond 64 bits"))?)
             }
-            ARRAY | MAP | SHAPED => self.put_nested(code, nibble, rest, levels)?,
             _ => {
                 *rest = before;
-                self.put_other(encoding::decode(rest)?)?
+                self.put_rare(rest, levels)?
             }
         })
     }
 
+    #[inline(never)]
+    fn put_rare(&mut self, rest: &mut &'a [u8], levels: usize) -> Result<u8, DocumentError> {
+        let before = *rest;
+        let (code, nibble) = encoding::take_head(rest)?;
+        match code {
+            ARRAY | MAP | SHAPED => self.put_nested(code, nibble, rest, levels),
+            _ => {
+                *rest = before;
+                self.put_other(encoding::decode(rest)?)
+            }
+        }
+    }
+
+    #[inline(always)]
     fn put_string(&mut self, len: u64, rest: &mut &[u8]) -> Result<(), DocumentError> {
         let len = usize::try_from(len).map_err(|_| DecodeError::Truncated)?;
         let (bytes, after) = rest.split_at_checked(len).ok_or(DecodeError::Truncated)?;
         *rest = after;
-        if std::str::from_utf8(bytes).is_err() {
+        if !is_utf8(bytes) {
             return Err(DecodeError::Invalid("text that is not UTF-8").into());
         }
         let len = i32::try_from(len + 1).map_err(|_| BsonError::TooLarge)?;
@@ -141,6 +169,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    #[inline]
     fn put_integer(&mut self, n: i64) -> u8 {
         match i32::try_from(n) {
             Ok(n) => {

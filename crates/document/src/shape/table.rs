@@ -170,10 +170,10 @@ impl ShapeTable {
     }
 
     /// The shape with these fields, if it exists.
-    pub(crate) fn find<'a>(
+    pub(crate) fn find<N: AsRef<[u8]>>(
         &self,
         hash: u64,
-        fields: impl Iterator<Item = (&'a str, FieldKind)> + Clone,
+        fields: impl Iterator<Item = (N, FieldKind)> + Clone,
     ) -> Option<&Arc<Shape>> {
         let index = self.indexes[self.index.load(Ordering::Acquire)].get()?;
         let mask = index.len() - 1;
@@ -293,10 +293,10 @@ fn enter(index: &[AtomicU32], hash: u64, number: u32) {
 }
 
 /// The hash of `fields`.
-pub(crate) fn hash_fields<'a>(fields: impl Iterator<Item = (&'a str, FieldKind)>) -> u64 {
+pub(crate) fn hash_fields<N: AsRef<[u8]>>(fields: impl Iterator<Item = (N, FieldKind)>) -> u64 {
     let mut hash = ShapeHash::new();
     for (name, kind) in fields {
-        hash.add(name.as_bytes(), kind);
+        hash.add(name.as_ref(), kind);
     }
     hash.finish()
 }

@@ -7,6 +7,7 @@ mod delta;
 mod entry;
 
 use super::Command;
+use crate::body::Body;
 use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
@@ -19,7 +20,6 @@ use alluvium::{Collection, Error, Map, Value};
 use alluvium_document::BsonBuilder;
 use entry::{Change, Ddl, Entry};
 use std::mem;
-use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -244,7 +244,7 @@ fn carry_out(call: &mut Call<'_>, ddl: &Ddl) -> CommandResult<()> {
     let outer = (
         mem::replace(&mut call.name, command.name),
         mem::replace(&mut call.db, ddl.db.clone()),
-        mem::replace(&mut call.body, Arc::new(body)),
+        mem::replace(&mut call.body, Body::new(body)),
     );
     let (shared, client) = (call.shared, call.client);
     let done = shared.security.recorded(&client.peer, command.name, &namespace, || (command.run)(call));

@@ -1,6 +1,7 @@
 //! `create`: a collection or a view.
 
 use super::{Command, Levels, capped, create_options};
+use crate::body::Body;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -9,7 +10,6 @@ use crate::security::access::Access;
 use crate::security::needs;
 use alluvium::{CappedLimits, Collation, Collection, Map, ValidationAction, ValidationLevel, Validator, Value};
 use alluvium_document::BsonBuilder;
-use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -47,7 +47,9 @@ const UNSUPPORTED: [&str; 2] = ["timeseries", "encryptedFields"];
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let name = call.collection_name()?.to_owned();
-    create_options::check(Arc::make_mut(&mut call.body))?;
+    let mut fields = Map::clone(&call.body);
+    create_options::check(&mut fields)?;
+    call.body = Body::new(fields);
     read::refuse_unsupported("create", &call.body, &[], &UNSUPPORTED)?;
     let limits = capped::limits(&call.body)?;
     let full = call.namespace()?;

@@ -5,6 +5,7 @@ pub(super) mod bounds;
 use super::plan_cache::{Choice, choice};
 use super::{Command, Levels};
 use crate::batch::{FIRST_BATCH, FirstBatch};
+use crate::body::Body;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
@@ -51,7 +52,7 @@ pub(super) const COMMAND: Command = Command {
     access: Access::Collection(Action::Find),
     levels: Levels::Snapshot,
     query: QueryPlace::Filter("filter"),
-    explain: Some(|call, collection, body| Ok(query(call, collection, body)?.explain()?.to_map())),
+    explain: Some(|call, collection, body| Ok(query(call, collection, &Body::new(body.clone()))?.explain()?.to_map())),
     ..Command::reading("find", run).counted(Use::Query, "query").stable().strict()
 };
 
@@ -90,7 +91,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 }
 
 /// Refuses options that a tailable cursor cannot support.
-fn check_tailable(body: &Map) -> CommandResult<()> {
+fn check_tailable(body: &Body) -> CommandResult<()> {
     let is_natural = |sort: &Map| sort.is_empty() || sort.len() == 1 && sort.integer("$natural") == Some(1);
     if body.document("sort").is_some_and(|sort| !is_natural(sort)) {
         let message = "cannot use tailable option with a sort other than {$natural: 1}";
@@ -120,7 +121,7 @@ fn tail(call: &Call<'_>, namespace: String, size: u64) -> CommandResult<BsonBuil
 }
 
 /// The query of a `find`, which is the command itself or is explained.
-pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
+pub(super) fn query(call: &Call<'_>, collection: &str, body: &Body) -> CommandResult<Find> {
     let found = selection(call, collection, body)?;
     let projection = if body.flag("returnKey") {
         let own = call.collection_called(collection);
@@ -143,18 +144,19 @@ pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandRes
 }
 
 /// The query of a `find` without its projection.
-fn selection(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
-    let own = call.collection_called(collection);
-    let mut filter = body.document("filter").cloned().unwrap_or_default();
+fn selection(call: &Call<'_>, collection: &str, body: &Body) -> CommandResult<Find> {
+    let own = call.collection_to_read(collection);
+    let filter = body.document("filter");
     let is_bounded = ["min", "max"].iter().any(|bound| body.document(bound).is_some_and(|bound| !bound.is_empty()));
     let range = match is_bounded {
         true => Range::of(body, bounds::hinted(&own, body)?.as_ref())?,
         false => None,
     };
-    if let Some(range) = &range {
-        filter = range.within(filter);
-    }
-    let mut find = own.find(filter);
+    let mut find = match (&range, filter) {
+        (Some(range), filter) => own.find(range.within(filter.cloned().unwrap_or_default())),
+        (None, Some(filter)) => own.find(filter),
+        (None, None) => own.find(Map::new()),
+    };
     if let Some(range) = range.filter(|_| body.document("sort").is_none_or(Map::is_empty)) {
         find = find.sort(range.keys);
     }

@@ -1,5 +1,6 @@
 //! Read and write concerns of commands.
 
+use crate::body::Body;
 use crate::call::ReadAt;
 use crate::client::Client;
 use crate::commands::{Command, Levels, Writes};
@@ -8,10 +9,9 @@ use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::server_stages;
 use crate::shared::Shared;
-use alluvium::Map;
 
 /// The write concern of a command, which is the parsed one or the default.
-pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Map, parsed: WriteConcern) -> WriteConcern {
+pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Body, parsed: WriteConcern) -> WriteConcern {
     let is_default = command.may_write() && !body.contains("writeConcern");
     let synced = parsed.synced || is_default && shared.default_concerns.syncs_writes();
     WriteConcern { synced, ..parsed }
@@ -22,7 +22,7 @@ pub(super) fn read_concern(
     shared: &Shared,
     client: &Client,
     command: &Command,
-    body: &Map,
+    body: &Body,
 ) -> CommandResult<Option<ReadAt>> {
     if command.levels == Levels::OfCursor {
         return Ok(None);
@@ -80,12 +80,12 @@ pub(super) fn read_concern(
 }
 
 /// True for a read without a level of its own.
-fn is_without_level(command: &Command, body: &Map) -> bool {
+fn is_without_level(command: &Command, body: &Body) -> bool {
     command.is_query() && !body.document("readConcern").is_some_and(|concern| concern.contains("level"))
 }
 
 /// The reason why a command cannot read at a level.
-fn refused_level(command: &Command, body: &Map, level: ReadLevel) -> Option<String> {
+fn refused_level(command: &Command, body: &Body, level: ReadLevel) -> Option<String> {
     if level == ReadLevel::Local {
         return None;
     }

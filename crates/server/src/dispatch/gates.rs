@@ -1,6 +1,7 @@
 //! The checks that a request passes before its command runs.
 
 use crate::api;
+use crate::body::Body;
 use crate::client::Client;
 use crate::commands::Command;
 use crate::concern::WriteConcern;
@@ -10,7 +11,7 @@ use crate::fields::{self, Fields};
 use crate::read;
 use crate::security::check::Wanted;
 use crate::shared::Shared;
-use alluvium::Map;
+use alluvium::Timestamp;
 use alluvium_wire::Sequence;
 use std::sync::atomic::Ordering;
 
@@ -21,11 +22,13 @@ pub(super) struct Incoming<'a> {
     pub command: &'static Command,
     /// The database that the request is sent to.
     pub db: &'a str,
-    pub body: &'a Map,
+    pub body: &'a Body,
     pub sequences: &'a [Sequence],
     /// The failure that a fail point sets for the request.
     pub failure: Option<&'a Failure>,
     pub write_concern: &'a CommandResult<WriteConcern>,
+    /// The cluster time that the client has sent.
+    pub cluster_time: &'a CommandResult<Option<Timestamp>>,
     /// The full name of the collection, or the name of the database.
     pub namespace: &'a str,
 }
@@ -114,12 +117,8 @@ fn has_right_time_limit(incoming: &Incoming<'_>) -> CommandResult<()> {
     }
 }
 
-/// Checks the cluster time of a request. A standalone server has no cluster time, and ignores the field.
 fn has_right_cluster_time(incoming: &Incoming<'_>) -> CommandResult<()> {
-    match incoming.body.document("$clusterTime").filter(|_| incoming.shared.config.replica_set.is_some()) {
-        Some(given) => incoming.shared.cluster_time.check(given).map(drop),
-        None => Ok(()),
-    }
+    incoming.cluster_time.as_ref().map(drop).map_err(Clone::clone)
 }
 
 fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {

@@ -87,7 +87,7 @@ fn profiled(
     error: Option<&CommandError>,
 ) -> Map {
     let mut entry = Map::from([("op", Value::from(command.op)), ("ns", Value::from(namespace))]);
-    entry.push("command", Map::clone(&command.shown(&call.body)));
+    entry.push("command", Map::clone(&command.shown(call.body.shared())));
     entry.push("millis", i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     entry.push("ts", Value::DateTime(call.shared.env.clock.unix_millis()));
     entry.push("client", call.client.address.as_str());

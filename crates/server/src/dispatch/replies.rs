@@ -5,6 +5,7 @@ use crate::fields::Fields;
 use crate::shared::Shared;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
+use alluvium_document::bson::encode_document;
 use alluvium_wire::{Form, reply};
 use std::sync::LazyLock;
 
@@ -60,7 +61,7 @@ pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResu
         let time = Value::Timestamp(shared.time());
         builder.open_document("$clusterTime")?;
         builder.put("clusterTime", &time)?;
-        builder.put("signature", &NO_SIGNATURE)?;
+        builder.put_encoded("signature", &SIGNATURE_BYTES)?;
         builder.close()?;
         builder.put("operationTime", &time)?;
     }
@@ -68,9 +69,17 @@ pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResu
 }
 
 /// The signature in every cluster time. It is constant, because no signature is verified.
-static NO_SIGNATURE: LazyLock<Value> = LazyLock::new(|| {
+static SIGNATURE: LazyLock<Map> = LazyLock::new(|| {
     let hash = Value::Binary(Binary { subtype: 0, bytes: vec![0; 20] });
-    Value::Map(Map::from([("hash", hash), ("keyId", Value::Int64(0))]))
+    Map::from([("hash", hash), ("keyId", Value::Int64(0))])
+});
+
+/// The signature in BSON.
+static SIGNATURE_BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut bytes = Vec::new();
+    // The encoding cannot fail, because BSON can hold these fields.
+    let _encoded = encode_document(&SIGNATURE, &mut bytes);
+    bytes
 });
 
 /// The fields that a member of a replica set adds to every reply.
@@ -79,7 +88,7 @@ pub(super) fn cluster_time(shared: &Shared) -> Map {
         return Map::new();
     }
     let time = Value::Timestamp(shared.time());
-    let cluster = Map::from([("clusterTime", time.clone()), ("signature", NO_SIGNATURE.clone())]);
+    let cluster = Map::from([("clusterTime", time.clone()), ("signature", Value::Map(SIGNATURE.clone()))]);
     Map::from([("$clusterTime", Value::Map(cluster)), ("operationTime", time)])
 }
 
@@ -94,7 +103,7 @@ pub(super) fn failed(form: Form, error: &CommandError, more: Map) -> Vec<u8> {
     let mut bytes = reply::begin(form);
     // The encoding cannot fail, because no name or text here is invalid in BSON. If it failed, an empty document would
     // still be a valid reply.
-    if alluvium_document::bson::encode_document(&fields, &mut bytes).is_err() {
+    if encode_document(&fields, &mut bytes).is_err() {
         bytes.extend_from_slice(&[5, 0, 0, 0, 0]);
     }
     bytes

@@ -58,6 +58,8 @@ impl WriteTxn<'_> {
     pub(crate) fn insert_bson(&mut self, encoder: &mut BsonRowEncoder, bytes: &[u8]) -> Result<Option<Value>> {
         check_size(bytes.len())?;
         self.row.clear();
+        // A row is rarely longer than the document.
+        self.row.reserve(bytes.len());
         let group = &mut self.groups[0];
         let encoded = encoder
             .encode(bytes, &group.state.shapes, &mut self.row, &mut group.shapes)

@@ -47,6 +47,15 @@ fn the_page_of_commands_is_that_of_the_registry() {
     assert_eq!(written, page(), "UPDATE=1 cargo test -p alluvium-server --lib commands");
 }
 
+/// The fast check of fields looks a name up among the fields of the command first, and then among those of all commands.
+#[test]
+fn a_field_of_all_commands_has_one_type() {
+    for field in all().flat_map(|command| command.fields) {
+        let common = crate::fields::COMMON.iter().find(|common| common.name == field.name);
+        assert!(common.is_none_or(|common| common.kind == field.kind), "{}", field.name);
+    }
+}
+
 #[test]
 fn names_are_unique_and_in_order() {
     let names: Vec<String> = all().map(|command| command.name.to_lowercase()).collect();

@@ -4,6 +4,7 @@ use super::*;
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Clock, Env, SeededRng};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A clock that advances by a millisecond each time it is read, so that time passes with the steps of the program.
 #[derive(Default)]
