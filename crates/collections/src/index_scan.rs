@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 use crate::view::{CollectionView, Versioned};
 use alluvium_document::{Document, Value};
 use alluvium_exec::{EntryRef, Examined};
-use alluvium_store::{Bounds, Seq};
+use alluvium_store::{Bounds, Prover, Seq};
 use std::sync::Arc;
 
 /// How a scan proves the entries that it reads.
@@ -177,7 +177,14 @@ pub(crate) struct EntryScan {
     /// True if the scan counts as a use of the index: see [`EntryScan::for_query`].
     counted: bool,
     row: Vec<u8>,
+    /// Set after [`PROVER_AFTER`] proofs.
+    prover: Option<Prover>,
+    /// The number of proofs since the scan began or was paused.
+    proofs: u32,
 }
+
+/// Scans of few entries prove each one alone: a prover of all partitions costs as much as some proofs.
+const PROVER_AFTER: u32 = 16;
 
 /// The result of proving an entry.
 pub(crate) struct Yielded {
@@ -191,7 +198,16 @@ impl EntryScan {
     /// A scan at a snapshot at which the index is complete ([`Index::serves`]).
     pub fn new(view: Arc<CollectionView>, index: Arc<Index>, bounds: Bounds) -> Result<Self> {
         let scan = view.store().scan(index.tree, bounds, Some(&view.snapshot.store))?;
-        Ok(Self { view, index, scan, examined: Examined::default(), counted: false, row: Vec::new() })
+        Ok(Self {
+            view,
+            index,
+            scan,
+            examined: Examined::default(),
+            counted: false,
+            row: Vec::new(),
+            prover: None,
+            proofs: 0,
+        })
     }
 
     /// The same scan, counted as a use of the index.
@@ -211,6 +227,7 @@ impl EntryScan {
     pub fn pause(&mut self) {
         self.scan.pause();
         self.row = Vec::new();
+        (self.prover, self.proofs) = (None, 0);
     }
 
     /// The next entry, without its version.
@@ -232,9 +249,23 @@ impl EntryScan {
     /// Proves an entry. The document is read only if the sequence numbers do not decide.
     #[inline]
     pub fn prove_entry(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
+        // Entries are put only by writes after which the document exists, and each write has its own sequence number.
+        match &self.prover {
+            Some(prover) if prover.proves(entry.id(), entry.version) => {
+                Ok(Some(Yielded { document: None, value: None }))
+            }
+            _ => self.prove_alone(entry),
+        }
+    }
+
+    /// As [`EntryScan::prove_entry`], where the prover does not decide.
+    fn prove_alone(&mut self, entry: EntryRef<'_>) -> Result<Option<Yielded>> {
         let view = &self.view;
         let (snapshot, documents) = (&view.snapshot.store, view.state.documents);
-        // Entries are put only by writes after which the document exists, and each write has its own sequence number.
+        self.proofs = self.proofs.saturating_add(1);
+        if self.proofs == PROVER_AFTER {
+            self.prover = Some(view.store().prover(snapshot, documents)?);
+        }
         let version = view.store().version_at_expecting(snapshot, documents, entry.id(), entry.version)?;
         if version == Some(entry.version) {
             return Ok(Some(Yielded { document: None, value: None }));

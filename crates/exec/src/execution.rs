@@ -4,7 +4,7 @@ use crate::counts::Report;
 use crate::item::{BATCH_MAX, Demand, Item};
 use crate::key::Key;
 use crate::limits::Watch;
-use crate::run::{Request, Run};
+use crate::run::{EqualsVisitor, Request, Run};
 use crate::source::Source;
 use crate::step::Step;
 use crate::step::buffer::Buffer;
@@ -89,6 +89,19 @@ impl<S: Source> Execution<S> {
             visit(RecordRef::Row(&item.document.unwrap_or_default()))?;
         }
         Ok(())
+    }
+
+    /// As [`Execution::visit`], but equal documents that follow each other may be passed once, with their number. Equal
+    /// are documents whose needed values are the same, types included.
+    ///
+    /// # Errors
+    /// As [`Execution::visit`].
+    pub fn visit_equals(&mut self, visit: &mut EqualsVisitor<'_, S::Error>) -> Result<(), S::Error> {
+        self.run.check_limits()?;
+        if self.buffer.is_empty() && self.root.visit_equals(&mut self.run, visit)? {
+            return Ok(());
+        }
+        self.visit(&mut |record| visit(record, 1))
     }
 
     /// Divides the documents into scans for several threads, if nothing was read and the plan is a scan of documents

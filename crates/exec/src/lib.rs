@@ -43,7 +43,7 @@ pub use execution::Execution;
 pub use item::{BATCH_BYTES, BATCH_MAX, Fields, Item};
 pub use key::Key;
 pub use limits::{Interrupted, Limits, Watch};
-pub use run::Request;
+pub use run::{EqualsVisitor, Request};
 pub use source::{Blocks, DocumentRequest, KeySet, MemoryAccount, Proof, Sorted, Sorter, Source, matches};
 pub use step::points;
 pub use walk::{Move, Walk};

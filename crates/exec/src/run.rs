@@ -4,6 +4,7 @@ use crate::counts::Spent;
 use crate::limits::{Limits, Watch};
 use crate::source::Source;
 use alluvium_document::path::FieldPath;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::sort::Sort;
 use std::time::Duration;
 
@@ -52,6 +53,9 @@ impl Request {
         }
     }
 }
+
+/// Takes documents, each with the number of documents that are equal to it.
+pub type EqualsVisitor<'v, E> = dyn FnMut(RecordRef<'_>, u64) -> Result<(), E> + 'v;
 
 /// The state that the steps share.
 pub(crate) struct Run<S> {

@@ -2,7 +2,7 @@
 
 use crate::counts::{Counts, Report, Spent};
 use crate::item::{Demand, Item};
-use crate::run::Run;
+use crate::run::{EqualsVisitor, Run};
 use crate::source::Source;
 use alluvium_query::filter::Filter;
 use alluvium_query::pipeline::RecordRef;
@@ -95,6 +95,23 @@ impl<S: Source> Step<S> {
         let Self { work: Work::Documents(scan), spent, returned } = self else { return Ok(false) };
         *returned += run.measured(spent, |run| scan.visit(run, visit))?;
         Ok(true)
+    }
+
+    /// As [`Step::visit`], and passes equal documents that follow each other once, with their number, if the step is a
+    /// scan of an index.
+    pub fn visit_equals(
+        &mut self,
+        run: &mut Run<S>,
+        visit: &mut EqualsVisitor<'_, S::Error>,
+    ) -> Result<bool, S::Error> {
+        let Self { work, spent, returned } = self;
+        match work {
+            Work::Covered(covered) if covered.has_equals() => {
+                run.measured(spent, |run| covered.visit_equals(run, returned, visit))?;
+                Ok(true)
+            }
+            _ => self.visit(run, &mut |record| visit(record, 1)),
+        }
     }
 
     /// Divides a scan of documents; returns an empty list if the step is another one.

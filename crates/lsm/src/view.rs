@@ -1,7 +1,6 @@
 //! Views: the memtables and the version of a partition at one time, and point reads in them.
 
 use crate::chain::{Base, Chain};
-use crate::key::tree_of;
 use crate::marks;
 use crate::policy::Policies;
 use crate::version::Version;
@@ -9,7 +8,6 @@ use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
 use alluvium_env::{Error, Result};
 use alluvium_memtable::Memtable;
-use alluvium_sst::Trace;
 use std::sync::Arc;
 
 mod invariants;
@@ -39,7 +37,7 @@ impl View {
     /// True if range tombstones may hide an entry. Must be called after the sequence number of the
     /// read was taken.
     #[inline]
-    fn has_ranges(&self) -> bool {
+    pub(crate) fn has_ranges(&self) -> bool {
         self.ranged || self.active.has_ranges()
     }
 
@@ -67,7 +65,7 @@ impl View {
     }
 
     /// The number of the newest range tombstone that covers `key` and is not above `seq`, or 0.
-    fn cover(&self, key: &[u8], seq: Seq) -> Seq {
+    pub(crate) fn cover(&self, key: &[u8], seq: Seq) -> Seq {
         if !self.has_ranges() {
             return 0;
         }
@@ -292,37 +290,6 @@ impl View {
             }
         }
         Ok(false)
-    }
-
-    /// True proves that the full write of `key` with the number `seq`, once visible, is still the newest version of the
-    /// key. False proves nothing. Uses only filters, and reads no data block. Only for trees for which
-    /// [`crate::TreeProperties::needs_numbers`] is true.
-    ///
-    /// A newer version would be in a memtable, under a range tombstone, or in a second place of the files, unless a
-    /// flush or a compaction had both versions as input. In that case the newest version of the key marks the key in
-    /// the filter of its file, or the number of the tree was raised to `seq` ([`crate::Superseded`]).
-    ///
-    /// # Errors
-    /// As [`View::find`].
-    pub fn proves_newest(&self, key: &[u8], seq: Seq) -> Result<bool> {
-        if seq <= self.version.superseded.of(tree_of(key)) || self.cover(key, MAX_SEQ) > 0 {
-            return Ok(false);
-        }
-        let mut value = Vec::new();
-        if self.memtables().any(|memtable| memtable.get(key, MAX_SEQ, &mut value).is_some()) {
-            return Ok(false);
-        }
-        let hash = alluvium_codec::hash64(key);
-        let mut places = 0;
-        for run in &self.version.runs {
-            let Some(file) = run.find(key) else { continue };
-            match file.reader()?.trace(key, hash)? {
-                Trace::Absent => {}
-                Trace::Written => places += 1,
-                Trace::Rewritten => return Ok(false),
-            }
-        }
-        Ok(places < 2)
     }
 
     /// Everything up to this sequence number is in files.

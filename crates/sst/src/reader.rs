@@ -161,6 +161,21 @@ impl Reader {
         })
     }
 
+    /// True if the filter has the mark of a rewritten key for `key`, as for [`Trace::Rewritten`]; reads no data block.
+    /// `hash` is `alluvium_codec::hash64(key)`.
+    ///
+    /// # Errors
+    /// As [`Reader::get`].
+    #[inline]
+    pub fn is_marked(&self, key: &[u8], hash: u64) -> Result<bool> {
+        let Some(index) = self.top.find(key, MAX_SEQ) else { return Ok(false) };
+        if let Some(partition) = &*self.held.get(index) {
+            self.cache.note_held();
+            return Ok(filter::contains(partition.filter(), filter::mark_of(hash)));
+        }
+        Ok(filter::contains(self.load_partition(index, false)?.filter(), filter::mark_of(hash)))
+    }
+
     /// The approximate number of entries from `lower` to below `upper`. The number is exact within
     /// a block; otherwise it is computed from the number of blocks in between and the number of
     /// entries of a block in the middle. Reads this block and the blocks at both ends.

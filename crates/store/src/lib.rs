@@ -32,6 +32,7 @@ mod options;
 mod partitions;
 mod poison;
 mod policy;
+mod prover;
 mod reading;
 mod reads;
 mod report;
@@ -66,6 +67,7 @@ pub use offline::inspect::{Fact, FactValue, FileKind, InspectOptions, Item, insp
 pub use offline::restore::{RestoreOptions, RestoreReport, restore_checkpoint};
 pub use offline::salvage::{Loss, Salvage, SalvagedKey, Version};
 pub use options::{Durability, Options};
+pub use prover::Prover;
 pub use report::{CutTail, LostNumbers, OpenReport};
 pub use scan::Scan;
 pub use stats::{PartitionStats, Stats, TreeStats};

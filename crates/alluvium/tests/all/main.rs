@@ -53,6 +53,7 @@ mod everything_can_be_named;
 mod examples_print_what_they_should;
 mod exports_load_as_they_were_written;
 mod fields_of_one_object_become_documents;
+mod groups_by_an_index_are_those_of_a_scan;
 mod handles_of_a_closed_database_say_so;
 mod hidden_indexes_are_kept_and_not_used;
 mod index_entries_lead_to_documents;

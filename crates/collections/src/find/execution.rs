@@ -198,6 +198,13 @@ impl Execution {
         Ok(())
     }
 
+    /// As [`Execution::visit`]; equal documents that follow each other may be passed once, with their number.
+    pub fn visit_equals(&mut self, visit: &mut dyn FnMut(RecordRef<'_>, u64) -> Result<()>) -> Result<()> {
+        on!(&mut self.operators, execution => execution.visit_equals(visit))?;
+        self.end();
+        Ok(())
+    }
+
     /// The key of the next document's `_id`.
     pub fn next_key(&mut self) -> Result<Option<Vec<u8>>> {
         let Some(item) = self.next_item()? else { return Ok(None) };

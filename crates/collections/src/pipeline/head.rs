@@ -41,7 +41,13 @@ pub(super) fn split(
     }
     let stages: Vec<Stage> = stages.collect();
     let needs = Pipeline::needs(&stages).map(outermost);
-    let request = Request { sort, needs, allow_disk_use, limits: limits.clone(), ..Request::default() };
+    // A skip or a limit counts documents, so documents with equal values must not be left out. A sort decides which
+    // of them names its group.
+    let any_of_equals = match stages.first() {
+        Some(Stage::Group(group)) => group.distinct_path().is_some() && sort.is_empty() && skip == 0 && limit.is_none(),
+        _ => false,
+    };
+    let request = Request { any_of_equals, sort, needs, allow_disk_use, limits: limits.clone(), ..Request::default() };
     let collation = collation.cloned();
     (Query { filter, projection: None, skip, limit, hint: None, only: None, collation, dates: None, request }, stages)
 }

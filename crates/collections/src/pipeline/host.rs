@@ -101,6 +101,10 @@ impl Records<Error> for Found {
         self.0.lock().visit(visit)
     }
 
+    fn visit_equals(&mut self, visit: &mut dyn FnMut(RecordRef<'_>, u64) -> Result<()>) -> Result<()> {
+        self.0.lock().visit_equals(visit)
+    }
+
     fn split(&mut self) -> Result<Vec<Box<dyn Records<Error>>>> {
         let Some((source, parts)) = self.0.lock().split()? else { return Ok(Vec::new()) };
         let part = |documents| {

@@ -65,8 +65,8 @@ impl<H: Host> Grouping<H> {
         let mut held = Held::new(run, "$group");
         // A sorter, and the bytes that groups in memory may take once groups are in files.
         let mut files: Option<(H::Sorter, usize)> = None;
-        self.input.visit(run, &mut |run, record| {
-            groups.add(record)?;
+        self.input.visit_equals(run, &mut |run, record, times| {
+            groups.add_times(record, times)?;
             let fits = match &files {
                 None => held.fits(groups.bytes()),
                 Some((_, most)) => groups.bytes() <= *most,

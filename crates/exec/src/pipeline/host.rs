@@ -30,6 +30,15 @@ pub trait Records<E>: Send {
         Ok(())
     }
 
+    /// As [`Records::visit`], but equal documents that follow each other may be passed once, with their number. A source
+    /// of documents that have only the needed values compares only these.
+    ///
+    /// # Errors
+    /// As [`Records::visit`].
+    fn visit_equals(&mut self, visit: &mut dyn FnMut(RecordRef<'_>, u64) -> Result<(), E>) -> Result<(), E> {
+        self.visit(&mut |record| visit(record, 1))
+    }
+
     /// Divides the documents into parts that threads can read at the same time; nothing is read from this source
     /// afterwards. Returns an empty list if the documents cannot be divided, or are too few for that.
     ///

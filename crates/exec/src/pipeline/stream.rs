@@ -21,6 +21,11 @@ pub(super) trait Stream<H: Host>: Send {
         Ok(())
     }
 
+    /// As [`Stream::visit`], but equal documents that follow each other may be passed once, with their number.
+    fn visit_equals(&mut self, run: &mut Run<H>, visit: VisitEquals<'_, H>) -> Result<(), H::Error> {
+        self.visit(run, &mut |run, record| visit(run, record, 1))
+    }
+
     /// As [`Records::split`].
     fn split(&mut self) -> Result<Parts<H>, H::Error> {
         Ok(Vec::new())
@@ -32,6 +37,10 @@ pub(super) type Parts<H> = Vec<Box<dyn Records<<H as Host>::Error>>>;
 
 /// Takes documents without keeping them.
 pub(super) type Visit<'v, H> = &'v mut dyn FnMut(&mut Run<H>, RecordRef<'_>) -> Result<(), <H as Host>::Error>;
+
+/// Takes documents, each with the number of documents that are equal to it.
+pub(super) type VisitEquals<'v, H> =
+    &'v mut dyn FnMut(&mut Run<H>, RecordRef<'_>, u64) -> Result<(), <H as Host>::Error>;
 
 type Input<H> = Box<dyn Stream<H>>;
 
@@ -45,6 +54,10 @@ impl<H: Host> Stream<H> for Source<H::Error> {
 
     fn visit(&mut self, run: &mut Run<H>, visit: Visit<'_, H>) -> Result<(), H::Error> {
         self.0.visit(&mut |record| visit(run, record))
+    }
+
+    fn visit_equals(&mut self, run: &mut Run<H>, visit: VisitEquals<'_, H>) -> Result<(), H::Error> {
+        self.0.visit_equals(&mut |record, times| visit(run, record, times))
     }
 
     fn split(&mut self) -> Result<Parts<H>, H::Error> {

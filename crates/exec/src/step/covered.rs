@@ -2,12 +2,15 @@
 
 use super::reader::{EntryReader, Proved};
 use crate::counts::Counts;
-use crate::item::{Demand, Fields, Item};
+use crate::entries::EntryRef;
+use crate::item::{BATCH_MAX, Demand, Fields, Item};
 use crate::key::Key;
-use crate::run::Run;
+use crate::run::{EqualsVisitor, Run};
 use crate::source::{Proof, Source};
+use alluvium_document::path::FieldPath;
 use alluvium_document::{Document, Map, Value};
 use alluvium_query::filter::Filter;
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::IndexScan;
 
 /// A query that the entries of an index answer without documents.
@@ -89,6 +92,71 @@ impl<S: Source> Covered<S> {
         Ok(())
     }
 
+    /// True if documents that follow each other may be equal in what the query needs, and are passed once by
+    /// [`Covered::visit_equals`].
+    pub fn has_equals(&self) -> bool {
+        let needs_id = self.wants_id || self.sorts_id;
+        !needs_id && !self.entries.plan().multikey
+    }
+
+    /// Passes the values of the remaining entries: those of equal entries once, with their number, which is also added
+    /// to `returned`. Entries are equal if the keys of the parts that the query needs are, and their values. If one of
+    /// equal documents suffices, null counts as equal to a missing value, and most of many equal entries are skipped.
+    pub fn visit_equals(
+        &mut self,
+        run: &mut Run<S>,
+        returned: &mut u64,
+        visit: &mut EqualsVisitor<'_, S::Error>,
+    ) -> Result<(), S::Error> {
+        let parts = self.compared_parts(run);
+        let mut equals = Equals::default();
+        loop {
+            self.entries.fill(run, BATCH_MAX)?;
+            if self.entries.batch.is_empty() {
+                return equals.pass(returned, visit);
+            }
+            let mut at = 0;
+            while at < self.entries.batch.len() {
+                let Proved { part, failed } = self.entries.prove(run, at, usize::MAX, Proof::Entries)?;
+                at = part.end;
+                for at in part {
+                    if !self.entries.batch.is_proved(at) || equals.has(&self.entries.batch.entry(at), parts) {
+                        continue;
+                    }
+                    equals.pass(returned, visit)?;
+                    equals.document = self.document(run, at)?;
+                    let entry = self.entries.batch.entry(at);
+                    equals.begin(&entry, self.entries.plan().first_parts_of(entry.key(), parts));
+                }
+                failed.map_or(Ok(()), Err)?;
+            }
+            let last = self.entries.batch.len() - 1;
+            let is_among_many = equals.count >= BATCH_MAX as u64 && equals.document.is_some();
+            if let Some(part) = self.distinct.filter(|_| is_among_many && self.entries.batch.is_proved(last)) {
+                self.entries.pass_over_equals(last, part);
+            }
+        }
+    }
+
+    /// The number of leading parts that decide whether entries are equal.
+    fn compared_parts(&self, run: &Run<S>) -> usize {
+        let bounds = &self.entries.plan().bounds;
+        let part_of = |path: &FieldPath| bounds.iter().position(|part| part.part.path == *path);
+        let needs = run.request.needs.iter().flatten();
+        let needed = needs.map(|path| part_of(path).map_or(bounds.len(), |at| at + 1)).max().unwrap_or(0);
+        // The filter may read any part.
+        if self.filter.is_empty() { needed } else { bounds.len() }
+    }
+
+    /// The values of an entry; `None` if they do not match.
+    fn document(&self, run: &Run<S>, at: usize) -> Result<Option<Document>, S::Error> {
+        if !self.wants_values && self.filter.is_empty() {
+            return Ok(Some(Document::default()));
+        }
+        let values = self.entries.plan().document(&self.entries.values(run, at)?);
+        Ok(if self.filter.matches_map(&values)? { Some(Document::from_map(&values)?) } else { None })
+    }
+
     fn is_first(&mut self, run: &mut Run<S>, at: usize) -> Result<bool, S::Error> {
         let document = read(run, self.entries.batch.id(at).into())?.document;
         document.map_or(Ok(false), |document| self.entries.is_first(run, at, &document))
@@ -124,6 +192,49 @@ impl<S: Source> Covered<S> {
 
     pub fn counts(&self, source: &S) -> Counts {
         self.entries.counts(source)
+    }
+}
+
+/// Equal entries that follow each other.
+#[derive(Default)]
+struct Equals {
+    /// The keys of the compared parts.
+    key: Vec<u8>,
+    value: Vec<u8>,
+    /// The values; `None` if they do not match.
+    document: Option<Document>,
+    count: u64,
+}
+
+impl Equals {
+    /// Counts an entry that is equal to the last one. Returns false for another entry.
+    #[inline]
+    fn has(&mut self, entry: &EntryRef<'_>, parts: usize) -> bool {
+        // Most values are empty. A comparison of no bytes would read, and discard, bytes at an address without memory,
+        // for which processors take longer than for all other work on an entry.
+        let has_value = |value: &[u8]| entry.value.len() == value.len() && (value.is_empty() || entry.value == value);
+        let has_key = |key: &[u8]| key.is_empty() || entry.key().starts_with(key);
+        let is_equal = self.count > 0 && has_key(&self.key) && (parts == 0 || has_value(&self.value));
+        self.count += u64::from(is_equal);
+        is_equal
+    }
+
+    /// Begins with an entry, whose compared parts have this key.
+    fn begin(&mut self, entry: &EntryRef<'_>, key: Option<&[u8]>) {
+        // A malformed key has no parts. It is compared as a whole.
+        (self.key, self.value, self.count) = (key.unwrap_or(entry.key()).to_vec(), entry.value.to_vec(), 1);
+    }
+
+    /// Passes the values, if they match.
+    fn pass<E>(&mut self, returned: &mut u64, visit: &mut EqualsVisitor<'_, E>) -> Result<(), E> {
+        let count = std::mem::take(&mut self.count);
+        match self.document.take() {
+            Some(document) if count > 0 => {
+                *returned += count;
+                visit(RecordRef::Row(&document), count)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -149,10 +149,23 @@ impl Accumulator {
         }
     }
 
-    /// Adds a document to the state. Returns the bytes by which the state grows.
-    pub fn add(&self, state: &mut State, record: RecordRef<'_>, scope: &mut Scope<'_>) -> Result<usize, PipelineError> {
+    /// Adds a document to the state this number of times. Returns the bytes by which the state grows.
+    pub fn add(
+        &self,
+        state: &mut State,
+        record: RecordRef<'_>,
+        scope: &mut Scope<'_>,
+        times: u64,
+    ) -> Result<usize, PipelineError> {
         let (value, key) = self.taken(record, scope)?;
-        self.add_taken(state, value, key)
+        if self.takes_values() {
+            return state.add_times(self.name, self.collation.as_ref(), value, times);
+        }
+        let mut grown = 0;
+        for _ in 1..times {
+            grown += self.add_taken(state, value.clone(), key.clone())?;
+        }
+        Ok(grown + self.add_taken(state, value, key)?)
     }
 
     /// True if [`Accumulator::add_value`] does the same as [`Accumulator::add`].
@@ -160,14 +173,19 @@ impl Accumulator {
         !matches!(self.kind, Kind::Sorted { .. } | Kind::ConcatArrays | Kind::SetUnion)
     }
 
-    /// Adds the value of the argument in a document to the state; `None` if it is missing. Returns the bytes by which
-    /// the state grows.
+    /// Adds the value of the argument in a document to the state this number of times; `None` if it is missing. Returns
+    /// the bytes by which the state grows.
     #[inline]
-    pub fn add_value(&self, state: &mut State, value: Option<ValueRef<'_>>) -> Result<usize, PipelineError> {
+    pub fn add_value(
+        &self,
+        state: &mut State,
+        value: Option<ValueRef<'_>>,
+        times: u64,
+    ) -> Result<usize, PipelineError> {
         // A value that the state ignores is not decoded.
         let value = value.filter(|value| !state.takes_numbers() || value.is_number());
         let value = value.map(|value| value.to_value()).transpose()?;
-        state.add(self.name, self.collation.as_ref(), value)
+        state.add_times(self.name, self.collation.as_ref(), value, times)
     }
 
     /// The value taken from a document. If the accumulator has an order, also the sort key of the document.

@@ -50,9 +50,19 @@ impl Group {
         self.id.as_path()
     }
 
+    /// The path at which one document of each value suffices; `None` if the stage needs more than that.
+    pub fn distinct_path(&self) -> Option<&FieldPath> {
+        self.id_path().filter(|_| self.fields.is_empty())
+    }
+
     /// The path whose values are the field `name` of the keys; `None` if that field is not the value at a path.
     pub(super) fn id_field(&self, name: &str) -> Option<&FieldPath> {
         self.id.path_of_field(name)
+    }
+
+    /// True if an expression draws random numbers.
+    fn is_random(&self) -> bool {
+        self.id.is_random() || self.fields.iter().any(|(_, accumulator)| accumulator.argument.is_random())
     }
 
     /// True if the result does not depend on the order of the documents, except for the types of equal numbers.
@@ -132,6 +142,14 @@ impl Groups {
     /// [`PipelineError`]: an expression or accumulator does not accept a value, a list grows beyond
     /// MongoDB's limit, or the document is damaged.
     pub fn add(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
+        self.add_times(record, 1)
+    }
+
+    /// Adds `times` equal documents to their group; `times` is at least one.
+    ///
+    /// # Errors
+    /// As [`Groups::add`].
+    pub fn add_times(&mut self, record: RecordRef<'_>, times: u64) -> Result<(), PipelineError> {
         let row = match record {
             RecordRef::View(row) => Some(row),
             RecordRef::Row(document) => Some(document.map()?),
@@ -139,13 +157,17 @@ impl Groups {
         };
         match row {
             // The memory of the values of a large document is counted while they are evaluated.
-            Some(row) if self.fields.is_some() && row.stored_bytes() < LARGE_STORED_BYTES => self.add_row(record, row),
-            _ => self.add_evaluated(record),
+            Some(row) if self.fields.is_some() && row.stored_bytes() < LARGE_STORED_BYTES => {
+                self.add_row(record, row, times)
+            }
+            // Each document draws numbers of its own.
+            _ if times > 1 && self.group.is_random() => (0..times).try_for_each(|_| self.add_evaluated(record, 1)),
+            _ => self.add_evaluated(record, times),
         }
     }
 
     /// Adds a stored document that is not large to its group, if the group is simple.
-    fn add_row(&mut self, record: RecordRef<'_>, row: MapRef<'_>) -> Result<(), PipelineError> {
+    fn add_row(&mut self, record: RecordRef<'_>, row: MapRef<'_>, times: u64) -> Result<(), PipelineError> {
         let Self { group, table, is_by_id, bytes, key, fields, .. } = self;
         let Some(fields) = fields else { return Ok(()) };
         fields.find(row)?;
@@ -160,13 +182,13 @@ impl Groups {
         for (((_, accumulator), state), argument) in
             group.fields.iter().zip(&mut entry.states).zip(fields.arguments(row))
         {
-            *bytes += accumulator.add_value(state, argument?).map_err(PipelineError::in_group)?;
+            *bytes += accumulator.add_value(state, argument?, times).map_err(PipelineError::in_group)?;
         }
         Ok(())
     }
 
     /// Adds any document to its group.
-    fn add_evaluated(&mut self, record: RecordRef<'_>) -> Result<(), PipelineError> {
+    fn add_evaluated(&mut self, record: RecordRef<'_>, times: u64) -> Result<(), PipelineError> {
         let mut scope = record.scope();
         let mut id = self.group.id.evaluate(&mut scope).map_err(|error| record.failed(error))?.unwrap_or_default();
         if let (Some(name), Value::Map(map)) = (&self.group.only_field, &mut id)
@@ -179,7 +201,7 @@ impl Groups {
         let first = || if self.is_by_id { key_of(record) } else { Box::default() };
         let entry = entry(&mut self.table, &self.group, &self.key, || Ok(id), first, &mut self.bytes)?;
         for ((_, accumulator), state) in self.group.fields.iter().zip(&mut entry.states) {
-            self.bytes += accumulator.add(state, record, &mut scope).map_err(PipelineError::in_group)?;
+            self.bytes += accumulator.add(state, record, &mut scope, times).map_err(PipelineError::in_group)?;
         }
         Ok(())
     }

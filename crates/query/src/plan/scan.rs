@@ -69,8 +69,13 @@ impl IndexScan {
 
     /// The key of the first part of an entry; `None` if the entry is malformed.
     pub fn first_of<'e>(&self, entry: &'e [u8]) -> Option<&'e [u8]> {
+        self.first_parts_of(entry, 1)
+    }
+
+    /// The keys of this number of parts of an entry, or of all parts if they are fewer; `None` if the entry is malformed.
+    pub fn first_parts_of<'e>(&self, entry: &'e [u8], parts: usize) -> Option<&'e [u8]> {
         let mut rest = entry;
-        let skipped = self.bounds.first()?.skip(&mut rest);
+        let skipped = self.bounds.iter().take(parts).all(|part| part.skip(&mut rest));
         skipped.then(|| &entry[..entry.len() - rest.len()])
     }
 

@@ -2,6 +2,7 @@
 
 use super::Store;
 use crate::error::{Error, Result};
+use crate::prover::Prover;
 use crate::scan::Scan;
 use crate::trees::TreeId;
 use crate::visibility::Snapshot;
@@ -222,6 +223,31 @@ impl Store {
         expected: Seq,
     ) -> Result<Option<Seq>> {
         self.version_below(snapshot, tree, key, Some(expected))
+    }
+
+    /// A prover of the last operations on many keys of a tree at a snapshot: [`Store::version_at_expecting`] without
+    /// the number of another operation, and without a data block. Only for trees of documents.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # fn main() -> alluvium_store::Result<()> {
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), std::path::Path::new("db"), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let number = store.write(batch, Durability::Periodic)?;
+    /// let now = store.snapshot();
+    /// // The key is in a memtable: only its version there shows which operation was the last.
+    /// assert!(!store.prover(&now, pets)?.proves(b"rex", number));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn prover(&self, snapshot: &Snapshot, tree: TreeId) -> Result<Prover> {
+        self.health.check_open()?;
+        Prover::new(&self.reads, snapshot, tree)
     }
 
     fn version_below(

@@ -1,5 +1,6 @@
 use crate::item::Fields;
 use crate::testing::{Find, Memory, examined};
+use alluvium_query::pipeline::RecordRef;
 use alluvium_query::plan::Node;
 
 fn memory() -> Memory {
@@ -67,4 +68,46 @@ fn distinct_values_pass_over_equal_entries_but_not_over_null() {
     // Examined are all entries without a value, one null, 40 stale entries, and a few entries of
     // each other value.
     assert!(keys < 50 + 1 + 40 + 9 * 6, "{keys}");
+}
+
+#[test]
+fn equal_entries_are_passed_once_with_their_number() {
+    let memory = memory();
+    for (filter, needs, any_of_equals) in [
+        ("{}", &["kind"][..], false),
+        ("{}", &["kind", "age"], false),
+        ("{}", &[], false),
+        (r#"{"kind": {"$gte": "k0"}, "age": {"$ne": 2}}"#, &["kind"], false),
+        ("{}", &["kind"], true),
+    ] {
+        let find = memory.find(filter).needs(needs).hint("kind_1_age_1");
+        let find = find.with(|request| request.any_of_equals = any_of_equals);
+        let mut each = std::collections::BTreeMap::new();
+        let mut alone = find.execution();
+        while let Some(item) = alone.next_item().unwrap() {
+            let mut map = item.document.unwrap_or_default().to_map().unwrap();
+            map.entries.retain(|(name, _)| needs.contains(&name.as_str().unwrap()));
+            *each.entry(map.to_string()).or_insert(0) += 1;
+        }
+        let (mut together, mut passed) = (std::collections::BTreeMap::new(), 0);
+        let mut execution = find.execution();
+        let visited = execution.visit_equals(&mut |record, times| {
+            let mut map = match record {
+                RecordRef::Row(document) => document.to_map().unwrap(),
+                RecordRef::View(_) | RecordRef::Map(_) => panic!("not a row"),
+            };
+            map.entries.retain(|(name, _)| needs.contains(&name.as_str().unwrap()));
+            *together.entry(map.to_string()).or_insert(0) += times;
+            passed += 1;
+            Ok(())
+        });
+        visited.unwrap();
+        if any_of_equals {
+            assert!(together.keys().eq(each.keys()), "{together:?} {each:?}");
+            continue;
+        }
+        assert_eq!(together, each, "{filter} {needs:?}");
+        assert_eq!(execution.report().counts.returned, each.values().sum::<u64>());
+        assert!(passed < each.values().sum::<u64>() / 2, "{passed}");
+    }
 }

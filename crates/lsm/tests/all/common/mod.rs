@@ -377,7 +377,15 @@ impl Db {
             if !self.policy.needs_numbers(tree) {
                 continue;
             }
-            for seq in self.model.numbers(key).filter(|seq| view.proves_newest(key, *seq).unwrap()) {
+            let prover = view.newest_prover(tree);
+            for seq in self.model.numbers(key) {
+                let is_proved = view.proves_newest(key, seq).unwrap();
+                if let Some(prover) = &prover {
+                    assert_eq!(prover.proves(key, seq).unwrap(), is_proved, "{key:?}");
+                }
+                if !is_proved {
+                    continue;
+                }
                 let newest = view.find(key, self.seq, &mut Vec::new()).unwrap();
                 assert_eq!(newest.map(|(seq, _)| seq), Some(seq), "{key:?} was proved");
                 alone += 1;

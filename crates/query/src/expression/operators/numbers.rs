@@ -72,6 +72,24 @@ impl Sum {
         }
     }
 
+    /// As [`Sum::add`] this number of times.
+    pub fn add_times(&mut self, value: &Value, times: u64) {
+        let integer = match value {
+            Value::Int32(n) => Some(i64::from(*n)),
+            Value::Int64(n) => Some(*n),
+            _ => None,
+        };
+        let product = integer.zip(i64::try_from(times).ok()).and_then(|(n, times)| n.checked_mul(times));
+        match product.filter(|_| times > 0) {
+            Some(product) => {
+                self.kind = self.kind.max(Kind::of(value).unwrap_or(self.kind));
+                self.add_integer(product);
+            }
+            // The sum of doubles has the rounding of each addition.
+            None => (0..times).for_each(|_| self.add(value)),
+        }
+    }
+
     fn add_integer(&mut self, n: i64) {
         match self.integers.checked_add(n) {
             Some(sum) => self.integers = sum,

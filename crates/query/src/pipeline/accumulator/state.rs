@@ -176,6 +176,37 @@ impl State {
         Ok(0)
     }
 
+    /// As [`State::add`] this number of times.
+    pub fn add_times(
+        &mut self,
+        name: &str,
+        collation: Option<&Collation>,
+        value: Option<Value>,
+        times: u64,
+    ) -> Result<usize, PipelineError> {
+        let mut grown = 0;
+        match self {
+            _ if times == 1 => return self.add(name, collation, value),
+            Self::Sum(sum) => value.iter().for_each(|value| sum.add_times(value, times)),
+            Self::Average { sum, count } => {
+                for value in value.iter().filter(|value| value.is_number()) {
+                    sum.add_times(value, times);
+                    *count += times;
+                }
+            }
+            // A value that is there already changes nothing.
+            Self::Least(_) | Self::Greatest(_) | Self::First(_) | Self::Last(_) | Self::Set { .. } if times > 0 => {
+                return self.add(name, collation, value);
+            }
+            _ => {
+                for _ in 0..times {
+                    grown += self.add(name, collation, value.clone())?;
+                }
+            }
+        }
+        Ok(grown)
+    }
+
     /// Adds a value to a list or set.
     fn keep(&mut self, name: &str, collation: Option<&Collation>, value: Value) -> Result<usize, PipelineError> {
         let grown = match self {

@@ -212,7 +212,7 @@ fn accumulated(
     for at in known.end..range.end {
         meter.step()?;
         let record = meter.document(at)?;
-        let grown = accumulator.add(state, record.into(), &mut record.scope())?;
+        let grown = accumulator.add(state, record.into(), &mut record.scope(), 1)?;
         *bytes += grown;
         meter.grow(grown)?;
     }
