@@ -262,8 +262,7 @@ impl<S: Stream> Connection<S> {
         }
         let stop = self.client.running.begin();
         let shared = Arc::clone(&self.shared);
-        let admitted = match admit(&shared, &self.client, &mut self.own, payer, (command, &request.body), &stop).await?
-        {
+        let admitted = match admit(&shared, &self.client, &mut self.own, payer, command, &request.body, &stop).await? {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Some(Reply { bytes: dispatch::refused(form, &error), has_more: false })),
         };
@@ -331,7 +330,8 @@ async fn admit<'a>(
     client: &Arc<Client>,
     own: &mut Own,
     payer: &Payer<'_>,
-    (command, body): (Option<&'static Command>, &Map),
+    command: Option<&'static Command>,
+    body: &Map,
     stop: &Arc<AtomicBool>,
 ) -> io::Result<Result<Admitted<'a>, CommandError>> {
     let began = shared.env.clock.now();
