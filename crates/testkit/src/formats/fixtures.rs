@@ -94,7 +94,7 @@ pub fn make(end: End) -> (Vec<(PathBuf, Vec<u8>)>, Vec<u8>) {
     let segments = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
     let followed = segments.map(|(_, bytes)| bytes[FOLLOWER..][..8] != [0; 8]).collect::<Vec<_>>();
     assert!(matches!(followed.split_last(), Some((false, before)) if before.iter().all(|followed| *followed)));
-    assert_eq!(followed.len() > 3, end == End::Segments, "{end:?}: {} segments", followed.len());
+    assert_eq!(followed.len() > 3, matches!(end, End::Segments | End::Long), "{end:?}: {} segments", followed.len());
     let repeated = |(_, bytes): &(PathBuf, Vec<u8>)| bytes.windows(1000).any(|part| part.iter().all(|b| *b == b'k'));
     let logs = files.iter().filter(|(path, _)| path.extension() == Some("log".as_ref()));
     assert!(logs.clone().count() > 0 && !logs.clone().any(repeated), "long texts are compressed in the log");
