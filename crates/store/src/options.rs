@@ -55,7 +55,7 @@ pub struct Options {
     /// Compression of blocks. Default: Zstandard, level 3.
     pub compression: Compression,
     /// Compress batches from 16 KiB on in the log, in the thread that writes them: the log takes less than half of the
-    /// bytes, and a load of documents some tenth more CPU (`docs/decisions/0105-compressed-log.md`). Default: true.
+    /// bytes, and a load an eighth to a quarter more CPU (`docs/decisions/0105-compressed-log.md`). Default: true.
     pub log_compression: bool,
     /// Bytes of a log segment. `None`: derived from the memory budget.
     pub segment_bytes: Option<u64>,
@@ -152,7 +152,7 @@ const JOB_BYTES: usize = 24 << 20;
 /// ([`crate::admission`]).
 const BATCH_BYTES_ALWAYS: usize = 35 << 20;
 /// One thread may compress batches for the log at a time for each of these bytes of the memory budget, of which its
-/// context takes a fortieth.
+/// context takes at most a fortieth.
 const LOG_CONTEXT_PART: usize = 32 << 20;
 /// The most threads that compress batches for the log at a time.
 const MAX_LOG_CONTEXTS: usize = 8;

@@ -17,7 +17,7 @@ const LEVEL: i32 = 1;
 
 /// Compresses the payloads of records, each in the thread that writes it.
 ///
-/// A context of the compression takes about 0.8 MB and is kept for the next payload.
+/// A context of the compression takes at most 0.8 MB and is kept for the next payload.
 pub struct Compressor {
     least_bytes: usize,
     contexts: Mutex<Contexts>,

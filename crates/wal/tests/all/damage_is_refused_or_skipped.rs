@@ -6,7 +6,7 @@ use crate::common::{
     GROUPS_AT, Owned, append, dir, disk_with, files, groups, new_disk, options, recover, segment, skipping,
 };
 use alluvium_env::{Env, Error};
-use alluvium_wal::{Lost, Options, Wal};
+use alluvium_wal::{Lost, Options, Record, Wal};
 
 const BYTES: u64 = 12 << 10;
 
@@ -271,4 +271,32 @@ fn a_segment_with_the_highest_number() {
     header[GROUPS_AT as usize..].fill(0);
     let env = disk_with(&[(std::mem::take(&mut path), header)]);
     assert_eq!(corrupt(&env).0, segment(u64::MAX));
+}
+
+/// The checksum is right, so these bytes were written as they are: this is no torn tail, even at the end of the log.
+#[test]
+fn a_group_that_cannot_be_decompressed() {
+    for groups_after in [0, 1] {
+        let (mem, _, env) = new_disk();
+        let (wal, _, _) = recover(&env, options(BYTES)).unwrap();
+        let record = |n: u64| Owned { first: n, last: n, payload: vec![n as u8; 500] };
+        append(&wal, &[record(1)]).unwrap();
+        let at = wal.end().offset;
+        // The first record of the group is whole. It is not replayed either.
+        let (second, third) = (record(2), record(3));
+        let broken = Record { compressed: Some(b"no frame"), ..third.record() };
+        wal.append(&[second.record(), broken]).unwrap();
+        let mut whole = vec![record(1)];
+        for n in 4..4 + groups_after {
+            append(&wal, &[record(n)]).unwrap();
+            whole.push(record(n));
+        }
+        let env = disk_with(&files(&*mem));
+        let (path, offset, what) = corrupt(&env);
+        assert_eq!((path, offset), (segment(1), at));
+        assert!(what.contains("does not consist of records"), "{what}");
+        let (lost, found) = skip(&env);
+        assert_eq!(lost, [Lost { first: 2, last: 3 }]);
+        assert!(found == whole, "{found:?}");
+    }
 }
