@@ -545,6 +545,39 @@ impl WriteBatch {
         (self.grows, self.deltas, self.ranges) = (false, false, false);
     }
 
+    /// Adds the operations of another batch, after those of this one.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let (bytes, at, numbers) = (&other.bytes[1..], self.bytes.len() as u32 - 1, self.numbers);
+        self.bytes.extend_from_slice(bytes);
+        self.ops.extend(other.ops.iter().map(|op| Op { at: op.at + at, number: op.number + numbers, ..*op }));
+        self.numbers += other.numbers;
+        for tree in &other.trees {
+            if !self.trees.contains(tree) {
+                self.trees.push(*tree);
+            }
+        }
+        for &(tree, schema) in &other.schemas {
+            self.expect_schema(TreeId(tree), schema);
+        }
+        self.grows |= other.grows;
+        self.deltas |= other.deltas;
+        self.ranges |= other.ranges;
+    }
+
+    /// The partition and the internal key of each operation. Index entries are not included.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.ops.iter().filter_map(|op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let operation = decode_op(&mut input, 0).ok()?;
+            (!operation.is_entry).then_some((op.partition, operation.entry.key))
+        })
+    }
+
+    /// The memory of the batch, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ops.capacity() * size_of::<Op>()
+    }
+
     /// The entries for one partition, numbered from `first`. Deletes of ranges are not included.
     pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
         self.marked_entries(partition, first).map(|(entry, _)| entry)

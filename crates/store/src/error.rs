@@ -147,6 +147,9 @@ pub enum Error {
          snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"
     )]
     SnapshotTooOld,
+    /// Another write of a key of a write set was committed after the set was begun. Nothing was written.
+    #[error("another write changed what this transaction writes: nothing was written; begin it again")]
+    Conflict,
     /// The store was closed.
     #[error("the database is closed")]
     Closed,

@@ -42,9 +42,11 @@ mod store;
 mod trees;
 mod tuning;
 pub mod typed;
+mod uncommitted;
 mod upkeep;
 mod visibility;
 mod work;
+mod write_set;
 
 pub use admission::Admitted;
 pub use alluvium_codec::bounds::Bounds;
@@ -75,3 +77,4 @@ pub use store::{Store, TreeChanges};
 pub use trees::TreeId;
 pub use tuning::Tuning;
 pub use visibility::Snapshot;
+pub use write_set::WriteSet;

@@ -5,6 +5,7 @@ mod open;
 mod read;
 mod schema;
 mod write;
+mod write_sets;
 
 use crate::admission::Admission;
 use crate::batch::WriteBatch;

@@ -26,6 +26,7 @@ mod a_snapshot_that_ends_during_a_read_is_named;
 mod a_snapshot_that_keeps_too_much_ends;
 mod a_store_is_read_without_writing;
 mod a_typed_tree_keeps_order_and_skips_values;
+mod a_write_set_is_read_as_if_committed;
 mod any_file_can_be_inspected;
 mod closing_gives_the_directory_free;
 mod closing_while_others_write;

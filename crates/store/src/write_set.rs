@@ -1,0 +1,104 @@
+//! Write sets: writes over a snapshot that only their owner sees, until they are committed as one batch.
+
+use crate::batch::WriteBatch;
+use crate::error::{Error, Result};
+use crate::uncommitted::{SeenWrites, UncommittedWrites};
+use crate::visibility::Snapshot;
+use alluvium_codec::entry::Seq;
+use alluvium_lsm::FIRST_UNCOMMITTED;
+use std::sync::Arc;
+
+/// Writes over a snapshot that are not committed yet. Reads at [`WriteSet::snapshot`] see them, other reads do not.
+///
+/// The writes become visible together, as one batch, when [`crate::Store::commit`] finds that no key of the set was written by
+/// others after the snapshot: snapshot isolation, in which the first committer wins. A write set that is dropped leaves
+/// nothing.
+///
+/// ```
+/// use alluvium_store::{Durability, Error, LockMode, Options, Store};
+/// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+/// let pets = store.create_trees(&[b"pets"])?[0];
+/// let (mut first, mut second) = (store.write_set(), store.write_set());
+/// for (set, kind) in [(&mut first, b"dog"), (&mut second, b"cat")] {
+///     let mut batch = store.batch();
+///     batch.put(pets, b"rex", kind);
+///     set.add(&batch)?;
+/// }
+/// let mut value = Vec::new();
+/// assert!(store.get_at(&first.snapshot(), pets, b"rex", &mut value)? && value == b"dog");
+/// assert!(!store.contains(pets, b"rex")?);
+///
+/// store.commit(first, Durability::Periodic)?;
+/// assert!(matches!(store.commit(second, Durability::Periodic), Err(Error::Conflict)));
+/// assert!(store.get(pets, b"rex", &mut value)? && value == b"dog");
+/// # alluvium_store::Result::Ok(())
+/// ```
+pub struct WriteSet {
+    base: Snapshot,
+    writes: Arc<UncommittedWrites>,
+    pub(crate) batch: WriteBatch,
+}
+
+impl WriteSet {
+    /// An empty set over a snapshot of a store with this number of partitions.
+    pub(crate) fn new(base: Snapshot, partitions: u32) -> Self {
+        let writes = UncommittedWrites::new(partitions as usize);
+        Self { base, writes, batch: WriteBatch::new(partitions) }
+    }
+
+    /// The state that the set was begun over, without its writes.
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+
+    /// The state that the set was begun over, under the writes so far. It does not see later writes of the set.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut set = store.write_set();
+    /// let before = set.snapshot();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// set.add(&batch)?;
+    /// let mut value = Vec::new();
+    /// assert!(!store.get_at(&before, pets, b"rex", &mut value)?);
+    /// assert!(store.get_at(&set.snapshot(), pets, b"rex", &mut value)?);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn snapshot(&self) -> Snapshot {
+        if self.batch.is_empty() {
+            return self.base.clone();
+        }
+        let last = FIRST_UNCOMMITTED + self.batch.len() as Seq - 1;
+        self.base.under(SeenWrites { writes: self.writes.clone(), last })
+    }
+
+    /// Adds the operations of a batch, after those that were added before.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] if the batch deletes a range of keys: a write set deletes each key by itself, because
+    /// the conflicts of keys that it does not know would remain unseen.
+    pub fn add(&mut self, batch: &WriteBatch) -> Result<()> {
+        if batch.ranges {
+            return Err(Error::InvalidOption { name: "a write set", must_be: "without deletes of ranges" });
+        }
+        let first = FIRST_UNCOMMITTED + self.batch.len() as Seq;
+        for partition in batch.touched() {
+            self.writes.memtable(partition).apply_some_ordered(batch.marked_entries(partition, first));
+        }
+        self.batch.append(batch);
+        Ok(())
+    }
+
+    /// The operations so far.
+    pub fn batch(&self) -> &WriteBatch {
+        &self.batch
+    }
+
+    /// The memory that the set holds, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.writes.memory_bytes() + self.batch.memory_bytes()
+    }
+}
