@@ -36,6 +36,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
                 validates: true,
                 interrupt: None,
                 record: None,
+                transaction: None,
             },
             index: &index,
             cutoff_ms,

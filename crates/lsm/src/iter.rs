@@ -172,7 +172,7 @@ impl PartitionIter {
         Self {
             merge: Merge::new(sources),
             policies,
-            visible: Visible::of(view, seq),
+            visible: Visible::new(seq, view.uncommitted.as_ref()),
             lower: owned(lower),
             upper: owned(upper),
             position: Position::Nowhere,

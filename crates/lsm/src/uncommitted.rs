@@ -1,7 +1,5 @@
 //! Entries above a view that only one reader sees: the writes of a transaction before its commit.
 
-use crate::policy::Policies;
-use crate::view::View;
 use alluvium_codec::entry::Seq;
 use alluvium_memtable::Memtable;
 use std::sync::Arc;
@@ -22,18 +20,6 @@ pub struct Uncommitted {
     pub last: Seq,
 }
 
-impl View {
-    /// The same view under uncommitted entries. Only for reads at a registered snapshot.
-    #[must_use]
-    pub fn under(&self, uncommitted: Uncommitted) -> Self {
-        let (active, immutable) = (self.active.clone(), self.immutable.clone());
-        let policies: Arc<Policies> = self.policies.clone();
-        let mut view = Self::new(active, immutable, self.version.clone(), policies);
-        view.uncommitted = Some(uncommitted);
-        view
-    }
-}
-
 /// The entries that a reader sees, by their numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Visible {
@@ -44,8 +30,8 @@ pub(crate) struct Visible {
 }
 
 impl Visible {
-    pub fn of(view: &View, committed: Seq) -> Self {
-        Self { committed, uncommitted: view.uncommitted.as_ref().map_or(0, |uncommitted| uncommitted.last) }
+    pub fn new(committed: Seq, uncommitted: Option<&Uncommitted>) -> Self {
+        Self { committed, uncommitted: uncommitted.map_or(0, |uncommitted| uncommitted.last) }
     }
 
     /// True if the reader sees the entry with this number.

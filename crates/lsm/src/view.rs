@@ -37,6 +37,14 @@ impl View {
         Self { active, immutable, version, policies, uncommitted: None, ranged }
     }
 
+    /// The same view under uncommitted entries. Only for reads at a registered snapshot.
+    #[must_use]
+    pub fn under(&self, uncommitted: Uncommitted) -> Self {
+        let (active, immutable) = (self.active.clone(), self.immutable.clone());
+        let view = Self::new(active, immutable, self.version.clone(), self.policies.clone());
+        Self { uncommitted: Some(uncommitted), ..view }
+    }
+
     /// True if range tombstones or uncommitted entries may hide an entry. Must be called after the
     /// sequence number of the read was taken.
     #[inline]

@@ -476,7 +476,7 @@ impl WriteBatch {
     /// assert_eq!(batch.keys(pets).collect::<Vec<_>>(), [b"rex", b"tom"]);
     /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn keys(&self, tree: TreeId) -> impl Iterator<Item = &[u8]> {
+    pub fn keys(&self, tree: TreeId) -> impl Iterator<Item = &[u8]> + Clone {
         let tree = tree.0.to_be_bytes();
         self.ops.iter().filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
@@ -543,6 +543,11 @@ impl WriteBatch {
         self.numbers = 0;
         self.schemas.clear();
         (self.grows, self.deltas, self.ranges) = (false, false, false);
+    }
+
+    /// An empty batch for the same store.
+    pub(crate) fn empty(&self) -> Self {
+        Self::new(self.partitions)
     }
 
     /// Adds the operations of another batch, after those of this one.

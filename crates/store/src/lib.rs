@@ -12,6 +12,7 @@
 mod admission;
 mod batch;
 mod checkpoint;
+mod claims;
 mod commit;
 mod definitions;
 mod durability;

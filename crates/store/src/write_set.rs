@@ -1,6 +1,7 @@
 //! Write sets: writes over a snapshot that only their owner sees, until they are committed as one batch.
 
 use crate::batch::WriteBatch;
+use crate::claims::Claimed;
 use crate::error::{Error, Result};
 use crate::uncommitted::{SeenWrites, UncommittedWrites};
 use crate::visibility::Snapshot;
@@ -15,20 +16,21 @@ use std::sync::Arc;
 /// nothing.
 ///
 /// ```
-/// use alluvium_store::{Durability, Error, LockMode, Options, Store};
+/// use alluvium_store::{Durability, Error, Options, Store};
 /// let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
 /// let pets = store.create_trees(&[b"pets"])?[0];
 /// let (mut first, mut second) = (store.write_set(), store.write_set());
-/// for (set, kind) in [(&mut first, b"dog"), (&mut second, b"cat")] {
-///     let mut batch = store.batch();
-///     batch.put(pets, b"rex", kind);
-///     set.add(&batch)?;
-/// }
+/// let mut batch = store.batch();
+/// batch.put(pets, b"rex", b"dog");
+/// first.add(&batch)?;
 /// let mut value = Vec::new();
 /// assert!(store.get_at(&first.snapshot(), pets, b"rex", &mut value)? && value == b"dog");
 /// assert!(!store.contains(pets, b"rex")?);
 ///
+/// assert!(matches!(second.add(&batch), Err(Error::Conflict)));
+///
 /// store.commit(first, Durability::Periodic)?;
+/// second.add(&batch)?; // The key is free, and a commit would overwrite what the set has not seen.
 /// assert!(matches!(store.commit(second, Durability::Periodic), Err(Error::Conflict)));
 /// assert!(store.get(pets, b"rex", &mut value)? && value == b"dog");
 /// # alluvium_store::Result::Ok(())
@@ -37,13 +39,14 @@ pub struct WriteSet {
     base: Snapshot,
     writes: Arc<UncommittedWrites>,
     pub(crate) batch: WriteBatch,
+    claimed: Claimed,
 }
 
 impl WriteSet {
     /// An empty set over a snapshot of a store with this number of partitions.
-    pub(crate) fn new(base: Snapshot, partitions: u32) -> Self {
+    pub(crate) fn new(base: Snapshot, partitions: u32, claimed: Claimed) -> Self {
         let writes = UncommittedWrites::new(partitions as usize);
-        Self { base, writes, batch: WriteBatch::new(partitions) }
+        Self { base, writes, batch: WriteBatch::new(partitions), claimed }
     }
 
     /// The state that the set was begun over, without its writes.
@@ -75,14 +78,34 @@ impl WriteSet {
         self.base.under(SeenWrites { writes: self.writes.clone(), last })
     }
 
-    /// Adds the operations of a batch, after those that were added before.
+    /// Adds the operations of a batch, after those that were added before, and claims their keys: until the set ends,
+    /// other sets that write them are refused, and plain writes of them wait.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut set = store.write_set();
+    /// for kind in [b"dog", b"cat"] {
+    ///     let mut batch = store.batch();
+    ///     batch.put(pets, b"rex", kind);
+    ///     set.add(&batch)?;
+    /// }
+    /// let mut value = Vec::new();
+    /// assert!(store.get_at(&set.snapshot(), pets, b"rex", &mut value)? && value == b"cat");
+    /// # alluvium_store::Result::Ok(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] if the batch deletes a range of keys: a write set deletes each key by itself, because
+    /// [`Error::Conflict`] if another set has claimed a key of the batch; nothing was added. [`Error::InvalidOption`] if
+    /// the batch deletes a range of keys: a write set deletes each key by itself, because
     /// the conflicts of keys that it does not know would remain unseen.
     pub fn add(&mut self, batch: &WriteBatch) -> Result<()> {
         if batch.ranges {
             return Err(Error::InvalidOption { name: "a write set", must_be: "without deletes of ranges" });
+        }
+        if !self.claimed.claim(batch.ops.iter().map(|op| op.hash)) {
+            return Err(Error::Conflict);
         }
         let first = FIRST_UNCOMMITTED + self.batch.len() as Seq;
         for partition in batch.touched() {
@@ -97,8 +120,14 @@ impl WriteSet {
         &self.batch
     }
 
+    /// Takes the operations out, for [`crate::Store::write_locked`]. The claims stay until the set is dropped.
+    pub fn take_batch(&mut self) -> WriteBatch {
+        let empty = self.batch.empty();
+        std::mem::replace(&mut self.batch, empty)
+    }
+
     /// The memory that the set holds, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.writes.memory_bytes() + self.batch.memory_bytes()
+        self.writes.memory_bytes() + self.batch.memory_bytes() + self.claimed.memory_bytes()
     }
 }

@@ -4,7 +4,7 @@ mod bulk;
 mod capped;
 mod text;
 
-use super::entries::{Entries, Puts};
+use super::entries::{Claim, Entries, Puts};
 use super::unique::Collection;
 use crate::document_count::Change;
 use crate::engine::Engine;
@@ -14,17 +14,20 @@ use crate::index::IndexSet;
 use crate::marks;
 use crate::multikey::{NewMarks, record_marks};
 use crate::names::FullName;
+use crate::read::Reader;
 use crate::state::CollectionState;
 use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_env::sync::atomic::{Ordering, fence};
-use alluvium_query::expression::Interrupt;
+use alluvium_query::expression::{ExpressionError, Interrupt};
+use alluvium_query::pipeline::PipelineError;
 use alluvium_query::validator::{ValidationAction, Validator};
-use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Store, TreeId, WriteBatch};
+use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Snapshot, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A row buffer that is larger than this many bytes is not reused.
@@ -74,6 +77,15 @@ struct Group<'a> {
     uncertain: u64,
 }
 
+/// What a statement of a transaction leaves of one collection.
+pub(super) struct Part<'a> {
+    pub name: &'a FullName,
+    pub state: Arc<CollectionState>,
+    pub shapes: Vec<Arc<Shape>>,
+    pub change: Change,
+    pub claims: BTreeMap<Vec<u8>, Vec<Claim>>,
+}
+
 /// A document that an insert must not find.
 struct Absent<'a> {
     group: usize,
@@ -94,8 +106,10 @@ type Claimed = (TreeId, Vec<u8>);
 /// A write: a batch of the store, with the data for the steps before and after its commit.
 pub struct WriteTxn<'a> {
     store: &'a Store,
-    batch: WriteBatch,
+    pub(super) batch: WriteBatch,
     groups: Vec<Group<'a>>,
+    /// What a statement of a transaction reads; the latest state without a transaction.
+    at: Option<Snapshot>,
     absent: Vec<Absent<'a>>,
     /// True if the batch writes documents that are not among `absent`.
     any_blind: bool,
@@ -152,9 +166,7 @@ fn execute_blind<'a, T>(
     if txn.is_empty() {
         return Ok(value);
     }
-    for group in &mut txn.groups {
-        group.record_marks(store)?;
-    }
+    txn.record_each_mark()?;
     let is_checked = |group: &Group<'_>| group.entries.has_claims() || group.capped().is_some();
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked, so the store admits the batch and locks its keys itself.
@@ -165,10 +177,11 @@ fn execute_blind<'a, T>(
         return Ok(value);
     }
     let bytes = txn.bytes();
+    txn.wait_for_transactions(&[])?;
     let admitted = store.admit(bytes)?;
     let locks = txn.lock();
     let locked = Locked { txn, durability, locks, _admitted: admitted };
-    locked.check()?;
+    locked.txn.check_keys()?;
     locked.commit()?;
     Ok(value)
 }
@@ -189,6 +202,7 @@ fn execute_reading<'a, T>(
         // batch.
         let mut txn = WriteTxn::new(store, groups);
         txn.prepare()?;
+        txn.wait_for_transactions(reads.locks)?;
         let admitted = store.admit(reserved)?;
         let locks = txn.lock_reads(reads.locks, &claimed);
         let value = encode(&mut txn)?;
@@ -219,7 +233,7 @@ fn execute_reading<'a, T>(
             group.state.change_size.note(bytes);
         }
         let locked = Locked { txn, durability, locks, _admitted: admitted };
-        locked.check()?;
+        locked.txn.check_keys()?;
         locked.commit()?;
         return Ok(value);
     }
@@ -234,7 +248,18 @@ impl<'a> WriteTxn<'a> {
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
-        Self { store, batch, groups, absent: Vec::new(), any_blind: false, row: Vec::new() }
+        Self { store, batch, groups, at: None, absent: Vec::new(), any_blind: false, row: Vec::new() }
+    }
+
+    /// As [`WriteTxn::new`], for a statement of a transaction that reads at this snapshot.
+    pub(super) fn over(store: &'a Store, groups: &[Named<'a>], at: Snapshot) -> Self {
+        Self { at: Some(at), ..Self::new(store, groups) }
+    }
+
+    /// Reads the documents of a collection that the write depends on: the latest ones, or those of the transaction.
+    pub(crate) fn reader(&self, group: usize) -> Reader<'_> {
+        let Group { state, name, .. } = &self.groups[group];
+        Reader::of_write(self.store, state.clone(), name, self.at.as_ref())
     }
 
     /// The indexes that the write to a collection maintains.
@@ -424,7 +449,7 @@ impl<'a> WriteTxn<'a> {
 
     /// Adds the definitions of shapes that are not visible yet. Until a definition is visible, every batch that uses it
     /// includes it, so no row is ever visible without its shape.
-    fn put_shapes(&mut self) {
+    pub(super) fn put_shapes(&mut self) {
         for group in &mut self.groups {
             group.state.note_shapes();
             let mut definition = Vec::new();
@@ -443,9 +468,82 @@ impl<'a> WriteTxn<'a> {
         self.batch.encoded_bytes() + self.capped_bytes()
     }
 
+    /// Returns an error if an inserted document exists, or a unique key belongs to another document. Such an error
+    /// states that a document exists. In a poisoned store the outcome of its write may be unknown, so the store's own
+    /// error is returned instead.
+    pub(super) fn check_keys(&self) -> Result<()> {
+        let Self { store, groups, absent, .. } = self;
+        let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
+        if absent.len() > 1 {
+            sorted.extend(absent.iter().map(|absent| absent.locate(groups)));
+            sorted.sort_unstable();
+        }
+        let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
+        let is_twice = |key: &(TreeId, &[u8])| {
+            let at = sorted.partition_point(|k| k < key);
+            sorted.get(at + 1) == Some(key)
+        };
+        for insert in absent {
+            let (documents, key) = insert.locate(groups);
+            if (any_twice && is_twice(&(documents, key))) || self.contains(documents, key)? {
+                store.check_writable()?;
+                let collection = groups[insert.group].name.to_string();
+                return Err(Error::DuplicateKey { collection, id: id_text(&insert.id) });
+            }
+        }
+        for (at, group) in groups.iter().enumerate() {
+            group.entries.check_unique(self.within(at))?;
+        }
+        Ok(())
+    }
+
+    /// True if the document exists, as the write reads it.
+    fn contains(&self, documents: TreeId, key: &[u8]) -> Result<bool> {
+        Ok(match &self.at {
+            Some(at) => self.store.get_at(at, documents, key, &mut Vec::new())?,
+            None => self.store.contains(documents, key)?,
+        })
+    }
+
+    /// Waits until no transaction has written the documents of the write: those in its batch so far, and those that it
+    /// locks to read them. The caller holds no lock, and no admission.
+    fn wait_for_transactions(&self, locks: &[DocumentLock]) -> Result<()> {
+        let group = |at: usize| self.groups[at].state.documents;
+        let read = locks.iter().map(|lock| (group(lock.group), lock.key.as_slice()));
+        let written = self.groups.iter().flat_map(|group| {
+            let tree = group.state.documents;
+            self.batch.keys(tree).map(move |key| (tree, key))
+        });
+        let interrupt = self.groups.iter().find_map(|group| group.interrupt);
+        let goes_on = || interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
+        match (self.store.wait_for_write_sets(read.chain(written), &goes_on), interrupt) {
+            (Err(alluvium_store::Error::Stopped), Some(interrupt)) => {
+                interrupt.check().map_err(|reason| PipelineError::from(ExpressionError::from(reason)).into())
+            }
+            (waited, _) => Ok(waited?),
+        }
+    }
+
+    /// Records the arrays and cut keys that indexes have not seen before.
+    pub(super) fn record_each_mark(&mut self) -> Result<()> {
+        let store = self.store;
+        self.groups.iter_mut().try_for_each(|group| group.record_marks(store))
+    }
+
+    /// What a statement of a transaction writes.
+    pub(super) fn into_parts(self) -> (WriteBatch, Vec<Part<'a>>) {
+        let Self { batch, groups, absent, .. } = self;
+        let changes: Vec<Change> = groups.iter().enumerate().map(|(at, group)| change_of(at, group, &absent)).collect();
+        let part = |(group, change): (Group<'a>, Change)| {
+            let Group { name, state, entries, shapes, .. } = group;
+            Part { name, state, shapes, change, claims: entries.claims }
+        };
+        (batch, groups.into_iter().zip(changes).map(part).collect())
+    }
+
     fn within(&self, group: usize) -> Collection<'_> {
         let group = &self.groups[group];
-        Collection { store: self.store, state: &group.state, name: group.name }
+        Collection { store: self.store, state: &group.state, name: group.name, at: self.at.as_ref() }
     }
 
     /// Locks documents that are read, and unique keys, all in one call.
@@ -487,45 +585,21 @@ fn note_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
 #[cold]
 fn note_kept_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
     for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.state.count.is_kept()) {
-        let inserted = absent.iter().filter(|absent| absent.group == at).count();
-        let added = inserted.cast_signed() as i64 - group.removed.cast_signed();
-        group.state.count.note(number, Change { added, uncertain: group.uncertain });
+        group.state.count.note(number, change_of(at, group, absent));
     }
+}
+
+/// How a write changes the number of documents of one of its collections.
+fn change_of(at: usize, group: &Group<'_>, absent: &[Absent<'_>]) -> Change {
+    let inserted = absent.iter().filter(|absent| absent.group == at).count();
+    let added = inserted.cast_signed() as i64 - group.removed.cast_signed();
+    Change { added, uncertain: group.uncertain }
 }
 
 impl Locked<'_> {
     /// The number of locks that the write holds.
     pub fn lock_count(&self) -> usize {
         self.locks.len()
-    }
-
-    /// Returns an error if an inserted document exists, or a unique key belongs to another document. Such an error
-    /// states that a document exists. In a poisoned store the outcome of its write may be unknown, so the store's own
-    /// error is returned instead.
-    fn check(&self) -> Result<()> {
-        let WriteTxn { store, groups, absent, .. } = &self.txn;
-        let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
-        if absent.len() > 1 {
-            sorted.extend(absent.iter().map(|absent| absent.locate(groups)));
-            sorted.sort_unstable();
-        }
-        let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
-        let is_twice = |key: &(TreeId, &[u8])| {
-            let at = sorted.partition_point(|k| k < key);
-            sorted.get(at + 1) == Some(key)
-        };
-        for insert in absent {
-            let (documents, key) = insert.locate(groups);
-            if (any_twice && is_twice(&(documents, key))) || store.contains(documents, key)? {
-                store.check_writable()?;
-                let collection = groups[insert.group].name.to_string();
-                return Err(Error::DuplicateKey { collection, id: id_text(&insert.id) });
-            }
-        }
-        for (at, group) in groups.iter().enumerate() {
-            group.entries.check_unique(self.txn.within(at))?;
-        }
-        Ok(())
     }
 
     /// Commits the write.

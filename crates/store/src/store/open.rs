@@ -207,6 +207,7 @@ impl Recovered {
             upkeep,
             syncer,
             locks,
+            claims: Arc::default(),
             report,
             schema,
             lock,

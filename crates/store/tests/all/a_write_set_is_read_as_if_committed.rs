@@ -4,7 +4,9 @@
 
 use alluvium_env::mem::MemFs;
 use alluvium_env::{Env, ManualClock, SeededRng};
-use alluvium_store::{Bounds, Durability, Error, Fold, FoldError, Options, Store, TreeId, WriteBatch, WriteSet};
+use alluvium_store::{
+    Bounds, Durability, Error, Fold, FoldError, LockMode, Options, Store, TreeId, WriteBatch, WriteSet,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -73,6 +75,14 @@ impl Operation {
         }
     }
 
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let key = match self {
+            Self::Put(key, _) | Self::Delta(key, _) | Self::Delete(key) => Some(key.as_slice()),
+            Self::DeleteRange(..) => None,
+        };
+        key.into_iter()
+    }
+
     fn touches(&self, other: &[u8]) -> bool {
         match self {
             Self::Put(key, _) | Self::Delta(key, _) | Self::Delete(key) => key == other,
@@ -123,10 +133,7 @@ impl Running {
     }
 
     fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.written.iter().filter_map(|operation| match operation {
-            Operation::Put(key, _) | Operation::Delta(key, _) | Operation::Delete(key) => Some(key.as_slice()),
-            Operation::DeleteRange(..) => None,
-        })
+        self.written.iter().flat_map(Operation::keys)
     }
 
     /// The keys of the set that others have written.
@@ -162,7 +169,9 @@ fn run(seed: u64) -> (usize, usize) {
         match random.u32(..12) {
             0..2 => {
                 let others = operations(&mut random, true);
-                store.write(batch_of(&others), Durability::Periodic).unwrap();
+                // Without the wait for write sets, which is only a courtesy.
+                let locks = store.lock(tree, std::iter::empty(), LockMode::Shared);
+                store.write_locked(batch_of(&others), Durability::Periodic, &locks).unwrap();
                 others.iter().for_each(|operation| operation.apply(&mut state));
                 running.iter_mut().for_each(|one| one.by_others.extend(others.iter().cloned()));
             }
@@ -171,11 +180,19 @@ fn run(seed: u64) -> (usize, usize) {
                 running.push(Running { set, begin, state, written: Vec::new(), by_others: Vec::new() });
             }
             4..8 if !running.is_empty() => {
-                let one = random.usize(..running.len());
-                let one = &mut running[one];
+                let at = random.usize(..running.len());
+                let others = running.iter().enumerate().filter(|(other, _)| *other != at);
+                let claimed: BTreeSet<Vec<u8>> =
+                    others.flat_map(|(_, other)| other.keys().map(<[u8]>::to_vec)).collect();
+                let one = &mut running[at];
                 let own = operations(&mut random, false);
                 let (before, was) = (one.set.snapshot(), one.state.clone());
-                one.set.add(&batch_of(&own)).unwrap();
+                let added = one.set.add(&batch_of(&own));
+                let is_claimed = own.iter().any(|operation| operation.keys().any(|key| claimed.contains(key)));
+                assert_eq!(added.is_err(), is_claimed, "{added:?}");
+                if is_claimed {
+                    continue;
+                }
                 own.iter().for_each(|operation| operation.apply(&mut one.state));
                 one.written.extend(own);
                 // The state before a write stays what it was.
@@ -264,11 +281,47 @@ fn a_write_set_whose_snapshot_has_ended_is_refused() {
     let mut batch = store.batch();
     batch.put(tree, b"rex", b"wolf");
     set.add(&batch).unwrap();
-    write(&|batch| batch.delete(tree, b"rex"));
+    let locks = store.lock(tree, [&b"rex"[..]], LockMode::Shared);
+    let mut delete = store.batch();
+    delete.delete(tree, b"rex");
+    store.write_locked(delete, Durability::Periodic, &locks).unwrap();
+    drop(locks);
     clock.advance(Duration::from_secs(60));
     store.run_pending().unwrap();
     store.compact().unwrap();
     assert_eq!(store.version(tree, b"rex").unwrap(), None, "the tombstone is still there");
     assert!(matches!(store.commit(set, Durability::Periodic), Err(Error::SnapshotTooOld)));
     assert!(!store.contains(tree, b"rex").unwrap());
+}
+
+/// A plain write of a key waits until the write set that has written it ends; other keys do not wait.
+#[test]
+fn plain_writes_wait_for_write_sets() {
+    let store = Store::open(Env::in_memory(1), Path::new("db"), Options::default()).unwrap();
+    let tree = store.create_trees(&[b"pets"]).unwrap()[0];
+    let put = |key: &[u8], value: &[u8]| {
+        let mut batch = store.batch();
+        batch.put(tree, key, value);
+        store.write(batch, Durability::Periodic)
+    };
+    let mut set = store.write_set();
+    let mut batch = store.batch();
+    batch.put(tree, b"rex", b"wolf");
+    set.add(&batch).unwrap();
+    put(b"tom", b"cat").unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| put(b"rex", b"dog").unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished() && !store.contains(tree, b"rex").unwrap());
+        let committed = store.commit(set, Durability::Periodic).unwrap();
+        assert!(waiting.join().unwrap() > committed);
+    });
+    let mut value = Vec::new();
+    assert!(store.get(tree, b"rex", &mut value).unwrap() && value == b"dog");
+
+    // A thread that waits for itself is told so, and its set goes on.
+    let mut set = store.write_set();
+    set.add(&batch).unwrap();
+    assert!(matches!(put(b"rex", b"fox"), Err(Error::Claimed)));
+    store.commit(set, Durability::Periodic).unwrap();
 }
