@@ -32,6 +32,7 @@ mod a_sort_leaves_the_disk_its_reserve;
 mod a_source_that_panics_ends_its_load;
 mod a_stopped_index_build_goes_on;
 mod a_sweep_waits_for_the_log;
+mod a_transaction_is_a_database_of_its_own;
 mod a_typed_collection_does_what_a_collection_does;
 mod a_unique_build_finds_any_two;
 mod a_validator_refuses_wrong_documents;

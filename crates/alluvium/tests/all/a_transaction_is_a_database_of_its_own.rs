@@ -1,0 +1,237 @@
+//! What a transaction sees is what a database would see that had its snapshot and its writes, and nobody else: every
+//! operation and every query gives the same in both, by each index and without one. After the commit the whole database
+//! has its writes, and those of the others.
+
+use alluvium::{Collection, Database, ErrorKind, Transaction, doc};
+use alluvium_env::Env;
+use std::collections::BTreeSet;
+
+const COLLECTIONS: [&str; 2] = ["pets", "owners"];
+/// The index by which a query is to be answered.
+const HINTS: [Option<&str>; 4] = [None, Some("kind"), Some("tags"), Some("email")];
+/// The ids of each collection; the last third belongs to writers outside of the transaction.
+const IDS: u32 = 18;
+
+fn open(seed: u64) -> Database {
+    let db = Database::builder().env(Env::in_memory(seed)).memory(8 << 20).partitions(2).open("db").unwrap();
+    for name in COLLECTIONS {
+        let collection = db.collection(name);
+        collection.create_index(doc! {"kind": 1, "age": -1}).name("kind").run().unwrap();
+        collection.create_index(doc! {"tags": 1}).name("tags").run().unwrap();
+        collection.create_index(doc! {"email": 1}).name("email").unique(true).sparse(true).run().unwrap();
+    }
+    db
+}
+
+/// A text that names the outcome, the same for both.
+fn outcome<T: std::fmt::Debug>(result: alluvium::Result<T>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => format!("error {:?}", error.kind()),
+    }
+}
+
+/// A random document, as JSON. Few values, so that keys of the unique index meet.
+fn document(random: &mut fastrand::Rng, id: u32) -> String {
+    let kind = random.choice(["dog", "cat", "fox"]).unwrap();
+    let (age, tag, other) = (random.u32(..6), random.u32(..4), random.u32(..4));
+    let tags = if random.bool() { format!("[{tag}, {other}]") } else { tag.to_string() };
+    let email = if random.u32(..3) == 0 { format!(r#", "email": "e{}""#, random.u32(..40)) } else { String::new() };
+    format!(r#"{{"_id": {id}, "kind": "{kind}", "age": {age}, "tags": {tags}{email}}}"#)
+}
+
+/// Executes one random operation, and describes what it gave. The same `random` gives the same operation.
+fn write(random: &mut fastrand::Rng, collection: &Collection, from: u32, to: u32) -> String {
+    let id = random.u32(from..to);
+    let own = format!(r#""_id": {{"$gte": {from}, "$lt": {to}}}"#);
+    let by_id = format!(r#"{{"_id": {id}}}"#);
+    let by_kind = format!(r#"{{{own}, "kind": "{}"}}"#, random.choice(["dog", "cat", "fox"]).unwrap());
+    let by_tag = format!(r#"{{{own}, "tags": {}}}"#, random.u32(..4));
+    let text = document(random, id);
+    match random.u32(..13) {
+        0..3 => outcome(collection.insert_one(text.as_str())),
+        3 => outcome(collection.put(id, text.as_str())),
+        4 => outcome(collection.delete(id)),
+        5 => outcome(collection.update_one(by_id.as_str(), r#"{"$inc": {"age": 1}}"#).run()),
+        6 => outcome(collection.update_many(by_kind.as_str(), r#"{"$set": {"kind": "cat", "n": 1}}"#).run()),
+        7 => outcome(collection.update_one(by_tag.as_str(), r#"{"$push": {"list": 1}}"#).upsert(false).run()),
+        8 => outcome(collection.delete_many(by_tag.as_str()).run()),
+        9 => outcome(collection.replace_one(by_id.as_str(), text.as_str()).upsert(true).run()),
+        10 => outcome(
+            collection
+                .find_one_and_update(by_kind.as_str(), r#"{"$unset": {"email": 1}}"#)
+                .sort(r#"{"_id": -1}"#)
+                .run(),
+        ),
+        11 => outcome(collection.update_blind(id, r#"{"$set": {"seen": true}}"#)),
+        _ => outcome(collection.find_one_and_delete(by_id.as_str()).run()),
+    }
+}
+
+/// All documents that a query gives, in the order of their texts.
+fn found(collection: &Collection, filter: &str, hint: Option<&str>) -> BTreeSet<String> {
+    let mut find = collection.find(filter);
+    if let Some(hint) = hint {
+        find = find.hint(hint);
+    }
+    find.run().unwrap().map(|document| document.unwrap().to_string()).collect()
+}
+
+/// Compares everything that can be read.
+fn compare(ours: &Collection, theirs: &Collection, about: &str) {
+    for hint in HINTS {
+        for filter in [
+            r#"{"kind": "cat"}"#,
+            r#"{"kind": "dog", "age": {"$gt": 2}}"#,
+            r#"{"tags": 2}"#,
+            r#"{"tags": {"$in": [0, 3]}}"#,
+            r#"{"email": {"$gte": "e1"}}"#,
+        ] {
+            let field = filter.split('"').nth(1);
+            if hint.is_some() && hint != field {
+                continue;
+            }
+            assert_eq!(found(ours, filter, hint), found(theirs, filter, hint), "{about}: {filter} by {hint:?}");
+        }
+    }
+    let all: Vec<String> = ours.scan().run().unwrap().map(|document| document.unwrap().to_string()).collect();
+    let expected: Vec<String> = theirs.scan().run().unwrap().map(|document| document.unwrap().to_string()).collect();
+    assert_eq!(all, expected, "{about}: a scan");
+    let back = |collection: &Collection| -> Vec<String> {
+        collection.scan().reverse().run().unwrap().map(|document| document.unwrap().to_string()).collect()
+    };
+    assert_eq!(back(ours), back(theirs), "{about}: a scan backwards");
+    assert_eq!(ours.count().unwrap(), theirs.count().unwrap(), "{about}");
+    assert_eq!(ours.estimated_count().unwrap(), theirs.count().unwrap(), "{about}");
+    let count = |collection: &Collection| collection.find(r#"{"kind": "cat"}"#).hint("kind").count().unwrap();
+    assert_eq!(count(ours), count(theirs), "{about}: a count by an index");
+    let distinct = |collection: &Collection| format!("{:?}", collection.find("{}").distinct("kind").unwrap());
+    assert_eq!(distinct(ours), distinct(theirs), "{about}");
+    let grouped = |collection: &Collection, stages: &str| -> Vec<String> {
+        collection.aggregate(stages).run().unwrap().map(|document| document.unwrap().to_string()).collect()
+    };
+    for stages in [
+        r#"[{"$group": {"_id": "$kind", "n": {"$sum": 1}, "age": {"$sum": "$age"}}}, {"$sort": {"_id": 1}}]"#,
+        r#"[{"$sort": {"kind": 1, "age": -1, "_id": 1}}, {"$limit": 5}, {"$project": {"kind": 1}}]"#,
+        r#"[{"$sortByCount": "$kind"}, {"$sort": {"count": 1, "_id": 1}}]"#,
+        r#"[{"$lookup": {"from": "owners", "localField": "age", "foreignField": "tags", "as": "o"}},
+            {"$project": {"n": {"$size": "$o"}}}, {"$sort": {"_id": 1}}]"#,
+        r#"[{"$unionWith": "owners"}, {"$count": "n"}]"#,
+    ] {
+        assert_eq!(grouped(ours, stages), grouped(theirs, stages), "{about}: {stages}");
+    }
+    for id in 0..IDS {
+        let get = |collection: &Collection| collection.get(id).unwrap().map(|document| document.to_string());
+        assert_eq!(get(ours), get(theirs), "{about}: {id}");
+        let one = |collection: &Collection| {
+            let filter = format!(r#"{{"_id": {id}, "kind": "cat"}}"#);
+            collection.find_one(filter.as_str()).unwrap().map(|document| document.to_string())
+        };
+        assert_eq!(one(ours), one(theirs), "{about}: {id}");
+    }
+}
+
+/// A database with the documents that `db` has now.
+fn copy(db: &Database, seed: u64) -> Database {
+    let copy = open(seed);
+    for name in COLLECTIONS {
+        for document in db.collection(name).scan().run().unwrap() {
+            copy.collection(name).insert_one(document.unwrap()).unwrap();
+        }
+    }
+    copy
+}
+
+fn compare_all(ours: impl Fn(&str) -> Collection, theirs: &Database, about: &str) {
+    for name in COLLECTIONS {
+        compare(&ours(name), &theirs.collection(name), &format!("{about}, {name}"));
+    }
+}
+
+/// How many transactions were committed, were refused at their commit, and were aborted by an error.
+#[derive(Debug, Default)]
+struct Ends {
+    committed: u32,
+    refused: u32,
+    failed: u32,
+}
+
+fn run(seed: u64, ends: &mut Ends) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let db = open(seed);
+    for _ in 0..30 {
+        let name = random.choice(COLLECTIONS).unwrap();
+        write(&mut random, &db.collection(name), 0, IDS);
+    }
+    if random.bool() {
+        db.store().flush().unwrap();
+    }
+    for round in 0..3 {
+        let alone = copy(&db, seed + 1);
+        let transaction: Transaction = db.begin();
+        // What the others do, to be done in the copy after the commit.
+        let mut others = Vec::new();
+        let mut is_running = true;
+        for step in 0..random.u32(1..10) {
+            let about = format!("seed {seed}, round {round}, step {step}");
+            match random.u32(..6) {
+                0 => {
+                    let name = random.choice(COLLECTIONS).unwrap();
+                    let mut same = random.fork();
+                    let again = same.clone();
+                    let given = write(&mut same, &db.collection(name), IDS * 2 / 3, IDS);
+                    others.push((name, again, given));
+                }
+                1 => db.store().flush().unwrap(),
+                2 => db.store().compact().unwrap(),
+                _ => {
+                    let name = random.choice(COLLECTIONS).unwrap();
+                    let mut same = random.fork();
+                    let expected = write(&mut same.clone(), &alone.collection(name), 0, IDS * 2 / 3);
+                    let given = write(&mut same, &transaction.collection(name), 0, IDS * 2 / 3);
+                    assert_eq!(given, expected, "{about}");
+                    if given.starts_with("error") {
+                        assert!(!transaction.is_running(), "{about}: {given}");
+                        is_running = false;
+                        ends.failed += 1;
+                        break;
+                    }
+                }
+            }
+            compare_all(|name| transaction.collection(name), &alone, &about);
+        }
+        let about = format!("seed {seed}, round {round}");
+        let before = copy(&db, seed + 2);
+        let is_kept = is_running && random.u32(..4) > 0;
+        let committed = is_kept.then(|| transaction.commit());
+        drop(transaction);
+        match committed {
+            None => compare_all(|name| db.collection(name), &before, &about),
+            Some(Ok(())) => {
+                ends.committed += 1;
+                // A unique key that the transaction frees or takes decides what the others could write before its commit.
+                let is_same = others.into_iter().all(|(name, mut same, given)| {
+                    write(&mut same, &alone.collection(name), IDS * 2 / 3, IDS) == given
+                });
+                if is_same {
+                    compare_all(|name| db.collection(name), &alone, &about);
+                }
+            }
+            // Only a key of the unique index can be written by both.
+            Some(Err(error)) => {
+                assert_eq!(error.kind(), ErrorKind::Conflict, "{about}");
+                assert!(!others.is_empty(), "{about}");
+                ends.refused += 1;
+                compare_all(|name| db.collection(name), &before, &about);
+            }
+        }
+        db.verify().run().unwrap();
+    }
+}
+
+#[test]
+fn any_operations() {
+    let mut ends = Ends::default();
+    (0..60).for_each(|seed| run(seed, &mut ends));
+    assert!(ends.committed > 40 && ends.refused > 0 && ends.failed > 10, "{ends:?}");
+}
