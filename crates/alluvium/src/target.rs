@@ -86,9 +86,9 @@ impl Target {
         Ok(self.snapshot(None)?.unwrap_or_else(|| self.engine.snapshot()))
     }
 
-    /// True within a transaction.
-    pub fn is_in_transaction(&self) -> bool {
-        self.transaction.is_some()
+    /// The transaction that all operations belong to.
+    pub fn transaction(&self) -> Option<&Transaction> {
+        self.transaction.as_deref()
     }
 
     pub fn writer(&self) -> Result<Writer<'_>> {

@@ -2,6 +2,7 @@
 
 use crate::batch::WriteBatch;
 use crate::collection::Collection;
+use crate::create_collection::CreateCollection;
 use crate::target::Target;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
@@ -34,8 +35,9 @@ use std::sync::Arc;
 ///
 /// # What it takes
 /// All operations of its [`Collection`]s that read or write documents, except writes to capped collections, `$out` and
-/// `$merge`. Collections and indexes are created, changed and dropped outside of transactions; a collection that was
-/// created or dropped since the transaction began is a conflict for its writes.
+/// `$merge`. A collection that does not exist is created by the commit ([`Transaction::create_collection`]); until then,
+/// only the transaction sees it. Other changes of collections and indexes happen outside of transactions; a collection
+/// that was created or dropped, or got other indexes, since the transaction began is a conflict for its writes.
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;
@@ -92,6 +94,23 @@ impl Transaction {
     /// ```
     pub fn collection(&self, name: &str) -> Collection {
         Collection::new(Target::new(&self.engine, FullName::parse(name)).within(&self.writes.0))
+    }
+
+    /// Creates a collection with the commit of the transaction. Limits, a collation and a validator are not possible
+    /// here. A write to a collection that does not exist creates it in the same way.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let transaction = db.begin();
+    /// let pets = transaction.create_collection("pets").run()?;
+    /// pets.insert_one(r#"{"_id": "rex"}"#)?;
+    /// assert!(db.collection("pets").require_existing().is_err());
+    /// transaction.commit()?;
+    /// assert_eq!(db.collection("pets").count()?, 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn create_collection(&self, name: &str) -> CreateCollection {
+        CreateCollection::new(Target::new(&self.engine, FullName::parse(name)).within(&self.writes.0))
     }
 
     /// The same collection within the transaction, with its type of documents and its options.

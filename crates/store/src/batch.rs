@@ -49,6 +49,8 @@ pub(crate) struct Op {
     /// The number of the operation, counted from the first number of the batch.
     number: u32,
     pub partition: u16,
+    /// True if all writers of the key put the same value.
+    pub alike: bool,
 }
 
 /// The lock and the partition of an operation.
@@ -248,6 +250,34 @@ impl WriteBatch {
         }
     }
 
+    /// As [`WriteBatch::put`], for a key to which all writers put the same value, such as a definition that each of them
+    /// needs: two write sets that put it are not in conflict.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let kinds = store.create_trees(&[b"kinds"])?[0];
+    /// let (mut first, mut second) = (store.write_set(), store.write_set());
+    /// let mut batch = store.batch();
+    /// batch.put_definition(kinds, b"dog", b"a pet");
+    /// first.add(&batch)?;
+    /// second.add(&batch)?;
+    /// store.commit(first, Durability::Periodic)?;
+    /// store.commit(second, Durability::Periodic)?;
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn put_definition(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.put(tree, key, value);
+        if let Some(op) = self.ops.last_mut() {
+            op.alike = true;
+        }
+    }
+
+    /// The hashes of the keys for which the batch competes with others: all but those of definitions.
+    pub(crate) fn contested(&self) -> impl Iterator<Item = u64> + Clone {
+        self.ops.iter().filter(|op| !op.alike).map(|op| op.hash)
+    }
+
     /// Adds `value` to the values under `key` of a multivalue tree. Adding the same value again has no effect.
     ///
     /// ```
@@ -333,7 +363,7 @@ impl WriteBatch {
 
     fn push_at(&mut self, place: Place, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let Place { lock: hash, partition } = place;
-        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition });
+        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition, alike: false });
         self.numbers += 1;
         self.push_bytes(kind as u8, tree, partition, key, value);
     }
@@ -545,11 +575,6 @@ impl WriteBatch {
         (self.grows, self.deltas, self.ranges) = (false, false, false);
     }
 
-    /// An empty batch for the same store.
-    pub(crate) fn empty(&self) -> Self {
-        Self::new(self.partitions)
-    }
-
     /// Adds the operations of another batch, after those of this one.
     pub(crate) fn append(&mut self, other: &Self) {
         let (bytes, at, numbers) = (&other.bytes[1..], self.bytes.len() as u32 - 1, self.numbers);
@@ -569,9 +594,10 @@ impl WriteBatch {
         self.ranges |= other.ranges;
     }
 
-    /// The partition and the internal key of each operation. Index entries are not included.
+    /// The partition and the internal key of each operation for which the batch competes with others. Index entries are
+    /// not included.
     pub(crate) fn written(&self) -> impl Iterator<Item = (u16, &[u8])> {
-        self.ops.iter().filter_map(|op| {
+        self.ops.iter().filter(|op| !op.alike).filter_map(|op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let operation = decode_op(&mut input, 0).ok()?;
             (!operation.is_entry).then_some((op.partition, operation.entry.key))

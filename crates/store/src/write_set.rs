@@ -3,6 +3,8 @@
 use crate::batch::WriteBatch;
 use crate::claims::Claimed;
 use crate::error::{Error, Result};
+use crate::keys::lock_hash;
+use crate::trees::{PendingTrees, TreeId};
 use crate::uncommitted::{SeenWrites, UncommittedWrites};
 use crate::visibility::Snapshot;
 use alluvium_codec::entry::Seq;
@@ -40,13 +42,14 @@ pub struct WriteSet {
     writes: Arc<UncommittedWrites>,
     pub(crate) batch: WriteBatch,
     claimed: Claimed,
+    pub(crate) pending: PendingTrees,
 }
 
 impl WriteSet {
     /// An empty set over a snapshot of a store with this number of partitions.
-    pub(crate) fn new(base: Snapshot, partitions: u32, claimed: Claimed) -> Self {
+    pub(crate) fn new(base: Snapshot, partitions: u32, claimed: Claimed, pending: PendingTrees) -> Self {
         let writes = UncommittedWrites::new(partitions as usize);
-        Self { base, writes, batch: WriteBatch::new(partitions), claimed }
+        Self { base, writes, batch: WriteBatch::new(partitions), claimed, pending }
     }
 
     /// The state that the set was begun over, without its writes.
@@ -104,7 +107,7 @@ impl WriteSet {
         if batch.ranges {
             return Err(Error::InvalidOption { name: "a write set", must_be: "without deletes of ranges" });
         }
-        if !self.claimed.claim(batch.ops.iter().map(|op| op.hash)) {
+        if !self.claimed.claim(batch.contested()) {
             return Err(Error::Conflict);
         }
         let first = FIRST_UNCOMMITTED + self.batch.len() as Seq;
@@ -120,10 +123,55 @@ impl WriteSet {
         &self.batch
     }
 
-    /// Takes the operations out, for [`crate::Store::write_locked`]. The claims stay until the set is dropped.
-    pub fn take_batch(&mut self) -> WriteBatch {
-        let empty = self.batch.empty();
-        std::mem::replace(&mut self.batch, empty)
+    /// Claims a key that the set does not write, so that no other set writes or claims it.
+    ///
+    /// ```
+    /// # use alluvium_store::{Error, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let (mut first, mut second) = (store.write_set(), store.write_set());
+    /// first.claim(pets, b"rex")?;
+    /// assert!(matches!(second.claim(pets, b"rex"), Err(Error::Conflict)));
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if another set has claimed it.
+    pub fn claim(&mut self, tree: TreeId, key: &[u8]) -> Result<()> {
+        let hash = lock_hash(tree.0, alluvium_codec::hash64(key));
+        if self.claimed.claim(std::iter::once(hash)) { Ok(()) } else { Err(Error::Conflict) }
+    }
+
+    /// Adds trees to the set, as [`crate::Store::create_trees_with`]. The commit creates them; before it, only the set
+    /// writes and reads them.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let mut set = store.write_set();
+    /// let pets = set.create_trees_with(1, |_| vec![b"pets".to_vec()])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// set.add(&batch)?;
+    /// assert!(store.trees().is_empty());
+    /// store.commit(set, Durability::Periodic)?;
+    /// assert!(store.trees() == [(pets, b"pets".to_vec())] && store.contains(pets, b"rex")?);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] if all ids of trees were used.
+    pub fn create_trees_with(
+        &mut self,
+        count: u32,
+        describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
+    ) -> Result<Vec<TreeId>> {
+        self.pending.add(count, describe)
+    }
+
+    /// True if the set writes and creates nothing.
+    pub fn is_empty(&self) -> bool {
+        self.batch.is_empty() && self.pending.change.create.is_empty()
     }
 
     /// The memory that the set holds, in bytes.

@@ -306,7 +306,9 @@ fn a_transaction_ends_once() {
     assert_eq!(kind(inside.drop()), Some(ErrorKind::Invalid));
     assert_eq!(kind(inside.create_index(r#"{"a": 1}"#).run().map(drop)), Some(ErrorKind::Invalid));
     assert_eq!(kind(inside.aggregate(r#"[{"$out": "other"}]"#).run().map(drop)), Some(ErrorKind::Invalid));
-    assert_eq!(kind(transaction.collection("new").put(1, "{}")), Some(ErrorKind::Invalid));
+    let capped = alluvium::CappedLimits { size_bytes: 4096, documents: None };
+    let created = transaction.create_collection("new").capped(capped).run();
+    assert_eq!(kind(created.map(drop)), Some(ErrorKind::Invalid));
     inside.put(2, "{}").unwrap();
     transaction.commit().unwrap();
     assert_eq!(pets.count().unwrap(), 2);
@@ -355,4 +357,53 @@ fn a_closure_is_repeated_after_a_conflict() {
         }
     });
     assert_eq!(db.collection("pets").get(1).unwrap().unwrap().get("age").unwrap().unwrap().as_i64(), Some(200));
+}
+
+#[test]
+fn collections_are_created_by_the_commit() {
+    let env = Env::in_memory(1);
+    let open = || Database::builder().env(env.clone()).memory(8 << 20).partitions(2).open("db").unwrap();
+    let db = open();
+    let kind = |result: alluvium::Result<()>| result.err().map(|error| error.kind());
+    let names = |db: &Database| -> Vec<String> { db.collections().into_iter().map(|one| one.name).collect() };
+
+    // Nobody else sees it before, and an abort leaves nothing.
+    let transaction = db.begin();
+    transaction.collection("pets").insert_one(r#"{"_id": 1, "kind": "dog"}"#).unwrap();
+    transaction.collection("pets").update_one(r#"{"kind": "dog"}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap();
+    assert_eq!(transaction.collection("pets").find(r#"{"n": 1}"#).count().unwrap(), 1);
+    assert!(db.collections().is_empty() && db.collection("pets").count().unwrap() == 0);
+    db.store().flush().unwrap();
+    drop(transaction);
+    assert!(db.collections().is_empty() && db.store().trees().is_empty());
+
+    // Two creators of a name conflict, and a creator without a transaction comes first.
+    let (first, second, third) = (db.begin(), db.begin(), db.begin());
+    first.collection("pets").insert_one(r#"{"_id": 1}"#).unwrap();
+    assert_eq!(kind(second.collection("pets").insert_one(r#"{"_id": 2}"#).map(drop)), Some(ErrorKind::Conflict));
+    third.create_collection("owners").run().unwrap();
+    assert_eq!(kind(third.create_collection("owners").run().map(drop)), Some(ErrorKind::Namespace));
+    let fourth = db.begin();
+    fourth.collection("homes").insert_one(r#"{"_id": 4}"#).unwrap();
+    db.collection("homes").insert_one(r#"{"_id": 5}"#).unwrap();
+    assert_eq!(kind(fourth.commit()), Some(ErrorKind::Conflict));
+    first.commit().unwrap();
+    drop((second, third));
+    assert_eq!(names(&db), ["homes", "pets"]);
+    assert_eq!(db.collection("homes").get(4).unwrap().map(|document| document.to_string()), None);
+
+    // What was created is there after the next opening, and takes writes and indexes.
+    let transaction = db.begin();
+    transaction.collection("toys").insert_one(r#"{"_id": 1, "name": "ball"}"#).unwrap();
+    transaction.collection("pets").insert_one(r#"{"_id": 2, "toy": 1}"#).unwrap();
+    transaction.commit().unwrap();
+    db.collection("toys").create_index(r#"{"name": 1}"#).name("name").run().unwrap();
+    db.collection("toys").insert_one(r#"{"_id": 2, "name": "bone"}"#).unwrap();
+    assert_eq!(found(&db.collection("toys"), r#"{"name": "ball"}"#, Some("name")).len(), 1);
+    db.close().unwrap();
+    drop(db);
+    let db = open();
+    assert_eq!(names(&db), ["homes", "pets", "toys"]);
+    assert_eq!((db.collection("toys").count().unwrap(), db.collection("pets").count().unwrap()), (2, 2));
+    db.verify().run().unwrap();
 }

@@ -12,6 +12,7 @@ use crate::document_count::Change;
 use crate::engine::EngineHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::FullName;
+use crate::options::CollectionOptions;
 use crate::results::Ending;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
@@ -147,20 +148,57 @@ impl Transaction {
     /// A conflict if the collection was created, dropped or renamed since the transaction began;
     /// [`Error::TransactionEnded`].
     pub(crate) fn collection(&self, name: &FullName) -> Result<Option<Arc<CollectionState>>> {
-        let then = self.engine.collection_at(name, Some(&self.snapshot()?))?;
+        let snapshot = self.snapshot()?;
+        if let Some(created) = snapshot.created(name) {
+            return Ok(Some(created.clone()));
+        }
+        let then = self.engine.collection_at(name, Some(&snapshot))?;
         let then = Some(then).filter(|state| state.exists());
         let now = self.engine.catalog.find(name)?;
         let tree = |state: &Option<Arc<CollectionState>>| state.as_ref().map(|state| state.documents);
         if tree(&then) == tree(&now) { Ok(now) } else { self.failed(alluvium_store::Error::Conflict.into()) }
     }
 
-    /// As [`Transaction::collection`], for a write that needs the collection.
+    /// As [`Transaction::collection`]; the commit of the transaction creates the collection if it does not exist.
     ///
     /// # Errors
-    /// As [`Transaction::collection`]; [`Error::NotInTransaction`] if the collection does not exist.
+    /// As [`Transaction::collection`].
     pub(crate) fn require(&self, name: &FullName) -> Result<Arc<CollectionState>> {
-        let missing = || Error::NotInTransaction { what: format!("a write to {name}, which does not exist") };
-        self.collection(name)?.ok_or_else(missing)
+        match self.collection(name)? {
+            Some(state) => Ok(state),
+            None => self.create(name, self.engine.catalog.default_options(name)),
+        }
+    }
+
+    /// Creates a collection with the commit of the transaction. Until then, only the transaction sees it.
+    ///
+    /// # Errors
+    /// [`Error::CollectionExists`]; a conflict if another transaction creates it; [`Error::TransactionEnded`];
+    /// [`Error::NotInTransaction`] for a capped collection, or one with a collation or a validator.
+    pub fn create(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
+        if options.capped.is_some() || options.collation.is_some() || options.validator.is_some() {
+            let what = format!("the creation of {name} with limits, a collation or a validator");
+            return Err(Error::NotInTransaction { what });
+        }
+        if self.collection(name)?.is_some() {
+            return Err(Error::CollectionExists(name.to_string()));
+        }
+        let mut guard = self.running.lock();
+        let running = self.running(&mut guard)?;
+        match self.engine.catalog.create_in(&mut running.set, name, options) {
+            Ok(state) => {
+                if let Ok(seen) = &mut *self.seen.lock() {
+                    let mut created = seen.created.as_deref().cloned().unwrap_or_default();
+                    created.insert(name.clone(), state.clone());
+                    seen.created = Some(Arc::new(created));
+                }
+                Ok(state)
+            }
+            Err(error) => {
+                self.end(&mut guard, Ending::Aborted);
+                Err(error)
+            }
+        }
     }
 
     /// Executes a statement that writes to `groups`. After an error the transaction is aborted.
@@ -247,34 +285,38 @@ impl Transaction {
     pub fn commit(&self) -> Result<()> {
         let mut guard = self.running.lock();
         self.running(&mut guard)?;
+        let created = self.snapshot()?.created;
         // The writes are taken first: whatever follows, no other statement may be added.
         let Some(running) = self.end(&mut guard, Ending::Aborted) else { return Ok(()) };
-        self.write(running)?;
+        match &created {
+            None => self.write(running)?,
+            Some(created) => self.engine.catalog.entering(created, || self.write(running))?,
+        }
         *self.seen.lock() = Err(Ending::Committed);
         Ok(())
     }
 
     fn write(&self, running: Running) -> Result<()> {
         let store = self.engine.store();
-        let Running { mut set, collections, charge: _charge, .. } = running;
-        if set.batch().is_empty() {
+        let Running { set, collections, charge: _charge, .. } = running;
+        if set.is_empty() {
             return Ok(store.check_writable()?);
         }
-        let _admitted = store.admit(set.batch().encoded_bytes())?;
         let unique = collections.iter().flat_map(|written| written.claims.values().flatten());
         let unique = unique.map(|claim| (claim.index.tree, claim.key.as_slice()));
-        let locks = store.lock_set(&set, unique);
-        store.check_conflicts(&set)?;
-        for Written { name, state, claims, .. } in &collections {
-            let within = Collection { store, state, name, at: None };
-            // The statements found these keys free, or freed them, so others have taken them since.
-            if within.taken_of(claims)?.is_some() {
-                return Err(alluvium_store::Error::Conflict.into());
+        let check = || {
+            for Written { name, state, claims, .. } in &collections {
+                let within = Collection { store, state, name, at: None };
+                // The statements found these keys free, or freed them, so others have taken them since.
+                if within.taken_of(claims)?.is_some() {
+                    return Err(Error::from(alluvium_store::Error::Conflict));
+                }
             }
-        }
-        let number = store.write_locked(set.take_batch(), self.durability, &locks).map_err(|error| match error {
-            alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_) => {
-                alluvium_store::Error::Conflict
+            Ok(())
+        };
+        let number = store.commit_checked(set, self.durability, unique, check).map_err(|error| match error {
+            Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_)) => {
+                alluvium_store::Error::Conflict.into()
             }
             error => error,
         })?;

@@ -2,11 +2,12 @@
 
 use super::Store;
 use crate::batch::WriteBatch;
-use crate::error::Result;
+use crate::commit::Work;
+use crate::error::{Error, Result};
 use crate::keys::lock_hash;
-use crate::locks::{LockGuard, LockMode};
+use crate::locks::LockMode;
 use crate::options::Durability;
-use crate::trees::TreeId;
+use crate::trees::{PendingTrees, TreeId};
 use crate::write_set::WriteSet;
 use alluvium_codec::entry::Seq;
 
@@ -21,7 +22,8 @@ impl Store {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn write_set(&self) -> WriteSet {
-        WriteSet::new(self.snapshot(), self.partitions(), self.claims.begin())
+        let pending = PendingTrees::new(self.trees.clone());
+        WriteSet::new(self.snapshot(), self.partitions(), self.claims.begin(), pending)
     }
 
     /// Commits a write set. Returns the number of its last operation, or the visible number if it has none.
@@ -30,14 +32,59 @@ impl Store {
     /// [`Error::Conflict`] if another write of a key of the set was committed after the set was begun;
     /// [`Error::SnapshotTooOld`] if its snapshot was ended; as [`Store::write`]. After an error other than
     /// [`Error::OutcomeUnknown`] nothing was written.
-    pub fn commit(&self, mut set: WriteSet, durability: Durability) -> Result<Seq> {
-        if set.batch.is_empty() {
+    pub fn commit(&self, set: WriteSet, durability: Durability) -> Result<Seq> {
+        self.commit_checked(set, durability, std::iter::empty(), || Ok(()))
+    }
+
+    /// As [`Store::commit`]. Locks other keys, too, and calls `check` under all locks; its error is returned, and
+    /// nothing is written.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Error, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut set = store.write_set();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// set.add(&batch)?;
+    /// let tom = [(pets, &b"tom"[..])];
+    /// let no_tom = || if store.contains(pets, b"tom")? { Err(Error::Conflict) } else { Ok(()) };
+    /// store.commit_checked(set, Durability::Periodic, tom, no_tom)?;
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::commit`]; those of `check`.
+    pub fn commit_checked<'a, E: From<Error>>(
+        &self,
+        mut set: WriteSet,
+        durability: Durability,
+        others: impl IntoIterator<Item = (TreeId, &'a [u8])>,
+        check: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Seq, E> {
+        if set.is_empty() {
             return Ok(self.visible());
         }
-        let _admitted = self.admit(set.batch.encoded_bytes())?;
-        let locks = self.lock_set(&set, std::iter::empty());
+        let change = set.pending.change.clone();
+        let creates = !change.create.is_empty();
+        let _schema = creates.then(|| self.schema.lock());
+        let of_change = creates.then(|| self.batch_of(&change));
+        let bytes = of_change.as_ref().map_or(0, WriteBatch::encoded_bytes);
+        let _admitted = self.admit(set.batch.encoded_bytes() + bytes)?;
+        let keys = set.batch.ops.iter().map(|op| {
+            let mode = if op.alike { LockMode::Shared } else { LockMode::Exclusive };
+            (op.hash, mode)
+        });
+        let others = others.into_iter().map(|(tree, key)| lock_hash(tree.0, alluvium_codec::hash64(key)));
+        let _locks = self.locks.acquire(keys.chain(others.map(|hash| (hash, LockMode::Exclusive))).collect());
         self.check_conflicts(&set)?;
-        self.write_locked(set.take_batch(), durability, &locks)
+        check()?;
+        let empty = self.batch();
+        let mut batch = std::mem::replace(&mut set.batch, empty);
+        if let Some(of_change) = &of_change {
+            batch.append(of_change);
+        }
+        Ok(self.commit.commit(Work::Batch(batch, creates.then(|| Box::new(change))), durability)?)
     }
 
     /// Returns when no open write set has written one of these keys. Plain writes call this before they are admitted and
@@ -70,34 +117,7 @@ impl Store {
         self.claims.wait(hashes, goes_on)
     }
 
-    /// Locks all keys of a write set, and other keys, exclusively. For callers that check more than
-    /// [`Store::check_conflicts`] before they commit: [`Store::admit`], this, their checks, [`Store::write_locked`].
-    ///
-    /// ```
-    /// # use alluvium_store::{Durability, Options, Store};
-    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
-    /// # let pets = store.create_trees(&[b"pets"])?[0];
-    /// let mut set = store.write_set();
-    /// let mut batch = store.batch();
-    /// batch.put(pets, b"rex", b"dog");
-    /// set.add(&batch)?;
-    /// let admitted = store.admit(set.batch().encoded_bytes())?;
-    /// let locks = store.lock_set(&set, [(pets, &b"tom"[..])]);
-    /// store.check_conflicts(&set)?;
-    /// if !store.contains(pets, b"tom")? {
-    ///     store.write_locked(set.take_batch(), Durability::Periodic, &locks)?;
-    /// }
-    /// # drop((locks, admitted));
-    /// # alluvium_store::Result::Ok(())
-    /// ```
-    pub fn lock_set<'a>(&self, set: &WriteSet, others: impl IntoIterator<Item = (TreeId, &'a [u8])>) -> LockGuard {
-        let keys = set.batch.ops.iter().map(|op| op.hash);
-        let others = others.into_iter().map(|(tree, key)| lock_hash(tree.0, alluvium_codec::hash64(key)));
-        self.locks.acquire(keys.chain(others).map(|hash| (hash, LockMode::Exclusive)).collect())
-    }
-
-    /// Returns an error if a key of the set was written by others after the set was begun. The caller holds the locks of
-    /// [`Store::lock_set`] if the answer is to stay true.
+    /// Returns an error if a key of the set was written by others after the set was begun.
     ///
     /// ```
     /// # use alluvium_store::{Durability, Error, Options, Store};
