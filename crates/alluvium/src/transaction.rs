@@ -144,7 +144,7 @@ impl Transaction {
         WriteBatch::new(self.engine.clone()).within(&self.writes.0)
     }
 
-    /// What the transaction reads now: the state at its begin, under its writes so far. Reads at this snapshot do not
+    /// The state that the transaction reads now: that at its begin, under its writes so far. Reads at this snapshot do not
     /// see later writes of the transaction.
     ///
     /// ```

@@ -20,10 +20,9 @@ use alluvium_document::shape::Shape;
 use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_env::sync::{Mutex, MutexGuard};
 use alluvium_query::pipeline::PipelineError;
-use alluvium_store::{Durability, QueryCharge, WriteSet};
+use alluvium_store::{Durability, Pauses, QueryCharge, WriteSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The name of a transaction's writes in errors.
 const PURPOSE: &str = "the writes of a transaction";
@@ -33,7 +32,7 @@ const PURPOSE: &str = "the writes of a transaction";
 pub struct Transaction {
     engine: EngineHandle,
     durability: Durability,
-    /// What its reads see; or how it has ended.
+    /// The state that it reads; or how it has ended.
     seen: Mutex<std::result::Result<Snapshot, Ending>>,
     /// `None` once it has ended. Held during a statement that writes. Lock order: this lock before `seen`.
     running: Mutex<Option<Running>>,
@@ -58,29 +57,6 @@ struct Written {
     /// The unique keys that each document has after the writes, by the key of its `_id`; of collections with unique
     /// indexes, the documents that were put or deleted.
     claims: BTreeMap<Vec<u8>, Vec<Claim>>,
-}
-
-/// The time for which a transaction is repeated after conflicts. Only pauses are counted.
-const REPEATED_FOR: Duration = Duration::from_secs(60);
-/// The longest pause before a transaction is repeated.
-const PAUSE_MAX: Duration = Duration::from_millis(256);
-
-/// The pauses between conflicts: each is random, below a bound that doubles, so that competitors do not meet again.
-#[derive(Default)]
-struct Pauses {
-    conflicts: u32,
-    paused: Duration,
-}
-
-impl Pauses {
-    /// The next pause; `None` if there were enough.
-    fn next(&mut self, engine: &EngineHandle) -> Option<Duration> {
-        self.conflicts += 1;
-        let bound = PAUSE_MAX.min(Duration::from_micros(500) * 2u32.pow(self.conflicts.min(16)));
-        let pause = Duration::from_micros(engine.env.rng.next_u64() % (bound.as_micros() as u64 + 1));
-        self.paused += pause;
-        (self.paused < REPEATED_FOR).then_some(pause)
-    }
 }
 
 /// The memory of a claimed key in addition to its bytes.
@@ -129,7 +105,7 @@ impl Transaction {
         Self { engine: engine.clone(), durability, seen: Mutex::new(Ok(seen)), running: Mutex::new(Some(running)) }
     }
 
-    /// What the transaction reads now: its snapshot, under its writes so far.
+    /// The state that the transaction reads now: its snapshot, under its writes so far.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`].
@@ -340,19 +316,16 @@ impl Transaction {
     }
 }
 
-/// Calls `run`, which begins and commits a transaction. Repeats it after a conflict, with pauses that grow, until
-/// [`REPEATED_FOR`] has passed.
+/// Calls `run`, which begins and commits a transaction. Repeats it after a conflict, with pauses that grow, for up to a
+/// minute.
 ///
 /// # Errors
 /// Those of `run`.
 pub fn repeat<T>(engine: &EngineHandle, mut run: impl FnMut() -> Result<T>) -> Result<T> {
-    let mut pauses = Pauses::default();
+    let mut pauses = Pauses::new(&engine.env);
     loop {
         match run() {
-            Err(error) if error.kind() == ErrorKind::Conflict => match pauses.next(engine) {
-                Some(pause) if engine.tasks.wait(pause) => {}
-                _ => return Err(error),
-            },
+            Err(error) if error.kind() == ErrorKind::Conflict && pauses.pause() => engine.store().check_open()?,
             result => return result,
         }
     }

@@ -2,9 +2,11 @@
 
 mod bulk;
 mod capped;
+mod group;
+mod statement;
 mod text;
 
-use super::entries::{Claim, Entries, Puts};
+use super::entries::{Entries, Puts};
 use super::unique::Collection;
 use crate::document_count::Change;
 use crate::engine::Engine;
@@ -14,21 +16,20 @@ use crate::index::IndexSet;
 use crate::marks;
 use crate::multikey::{NewMarks, record_marks};
 use crate::names::FullName;
-use crate::read::Reader;
 use crate::state::CollectionState;
 use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
 use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_env::sync::atomic::{Ordering, fence};
-use alluvium_query::expression::{ExpressionError, Interrupt};
-use alluvium_query::pipeline::PipelineError;
-use alluvium_query::validator::{ValidationAction, Validator};
+use alluvium_query::expression::Interrupt;
+use alluvium_query::validator::Validator;
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Snapshot, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(super) use statement::Part;
 
 /// A row buffer that is larger than this many bytes is not reused.
 const KEPT_ROW_BYTES: usize = 1 << 20;
@@ -77,15 +78,6 @@ struct Group<'a> {
     uncertain: u64,
 }
 
-/// What a statement of a transaction leaves of one collection.
-pub(super) struct Part<'a> {
-    pub name: &'a FullName,
-    pub state: Arc<CollectionState>,
-    pub shapes: Vec<Arc<Shape>>,
-    pub change: Change,
-    pub claims: BTreeMap<Vec<u8>, Vec<Claim>>,
-}
-
 /// A document that an insert must not find.
 struct Absent<'a> {
     group: usize,
@@ -108,7 +100,7 @@ pub struct WriteTxn<'a> {
     store: &'a Store,
     pub(super) batch: WriteBatch,
     groups: Vec<Group<'a>>,
-    /// What a statement of a transaction reads; the latest state without a transaction.
+    /// The snapshot that a statement of a transaction reads; the latest state without a transaction.
     at: Option<Snapshot>,
     absent: Vec<Absent<'a>>,
     /// True if the batch writes documents that are not among `absent`.
@@ -249,17 +241,6 @@ impl<'a> WriteTxn<'a> {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
         Self { store, batch, groups, at: None, absent: Vec::new(), any_blind: false, row: Vec::new() }
-    }
-
-    /// As [`WriteTxn::new`], for a statement of a transaction that reads at this snapshot.
-    pub(super) fn over(store: &'a Store, groups: &[Named<'a>], at: Snapshot) -> Self {
-        Self { at: Some(at), ..Self::new(store, groups) }
-    }
-
-    /// Reads the documents of a collection that the write depends on: the latest ones, or those of the transaction.
-    pub(crate) fn reader(&self, group: usize) -> Reader<'_> {
-        let Group { state, name, .. } = &self.groups[group];
-        Reader::of_write(self.store, state.clone(), name, self.at.as_ref())
     }
 
     /// The indexes that the write to a collection maintains.
@@ -505,42 +486,6 @@ impl<'a> WriteTxn<'a> {
         })
     }
 
-    /// Waits until no transaction has written the documents of the write: those in its batch so far, and those that it
-    /// locks to read them. The caller holds no lock, and no admission.
-    fn wait_for_transactions(&self, locks: &[DocumentLock]) -> Result<()> {
-        let group = |at: usize| self.groups[at].state.documents;
-        let read = locks.iter().map(|lock| (group(lock.group), lock.key.as_slice()));
-        let written = self.groups.iter().flat_map(|group| {
-            let tree = group.state.documents;
-            self.batch.keys(tree).map(move |key| (tree, key))
-        });
-        let interrupt = self.groups.iter().find_map(|group| group.interrupt);
-        let goes_on = || interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
-        match (self.store.wait_for_write_sets(read.chain(written), &goes_on), interrupt) {
-            (Err(alluvium_store::Error::Stopped), Some(interrupt)) => {
-                interrupt.check().map_err(|reason| PipelineError::from(ExpressionError::from(reason)).into())
-            }
-            (waited, _) => Ok(waited?),
-        }
-    }
-
-    /// Records the arrays and cut keys that indexes have not seen before.
-    pub(super) fn record_each_mark(&mut self) -> Result<()> {
-        let store = self.store;
-        self.groups.iter_mut().try_for_each(|group| group.record_marks(store))
-    }
-
-    /// What a statement of a transaction writes.
-    pub(super) fn into_parts(self) -> (WriteBatch, Vec<Part<'a>>) {
-        let Self { batch, groups, absent, .. } = self;
-        let changes: Vec<Change> = groups.iter().enumerate().map(|(at, group)| change_of(at, group, &absent)).collect();
-        let part = |(group, change): (Group<'a>, Change)| {
-            let Group { name, state, entries, shapes, .. } = group;
-            Part { name, state, shapes, change, claims: entries.claims }
-        };
-        (batch, groups.into_iter().zip(changes).map(part).collect())
-    }
-
     fn within(&self, group: usize) -> Collection<'_> {
         let group = &self.groups[group];
         Collection { store: self.store, state: &group.state, name: group.name, at: self.at.as_ref() }
@@ -617,99 +562,5 @@ impl Locked<'_> {
         txn.groups.iter().for_each(Group::mark_shapes);
         note_counts(&txn.groups, &txn.absent, number);
         Ok(())
-    }
-}
-
-impl<'a> Group<'a> {
-    fn new(named: &Named<'a>) -> Self {
-        let Named { name, state, validates, interrupt } = named.clone();
-        let entries = Entries::new(state.indexes(), name);
-        Self {
-            name,
-            state,
-            entries,
-            validates,
-            interrupt,
-            interrupted: OnceCell::new(),
-            shapes: Vec::new(),
-            shapes_put: 0,
-            removed: 0,
-            uncertain: 0,
-        }
-    }
-
-    /// The validator of the documents that are written.
-    #[inline]
-    fn validator(&self) -> Option<&Validator> {
-        self.entries.set().validator().filter(|_| self.validates)
-    }
-
-    /// Puts the row of a document. Every document that is written is added to its batch here, so checks of all
-    /// documents belong here.
-    #[inline]
-    fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8], before: Option<&Document>) -> Result<()> {
-        if self.validator().is_some() {
-            self.validate(&self.document(key, row)?, before)?;
-        }
-        batch.put(self.state.documents, key, row);
-        Ok(())
-    }
-
-    /// Puts an encoded row, with its index entries. If it returns an error, nothing was added.
-    #[inline]
-    fn put_encoded(&mut self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
-        if self.entries.is_empty() {
-            return self.put_row(batch, key, row, None);
-        }
-        let document = self.document(key, row)?;
-        let keys = self.entries.keys_of(key, &document)?;
-        self.put_row(batch, key, row, None)?;
-        self.entries.put_keys(batch, key, &keys);
-        Ok(())
-    }
-
-    /// An error if the collection's validator refuses a document that replaces `before`.
-    #[cold]
-    fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
-        let Some(validator) = self.validator() else { return Ok(()) };
-        let validator = match self.interrupt {
-            Some(interrupt) if validator.may_take_long(document) => {
-                self.interrupted.get_or_init(|| validator.interrupted_by(interrupt))
-            }
-            _ => validator,
-        };
-        let Some(details) = validator.refusal(document, before)? else { return Ok(()) };
-        let (collection, id) = (self.name.to_string(), id_text(document.id()));
-        let refused = Error::Validation { collection, id, details: Box::new(details) };
-        match validator.action() {
-            ValidationAction::Error => Err(refused),
-            ValidationAction::ErrorAndLog => {
-                log::warn!("{refused}");
-                Err(refused)
-            }
-            ValidationAction::Warn => {
-                log::warn!("{refused}");
-                Ok(())
-            }
-        }
-    }
-
-    /// An encoded row as a document.
-    fn document(&self, key: &[u8], row: &[u8]) -> Result<Document> {
-        Document::from_row(&self.state.shapes, key, row).map_err(|error| Error::InvalidDocument(error.to_string()))
-    }
-
-    fn record_marks(&mut self, store: &Store) -> Result<()> {
-        match self.entries.take_marks() {
-            parts if parts.is_empty() => Ok(()),
-            parts => record_marks(store, &self.state, &parts),
-        }
-    }
-
-    /// Called when the batch is visible. Later batches need not include the definitions of its shapes.
-    fn mark_shapes(&self) {
-        for shape in &self.shapes {
-            self.state.shapes.mark_committed(shape.number());
-        }
     }
 }

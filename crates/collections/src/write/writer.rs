@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// What searches of the writer read: the snapshot of its transaction; `None` for the latest state.
+    /// The snapshot that searches of the writer read: that of its transaction; `None` for the latest state.
     pub(crate) fn snapshot(&self) -> Result<Option<Snapshot>> {
         self.transaction.map(Transaction::snapshot).transpose()
     }

@@ -149,8 +149,8 @@ impl Recovered {
         let clock = env.clock.clone();
         let health = Arc::new(Health::new(options.read_only.then(|| path.clone())));
         let work = Arc::new(WorkSignal::default());
-        let (memory, memtables) = (options.memory_bytes, options.memtable_bytes());
-        let debt = Debt::new(partitions.clone(), shared.budget.clone(), memory, memtables);
+        let debt = shared.budget.clone();
+        let debt = Debt::new(partitions.clone(), debt, options.memory_bytes, options.memtable_bytes());
         let admission = Arc::new(Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes()));
         let poison = Arc::new(Poison {
             path: path.clone(),
@@ -185,7 +185,7 @@ impl Recovered {
             trees: trees.clone(),
             cache: shared.cache.clone(),
         });
-        let locks = LockTable::new();
+        let (locks, claims) = (LockTable::new(), Arc::default());
         let (schema, lock, closing) = (Mutex::new(()), Mutex::new(Some(lock)), Mutex::new(Closing::default()));
         Store {
             env,
@@ -207,7 +207,7 @@ impl Recovered {
             upkeep,
             syncer,
             locks,
-            claims: Arc::default(),
+            claims,
             report,
             schema,
             lock,

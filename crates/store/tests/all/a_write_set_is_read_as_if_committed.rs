@@ -136,6 +136,24 @@ impl Running {
         self.written.iter().flat_map(Operation::keys)
     }
 
+    /// Commits the set over the current `state`. Returns its writes, or `None` if others came first.
+    fn commit(self, store: &Store, state: &State, seed: u64) -> Option<Vec<Operation>> {
+        let keys = self.in_conflict();
+        // Of a key that was absent at the begin and is absent now, no trace need be left.
+        let must = keys.iter().any(|key| self.begin.contains_key(key) || state.contains_key(key));
+        match store.commit(self.set, Durability::Periodic) {
+            Ok(_) => {
+                assert!(!must, "seed {seed}: a conflict was not seen: {keys:?}");
+                Some(self.written)
+            }
+            Err(Error::Conflict) => {
+                assert!(!keys.is_empty(), "seed {seed}: a commit was refused without a conflict");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// The keys of the set that others have written.
     fn in_conflict(&self) -> Vec<Vec<u8>> {
         let others = |key: &&[u8]| self.by_others.iter().any(|other| other.touches(key));
@@ -143,9 +161,18 @@ impl Running {
     }
 }
 
-fn run(seed: u64) -> (usize, usize) {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let env = Env::in_memory(seed);
+/// The latest state.
+fn all(store: &Store, tree: TreeId) -> State {
+    let mut found = State::new();
+    let mut scan = store.scan(tree, Bounds::all(), None).unwrap();
+    while let Some((key, value)) = scan.next().unwrap() {
+        found.insert(key.to_vec(), value.to_vec());
+    }
+    found
+}
+
+/// A store in memory.
+fn open(seed: u64) -> (Store, TreeId) {
     let options = Options {
         memory_bytes: 8 << 20,
         partitions: Some(2),
@@ -153,8 +180,14 @@ fn run(seed: u64) -> (usize, usize) {
         fold: Some(Arc::new(Appended)),
         ..Options::default()
     };
-    let store = Store::open(env, Path::new("db"), options).unwrap();
+    let store = Store::open(Env::in_memory(seed), Path::new("db"), options).unwrap();
     let tree = store.create_trees(&[b"pets"]).unwrap()[0];
+    (store, tree)
+}
+
+fn run(seed: u64) -> (usize, usize) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (store, tree) = open(seed);
     let (mut state, mut running) = (State::new(), Vec::<Running>::new());
     let (mut committed, mut refused) = (0, 0);
     for _ in 0..120 {
@@ -203,21 +236,13 @@ fn run(seed: u64) -> (usize, usize) {
             }
             8 if !running.is_empty() => {
                 let one = running.swap_remove(random.usize(..running.len()));
-                let keys = one.in_conflict();
-                // Of a key that was absent at the begin and is absent now, no trace need be left.
-                let must = keys.iter().any(|key| one.begin.contains_key(key) || state.contains_key(key));
-                match store.commit(one.set, Durability::Periodic) {
-                    Ok(_) => {
-                        assert!(!must, "seed {seed}: a conflict was not seen: {keys:?}");
-                        one.written.iter().for_each(|operation| operation.apply(&mut state));
-                        running.iter_mut().for_each(|other| other.by_others.extend(one.written.iter().cloned()));
+                match one.commit(&store, &state, seed) {
+                    Some(written) => {
+                        written.iter().for_each(|operation| operation.apply(&mut state));
+                        running.iter_mut().for_each(|other| other.by_others.extend(written.iter().cloned()));
                         committed += 1;
                     }
-                    Err(Error::Conflict) => {
-                        assert!(!keys.is_empty(), "seed {seed}: a commit was refused without a conflict");
-                        refused += 1;
-                    }
-                    Err(error) => panic!("{error}"),
+                    None => refused += 1,
                 }
             }
             9 => store.flush().unwrap(),
@@ -226,12 +251,7 @@ fn run(seed: u64) -> (usize, usize) {
             _ => {}
         }
         running.iter().for_each(|one| one.check(&store, tree));
-        let mut found = State::new();
-        let mut scan = store.scan(tree, Bounds::all(), None).unwrap();
-        while let Some((key, value)) = scan.next().unwrap() {
-            found.insert(key.to_vec(), value.to_vec());
-        }
-        assert_eq!(found, state, "seed {seed}");
+        assert_eq!(all(&store, tree), state, "seed {seed}");
     }
     (committed, refused)
 }
