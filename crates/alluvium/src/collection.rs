@@ -154,7 +154,11 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`]; errors of opening the collection.
     pub fn require_existing(&self) -> Result<()> {
-        self.target.engine.catalog.require(self.target.name()?)?;
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        match self.target.snapshot(None)? {
+            Some(snapshot) => engine.catalog.require_at(name, &snapshot)?,
+            None => engine.catalog.require(name)?,
+        };
         Ok(())
     }
 

@@ -146,9 +146,8 @@ impl Recovered {
     fn compose(self, damaged: bool) -> Store {
         let Self { env, path, options, superblock, partitions, shared, wal, visibility, trees, report, last, lock } =
             self;
-        let clock = env.clock.clone();
+        let (clock, work) = (env.clock.clone(), Arc::new(WorkSignal::default()));
         let health = Arc::new(Health::new(options.read_only.then(|| path.clone())));
-        let work = Arc::new(WorkSignal::default());
         let debt = shared.budget.clone();
         let debt = Debt::new(partitions.clone(), debt, options.memory_bytes, options.memtable_bytes());
         let admission = Arc::new(Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes()));
