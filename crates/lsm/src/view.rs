@@ -22,8 +22,8 @@ pub struct View {
     pub(crate) policies: Arc<Policies>,
     /// Entries that only the reader of this view sees.
     pub(crate) uncommitted: Option<Uncommitted>,
-    /// True if the immutable memtables or the version have range tombstones.
-    ranged: bool,
+    /// True if the immutable memtables or the version have range tombstones, or if there are uncommitted entries.
+    covered: bool,
 }
 
 impl View {
@@ -33,8 +33,8 @@ impl View {
         version: Arc<Version>,
         policies: Arc<Policies>,
     ) -> Self {
-        let ranged = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
-        Self { active, immutable, version, policies, uncommitted: None, ranged }
+        let covered = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
+        Self { active, immutable, version, policies, uncommitted: None, covered }
     }
 
     /// The same view under uncommitted entries. Only for reads at a registered snapshot.
@@ -42,14 +42,14 @@ impl View {
     pub fn under(&self, uncommitted: Uncommitted) -> Self {
         let (active, immutable) = (self.active.clone(), self.immutable.clone());
         let view = Self::new(active, immutable, self.version.clone(), self.policies.clone());
-        Self { uncommitted: Some(uncommitted), ..view }
+        Self { uncommitted: Some(uncommitted), covered: true, ..view }
     }
 
     /// True if range tombstones or uncommitted entries may hide an entry. Must be called after the
     /// sequence number of the read was taken.
     #[inline]
     pub(crate) fn is_covered(&self) -> bool {
-        self.ranged || self.uncommitted.is_some() || self.active.has_ranges()
+        self.covered || self.active.has_ranges()
     }
 
     /// True if memtables have range tombstones. Those are thinned concurrently, and stay complete

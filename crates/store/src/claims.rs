@@ -58,6 +58,12 @@ impl Claims {
         Claimed { claims: self.clone(), set: held.next, hashes: Vec::new() }
     }
 
+    /// True if a write set claims a key.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+    }
+
     /// Returns when no write set claims one of the keys. `goes_on` is called from time to time during a wait, and ends
     /// it by returning false.
     ///
@@ -65,10 +71,7 @@ impl Claims {
     /// [`Error::Claimed`] if the wait was too long; [`Error::Stopped`] if it was ended.
     #[inline]
     pub fn wait(&self, hashes: impl Iterator<Item = u64> + Clone, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return Ok(());
-        }
-        self.wait_for_owners(hashes, goes_on)
+        if self.any() { self.wait_for_owners(hashes, goes_on) } else { Ok(()) }
     }
 
     #[cold]

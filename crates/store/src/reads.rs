@@ -25,12 +25,14 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// Calls `f` with the internal key, and with the partition that holds it.
+    #[inline]
     fn at<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], &Partition) -> Result<T>) -> Result<T> {
         let partition = self.partition_of(tree, key);
         keys::with_internal(tree, key, |internal| f(internal, &self.partitions[partition]))
     }
 
     /// The partition that holds a key.
+    #[inline]
     fn partition_of(&self, tree: TreeId, key: &[u8]) -> usize {
         match tree {
             SYSTEM => 0,

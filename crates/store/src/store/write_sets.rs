@@ -87,6 +87,12 @@ impl Store {
         Ok(self.commit.commit(Work::Batch(batch, creates.then(|| Box::new(change))), durability)?)
     }
 
+    /// True if an open write set has written a key. Costs one atomic load.
+    #[inline]
+    pub fn has_write_sets(&self) -> bool {
+        self.claims.any()
+    }
+
     /// Returns when no open write set has written one of these keys. Plain writes call this before they are admitted and
     /// before they lock, so that they do not make a set fail. `goes_on` is called from time to time, and ends the wait
     /// by returning false. Costs one atomic load while there is no write set.
