@@ -49,6 +49,8 @@ pub(crate) struct Op {
     /// The number of the operation, counted from the first number of the batch.
     number: u32,
     pub partition: u16,
+    /// True if every writer of the key writes this value.
+    alike: bool,
 }
 
 /// The lock and the partition of an operation.
@@ -66,6 +68,27 @@ impl WriteBatch {
         let (bytes, ops, trees) = (vec![TAG_BATCH], Vec::new(), Vec::new());
         let (numbers, schemas) = (0, Vec::new());
         Self { partitions, bytes, ops, trees, numbers, schemas, grows: false, deltas: false, ranges: false }
+    }
+
+    /// Sets `key` of `tree` to a value that every writer of the key writes, such as a definition under its number. Write
+    /// sets neither claim the key nor conflict about it.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let kinds = store.create_trees(&[b"kinds"])?[0];
+    /// let (mut first, mut second) = (store.write_set(), store.write_set());
+    /// let mut batch = store.batch();
+    /// batch.put_alike(kinds, b"1", b"dog");
+    /// first.add(&batch)?;
+    /// second.add(&batch)?; // no conflict
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn put_alike(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.put(tree, key, value);
+        if let Some(op) = self.ops.last_mut() {
+            op.alike = true;
+        }
     }
 
     /// Sets `key` of `tree` to `value`.
@@ -333,7 +356,7 @@ impl WriteBatch {
 
     fn push_at(&mut self, place: Place, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let Place { lock: hash, partition } = place;
-        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition });
+        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition, alike: false });
         self.numbers += 1;
         self.push_bytes(kind as u8, tree, partition, key, value);
     }
@@ -569,9 +592,15 @@ impl WriteBatch {
         self.ranges |= other.ranges;
     }
 
-    /// The partition and the internal key of each operation. Index entries are not included.
+    /// The locks of the keys that may conflict with other writes.
+    pub(crate) fn contended(&self) -> impl Iterator<Item = u64> + Clone {
+        self.ops.iter().filter(|op| !op.alike).map(|op| op.hash)
+    }
+
+    /// The partition and the internal key of each operation that may conflict with other writes. Index entries are not
+    /// included.
     pub(crate) fn written(&self) -> impl Iterator<Item = (u16, &[u8])> {
-        self.ops.iter().filter_map(|op| {
+        self.ops.iter().filter(|op| !op.alike).filter_map(|op| {
             let mut input = self.bytes.get(op.at as usize..)?;
             let operation = decode_op(&mut input, 0).ok()?;
             (!operation.is_entry).then_some((op.partition, operation.entry.key))

@@ -104,7 +104,7 @@ impl WriteSet {
         if batch.ranges {
             return Err(Error::InvalidOption { name: "a write set", must_be: "without deletes of ranges" });
         }
-        if !self.claimed.claim(batch.ops.iter().map(|op| op.hash)) {
+        if !self.claimed.claim(batch.contended()) {
             return Err(Error::Conflict);
         }
         let first = FIRST_UNCOMMITTED + self.batch.len() as Seq;

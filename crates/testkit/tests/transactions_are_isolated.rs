@@ -21,7 +21,8 @@ fn runs(test: &str, usual: u64, size: Size) {
         seed::tally(what, count);
     }
     if seed::is_usual(usual) {
-        let met = [done.committed, done.aborted, done.conflicts, done.too_old, done.refused, done.unknown, done.crashes];
+        let met =
+            [done.committed, done.aborted, done.conflicts, done.too_old, done.refused, done.unknown, done.crashes];
         assert!(!met.contains(&0), "{done:?}");
     }
 }

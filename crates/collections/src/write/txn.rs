@@ -456,7 +456,7 @@ impl<'a> WriteTxn<'a> {
             for shape in &group.shapes[group.shapes_put..] {
                 definition.clear();
                 shape.encode(&mut definition);
-                self.batch.put(group.state.system, &shape_key(shape.number()), &definition);
+                self.batch.put_alike(group.state.system, &shape_key(shape.number()), &definition);
             }
             group.shapes_put = group.shapes.len();
         }

@@ -35,7 +35,7 @@ impl Store {
     /// [`crate::Error::Poisoned`]; after these, nothing was written. [`crate::Error::OutcomeUnknown`] if the log failed
     /// during the write. [`crate::Error::Claimed`] if a write set has written one of its keys, and does not end.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        self.claims.wait(batch.ops.iter().map(|op| op.hash), &|| true)?;
+        self.claims.wait(batch.contended(), &|| true)?;
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
         let _locks = self.locks.acquire(keys);

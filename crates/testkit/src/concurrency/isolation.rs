@@ -239,7 +239,7 @@ fn live(
     })
 }
 
-/// Flushes and merges, and lets time pass.
+/// Flushes and merges, creates and drops indexes, and lets time pass.
 fn maintain(db: &Database, world: &World, shared: &Shared, over: &AtomicBool, ages: bool, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     while !over.load(Ordering::SeqCst) && !shared.stopped() {
@@ -248,6 +248,7 @@ fn maintain(db: &Database, world: &World, shared: &Shared, over: &AtomicBool, ag
             1 => db.wait_for_compaction().expect("a good disk"),
             2..=3 => db.flush().expect("a good disk"),
             4 => drop(db.sweep_indexes().expect("a good disk")),
+            7..=8 if rng.bool() => client::change_indexes(db, &mut rng),
             5..=6 if ages => {
                 world.clock.advance(SHORT_AGE / 2);
                 db.store().run_pending().expect("a good disk");

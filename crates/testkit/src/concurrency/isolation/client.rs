@@ -104,6 +104,20 @@ impl Tables {
     }
 }
 
+/// Creates or drops an index that no search names, so that updates are blind for a time, and plans change.
+pub fn change_indexes(db: &Database, rng: &mut fastrand::Rng) {
+    let (name, keys, index) =
+        [(LISTS[0], r#"{"g":1,"n":-1}"#, "g_1_n_-1"), (LISTS[1], r#"{"n":1}"#, "n_1")][rng.usize(0..2)];
+    let collection = db.collection(name);
+    if rng.bool() {
+        collection.create_index(keys).run().expect("a good disk");
+        return;
+    }
+    // The index may not exist.
+    let dropped = collection.drop_index(index);
+    assert!(dropped.as_ref().err().is_none_or(|e| e.kind() == ErrorKind::Namespace), "{dropped:?}");
+}
+
 /// The collections as a transaction sees them, or outside of one.
 type Open<'o> = dyn Fn(&str) -> Collection + 'o;
 
