@@ -29,5 +29,5 @@ fn runs(test: &str, usual: u64, size: Size) {
 
 #[test]
 fn with_few_lists() {
-    runs("with_few_lists", 40, Size { clients: 5, plain: 2, transactions: 60 });
+    runs("with_few_lists", 80, Size { clients: 5, plain: 2, transactions: 60 });
 }

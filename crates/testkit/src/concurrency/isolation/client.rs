@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 /// The collections of lists. Even lists are in the first, odd ones in the second.
 const LISTS: [&str; 2] = ["main.even", "other.odd"];
 /// The collection of units, which belong to odd lists.
-pub const UNITS: &str = "units";
+const UNITS: &str = "units";
 /// The collection of registers.
 pub const REGISTERS: &str = "registers";
 /// The number of registers.
@@ -22,7 +22,7 @@ pub struct Tables {
 }
 
 /// The `_id` of a list, a unit or a register.
-pub fn id(at: usize) -> Value {
+fn id(at: usize) -> Value {
     Value::from(at as i64)
 }
 
