@@ -87,7 +87,7 @@ fn reads_of_aborted_and_intermediate_states_are_refused() {
         .commits((1, 4), [append(0, 1), append(0, 2)])
         .commits((2, 3), [read(0, &[1])])
         .breaks(&[&[1, 2]], "an intermediate state of list 0");
-    History::new().commits((1, 2), [read(0, &[7])]).breaks(&[&[7]], "nobody wrote");
+    History::new().commits((1, 2), [read(0, &[7])]).breaks(&[&[7]], "no transaction wrote");
     let look = |number| Step::Look(0, Some(plain(number)));
     History::new()
         .ends((1, 2), Outcome::Aborted, [Step::Put(0, plain(1))])
@@ -201,7 +201,7 @@ fn units_that_differ_from_lists_are_refused() {
     assert!(whole(&[put], &[other], units(&[(0, put), (1, other)])).unwrap_err().contains("two units with one key"));
     let refused = || Step::Search(Search::Refused { of: vec![0, 1], list: 1, item: other });
     whole(&[put], &[], refused()).unwrap();
-    assert!(whole(&[put, gone], &[], refused()).unwrap_err().contains("nobody has its key"));
+    assert!(whole(&[put, gone], &[], refused()).unwrap_err().contains("no other unit has its key"));
 }
 
 #[test]

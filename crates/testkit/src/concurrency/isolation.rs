@@ -49,7 +49,7 @@ pub struct Done {
     pub too_old: u64,
     /// The number of unique keys that were refused.
     pub refused: u64,
-    /// The number of transactions of which nobody knows whether they were committed.
+    /// The number of transactions whose outcome is unknown because the machine stopped.
     pub unknown: u64,
     /// The number of crashes.
     pub crashes: u64,
@@ -277,7 +277,7 @@ fn end(
         appended.unwrap_or_else(|e| panic!("every transaction has ended, and list {list} is not free: {e}"));
         steps.push(Step::Append(list, item));
     }
-    transaction.commit().unwrap_or_else(|e| panic!("nobody else writes: {e}"));
+    transaction.commit().unwrap_or_else(|e| panic!("no other client writes: {e}"));
     history.push(Transaction { client: 0, begun, ended: shared.tick(), steps, outcome: Outcome::Committed });
     if ages {
         refused_when_old(db, world);

@@ -1,7 +1,7 @@
 //! Checks whether a history of transactions has snapshot isolation.
 //!
 //! Documents hold lists, and a write appends a value that no other write appends. The longest list that anybody reads
-//! is therefore the order of all writes of a document, and a shorter one tells which of them a reader saw (Kingsbury
+//! is therefore the order of all writes of a document, and a shorter one is what a reader saw of it (Kingsbury
 //! and Alvaro, Elle: Inferring Isolation Anomalies from Experimental Observations, 2020). From the orders follow the
 //! dependencies between transactions. Under snapshot isolation, a cycle of dependencies has two consecutive
 //! anti-dependencies (Fekete et al., Making Snapshot Isolation Serializable, 2005). A transaction also depends on those
@@ -18,7 +18,7 @@ pub type Item = i64;
 /// The number of keys that units share.
 const UNIT_KEYS: i64 = 5;
 
-/// What an item says about the unit of its list.
+/// The effect of an item on the unit of its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing: the unit stays as it is.
@@ -125,14 +125,14 @@ impl Last {
     }
 }
 
-/// What a transaction saw of committed writes: a first part of each list, and the content of registers.
+/// The committed writes that a transaction saw: a first part of each list, and the content of registers.
 #[derive(Debug, Default)]
 struct Seen {
     lists: BTreeMap<usize, Vec<Item>>,
     registers: BTreeMap<usize, Item>,
 }
 
-/// What a transaction sees at one of its steps.
+/// The state that a transaction sees at one of its steps.
 #[derive(Default)]
 struct Sight {
     seen: Seen,
@@ -237,7 +237,7 @@ impl Sight {
             Search::Refused { of, list, item } => {
                 let has = |(other, unit): &(usize, Item)| other != list && unit_key(*unit) == unit_key(*item);
                 let taken = self.units(of)?.iter().any(has);
-                taken.then_some(()).ok_or_else(|| format!("{search:?}, and nobody has its key"))
+                taken.then_some(()).ok_or_else(|| format!("{search:?}, and no other unit has its key"))
             }
         }
     }
@@ -262,7 +262,7 @@ pub fn check_alone(transaction: &Transaction) -> Result<(), String> {
 /// Checks a history. Lists and registers are empty before it.
 ///
 /// # Errors
-/// What snapshot isolation forbids, or what was lost.
+/// The first anomaly or loss found.
 pub fn check(history: &[Transaction], last: &Last) -> Result<(), String> {
     let about = |at: usize, what: String| format!("{what}\n{:?}", history[at]);
     let mut seen = Vec::with_capacity(history.len());
@@ -320,7 +320,7 @@ impl Writes {
     }
 
     fn writer(&self, item: Item) -> Result<usize, String> {
-        self.by_item.get(&item).copied().ok_or_else(|| format!("nobody wrote item {item}"))
+        self.by_item.get(&item).copied().ok_or_else(|| format!("no transaction wrote item {item}"))
     }
 }
 
@@ -434,7 +434,7 @@ impl Checks<'_> {
             states[at] = (!all.is_empty()).then_some(kept != 0);
         }
         for (from, to, dependency) in self.dependencies() {
-            let needs = dependency != Dependency::AntiDependency;
+            let needs = dependency != Dependency::Overwritten;
             if needs && states[from] == Some(false) && states[to] == Some(true) {
                 let (lost, kept) = (&self.history[from], &self.history[to]);
                 return Err(format!("the crash loses what a kept transaction depends on\n{lost:?}\n{kept:?}"));
@@ -454,7 +454,7 @@ impl Checks<'_> {
             for (list, items) in &seen.lists {
                 found.extend(items.last().map(|item| (writer(item), at, Dependency::Read)));
                 let next = self.orders[*list].get(items.len());
-                found.extend(next.map(|item| (at, writer(item), Dependency::AntiDependency)));
+                found.extend(next.map(|item| (at, writer(item), Dependency::Overwritten)));
             }
             found.extend(seen.registers.values().map(|item| (writer(item), at, Dependency::Read)));
         }

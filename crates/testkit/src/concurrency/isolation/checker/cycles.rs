@@ -8,7 +8,7 @@ pub enum Dependency {
     /// It read what the other wrote.
     Read,
     /// It wrote over what the other read.
-    AntiDependency,
+    Overwritten,
     /// It began after the other had ended.
     Time,
 }
@@ -79,7 +79,7 @@ impl Graph {
                     continue;
                 };
                 *followed += 1;
-                let anti = dependency == Dependency::AntiDependency;
+                let anti = dependency == Dependency::Overwritten;
                 if anti && *state % 2 == 1 {
                     continue;
                 }
