@@ -407,3 +407,45 @@ fn collections_are_created_by_the_commit() {
     assert_eq!((db.collection("toys").count().unwrap(), db.collection("pets").count().unwrap()), (2, 2));
     db.verify().run().unwrap();
 }
+
+/// Many open transactions take little memory each, and are forgotten when they end.
+#[test]
+fn ten_thousand_open_transactions() {
+    let db = open(1);
+    let pets = db.collection("pets");
+    let held = |db: &Database| db.query_memory().held();
+    let before = held(&db);
+    let open: Vec<Transaction> = (0..10_000)
+        .map(|id| {
+            let transaction = db.begin();
+            transaction.within(&pets).insert_one(format!(r#"{{"_id": {id}, "kind": "dog"}}"#).as_str()).unwrap();
+            transaction
+        })
+        .collect();
+    assert!(held(&db) - before < 10_000 * (8 << 10), "{} bytes", held(&db) - before);
+    assert_eq!(pets.count().unwrap(), 0);
+    for (id, transaction) in open.iter().enumerate().step_by(1000) {
+        assert!(transaction.within(&pets).get(id as i64).unwrap().is_some());
+        assert_eq!(transaction.within(&pets).count().unwrap(), 1);
+        transaction.commit().unwrap();
+    }
+    drop(open);
+    assert_eq!((pets.count().unwrap(), held(&db)), (10, before));
+    // No claim is left.
+    pets.insert_one(r#"{"_id": 1}"#).unwrap();
+}
+
+/// A transaction of more bytes than one batch may have is refused by name, and leaves nothing.
+#[test]
+fn a_transaction_that_is_too_large_is_refused() {
+    let db = open(1);
+    let pets = db.collection("pets");
+    let text = "x".repeat(1 << 20);
+    let transaction = db.begin();
+    let error = (0..200)
+        .find_map(|id| transaction.within(&pets).put(id, doc! {"text": (text.as_str())}).err())
+        .expect("the limit is reached");
+    assert!(error.to_string().contains("budget") || error.to_string().contains("memory"), "{error}");
+    assert!(!transaction.is_running() && pets.count().unwrap() == 0);
+    assert_eq!(db.query_memory().held(), 0);
+}

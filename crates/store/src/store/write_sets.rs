@@ -120,7 +120,8 @@ impl Store {
         I::IntoIter: Clone,
     {
         let hashes = keys.into_iter().map(|(tree, key)| lock_hash(tree.0, alluvium_codec::hash64(key)));
-        self.claims.wait(hashes, goes_on)
+        let goes_on = || self.health.check_open().is_ok() && goes_on();
+        self.claims.wait(hashes, &goes_on).map_err(|error| self.health.check_open().err().unwrap_or(error))
     }
 
     /// Returns an error if a key of the set was written by others after the set was begun.

@@ -46,6 +46,7 @@ mod periodic_writes_are_synced_whatever_the_default;
 mod ranges_of_a_scan_over_many_partitions;
 mod readers_see_a_deleted_range_at_once;
 mod the_torn_tail_of_a_manifest_is_reported;
+mod transactions_of_keys_and_values;
 mod verify_checks_every_reference;
 mod what_a_range_hid_is_not_salvaged;
 mod what_fails_keeps_nothing_else_from_going_on;
