@@ -34,7 +34,8 @@ struct WorkState {
 /// A moment in the work of all workers: see [`WorkSignal::is_quiet_since`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    next: u64,
+    /// The number of the next piece of work.
+    pub next: u64,
     /// The pieces of work in which something was done.
     pub done: u64,
 }
