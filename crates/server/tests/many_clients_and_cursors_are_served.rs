@@ -16,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 
 const BUSY: usize = 64;
 const ROUNDS: i64 = 40;
+/// The parts in which cursors are opened while the memory is watched.
+const ROUNDS_OF_CURSORS: i64 = 5;
 /// The most cursors that the server keeps (`docs/SERVER.md`).
 const CURSORS_MAX: i64 = 10_000;
 
@@ -119,11 +121,19 @@ fn cursors_that_are_left_make_room_for_others() {
     }
     let full = memory();
     let mut last = first;
-    for _ in 0..more {
-        last = number(&client.run("main", open()), &["cursor", "id"]);
+    let mut grown = Vec::new();
+    for _ in 0..ROUNDS_OF_CURSORS {
+        let before = memory();
+        for _ in 0..more / ROUNDS_OF_CURSORS {
+            last = number(&client.run("main", open()), &["cursor", "id"]);
+        }
+        grown.push(memory().saturating_sub(before));
     }
-    // New cursors reuse the memory of closed ones.
-    assert!(memory() < full + (32 << 20), "{full} bytes before, {} after", memory());
+    // New cursors reuse the memory of closed ones. Memory that is not freed grows in every round. When another thread of
+    // the server takes over the connection, the allocator may take another arena, once for each thread.
+    let least = grown.iter().copied().min().unwrap();
+    assert!(least < 4 << 20, "{full} bytes before; grown by {grown:?}");
+    assert!(memory() < full + (128 << 20), "{full} bytes before, {} after", memory());
     let status = client.run("admin", doc! {"serverStatus": 1});
     let total = number(&status, &["metrics", "cursor", "open", "total"]);
     assert!((CURSORS_MAX / 2..=CURSORS_MAX).contains(&total), "{total}");
