@@ -45,6 +45,11 @@ impl Engine for RocksDb {
         self.database.settle()
     }
 
+    fn merge(&self) -> Result<(), Failure> {
+        self.database.merge();
+        self.database.settle()
+    }
+
     fn sizes(&self) -> Result<Sizes, Failure> {
         let size = |family| self.database.number(family, c"rocksdb.live-sst-files-size");
         let indexes = (1..=self.indexes).map(size).collect::<Result<_, _>>()?;
@@ -74,6 +79,11 @@ impl Session for RocksDbSession<'_> {
             self.engine.database.put(&mut self.batch, tree, key, value);
         }
         self.engine.database.write(&mut self.batch)
+    }
+
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        self.pairs.fill(rows, 0);
+        self.insert()
     }
 
     fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {

@@ -83,6 +83,14 @@ unsafe extern "C" {
     fn rocksdb_wait_for_compact_options_create() -> *mut WaitOptions;
     fn rocksdb_wait_for_compact_options_destroy(options: *mut WaitOptions);
     fn rocksdb_wait_for_compact(db: *mut Db, options: *mut WaitOptions, message: Message);
+    fn rocksdb_compact_range_cf(
+        db: *mut Db,
+        handle: *mut Handle,
+        start: *const c_char,
+        start_len: usize,
+        limit: *const c_char,
+        limit_len: usize,
+    );
     fn rocksdb_property_int_cf(db: *mut Db, handle: *mut Handle, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_writebatch_create() -> *mut RawBatch;
     fn rocksdb_writebatch_clear(batch: *mut RawBatch);
@@ -255,6 +263,14 @@ impl Database {
             // The write options' defaults: with the log, without a sync.
             let (write_options, read_options) = (rocksdb_writeoptions_create(), rocksdb_readoptions_create());
             Ok(Self { db, handles, options, write_options, read_options })
+        }
+    }
+
+    /// Compacts every column family as a whole.
+    pub fn merge(&self) {
+        for handle in &self.handles {
+            // SAFETY: see the module's head. Null bounds stand for all keys.
+            unsafe { rocksdb_compact_range_cf(self.db, *handle, ptr::null(), 0, ptr::null(), 0) };
         }
     }
 
