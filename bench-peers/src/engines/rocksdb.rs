@@ -28,6 +28,8 @@ pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>, F
         compression: LZ4,
         bottommost_compression: ZSTD,
         block_bytes: 4 << 10,
+        // A small cache is divided into parts that have no room for the filter of a whole file, and never keep it.
+        partition_filters: true,
         dictionary: None,
     };
     let name = |tree| if tree == 0 { "default".to_owned() } else { format!("index{tree}") };
