@@ -5,9 +5,11 @@ use alluvium_collections::batch::{self, BatchAction, BatchOperation};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::ids;
+use alluvium_collections::write::Transaction;
 use alluvium_document::{DocumentFor, IntoDocument, Value};
 use alluvium_query::update::{Context, Update};
 use alluvium_store::Durability;
+use std::sync::Arc;
 
 /// An atomic batch of puts, inserts, deletes and blind updates in any collections of a database:
 /// either all operations take effect at once, or none does. Several operations on one document take
@@ -26,12 +28,19 @@ pub struct WriteBatch {
     engine: EngineHandle,
     operations: Vec<BatchOperation>,
     durability: Durability,
+    transaction: Option<Arc<Transaction>>,
 }
 
 impl WriteBatch {
+    /// The same batch, as a statement of a transaction.
+    pub(crate) fn within(mut self, transaction: &Arc<Transaction>) -> Self {
+        self.transaction = Some(transaction.clone());
+        self
+    }
+
     pub(crate) fn new(engine: EngineHandle) -> Self {
         let durability = engine.store().options().durability;
-        Self { engine, operations: Vec::new(), durability }
+        Self { engine, operations: Vec::new(), durability, transaction: None }
     }
 
     /// Sets the durability of the batch. Default: the durability of the database.
@@ -192,7 +201,7 @@ impl WriteBatch {
     /// [`Error::DuplicateKey`] for an insert; or as for any write. After an error no operation has
     /// taken effect, unless the error is [`crate::ErrorKind::OutcomeUnknown`].
     pub fn commit(self) -> Result<()> {
-        batch::write(&self.engine, &self.operations, self.durability)
+        batch::write(&self.engine, &self.operations, self.durability, self.transaction.as_deref())
     }
 
     fn push<T>(&mut self, collection: &Collection<T>, action: BatchAction) -> Result<()> {

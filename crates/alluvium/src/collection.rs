@@ -154,7 +154,11 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`]; errors of opening the collection.
     pub fn require_existing(&self) -> Result<()> {
-        self.target.engine.catalog.require(self.target.name()?)?;
+        let (engine, name) = (&self.target.engine, self.target.name()?);
+        match self.target.snapshot(None)? {
+            Some(snapshot) => engine.catalog.require_at(name, &snapshot)?,
+            None => engine.catalog.require(name)?,
+        };
         Ok(())
     }
 
@@ -398,8 +402,8 @@ impl<T> Collection<T> {
     where
         T: FromDocument,
     {
-        let reader = self.target.reader(None)?;
-        let document = reader.get(&id.into())?;
+        let at = self.target.snapshot(None)?;
+        let document = self.target.reader(at.as_ref())?.get(&id.into())?;
         document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
@@ -420,7 +424,7 @@ impl<T> Collection<T> {
     where
         T: FromDocument,
     {
-        self.at(&self.target.engine.snapshot()).get_many(ids)
+        self.at(&self.target.now()?).get_many(ids)
     }
 
     /// Some fields of the document with this `_id`, in the order of `paths`; `_id` comes first. A
@@ -439,7 +443,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
-        self.target.reader(None)?.get_fields(&id.into(), paths)
+        let at = self.target.snapshot(None)?;
+        self.target.reader(at.as_ref())?.get_fields(&id.into(), paths)
     }
 
     /// A scan of the documents in the order of their `_id`s. Set its options, then call
@@ -499,7 +504,7 @@ impl<T> Collection<T> {
         if self.target.engine.catalog.view(self.target.name()?).is_some() {
             return self.find(Map::new()).count();
         }
-        self.at(&self.target.engine.snapshot()).count()
+        self.at(&self.target.now()?).count()
     }
 
     /// Drops the collection.
@@ -516,6 +521,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
-        self.target.engine.catalog.drop(self.target.name()?)
+        let (engine, name) = self.target.outside("the drop of a collection")?;
+        engine.catalog.drop(name)
     }
 }

@@ -70,7 +70,7 @@ impl CopyToCapped {
     /// limit of 0 bytes; [`crate::Error::Stopped`], [`crate::Error::MaxTimeExpired`]; as for any read and write.
     pub fn run(self) -> Result<()> {
         CappedLimits::from_options(&self.capped.to_options())?;
-        let (from, to) = (self.from.name()?, self.to.name()?);
+        let ((_, from), (_, to)) = (self.from.outside("a copy")?, self.to.outside("a copy")?);
         copying::copy_to_capped(&self.from.engine, from, to, self.capped, self.to.durability, self.limits)
     }
 }

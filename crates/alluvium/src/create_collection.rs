@@ -135,7 +135,10 @@ impl CreateCollection {
         }
         let default = self.target.engine.catalog.default_options(self.target.name()?).natural_order;
         options.natural_order = self.natural_order.unwrap_or(default);
-        self.target.engine.catalog.create(self.target.name()?, options)?;
+        match self.target.transaction() {
+            Some(transaction) => transaction.create(self.target.name()?, options)?,
+            None => self.target.engine.catalog.create(self.target.name()?, options)?,
+        };
         Ok(Collection::new(self.target))
     }
 }

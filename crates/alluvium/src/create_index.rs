@@ -228,7 +228,7 @@ impl CreateIndex {
     /// # Errors
     /// As [`CreateIndex::run`], without the errors of documents.
     pub fn start(self) -> Result<IndexBuild> {
-        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let (engine, name) = self.target.outside("a change of indexes")?;
         let mut limits = self.limits;
         limits.begin(&engine.env);
         let declared = indexes::declare(engine, name, &self.keys?, &self.options?)?;

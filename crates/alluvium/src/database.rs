@@ -6,6 +6,7 @@ use crate::create_collection::CreateCollection;
 use crate::create_view::{CreateView, stages};
 use crate::logical::LogicalDatabase;
 use crate::target::Target;
+use crate::transaction::Transaction;
 use alluvium_collections::catalog::ExpectedCollections;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
@@ -14,9 +15,10 @@ use alluvium_collections::open;
 use alluvium_collections::options::View;
 use alluvium_collections::pipeline::change_view;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::write::repeat;
 use alluvium_document::IntoDocument;
 use alluvium_env::Env;
-use alluvium_store::{OpenReport, Options, QueryMemory, Stats, Store};
+use alluvium_store::{Durability, OpenReport, Options, QueryMemory, Stats, Store};
 use std::path::Path;
 use std::time::Duration;
 
@@ -450,6 +452,67 @@ impl Database {
     /// ```
     pub fn write_batch(&self) -> WriteBatch {
         WriteBatch::new(self.engine.clone())
+    }
+
+    /// Begins a transaction at the latest visible state. Its commit has the default durability of the database.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # db.create_collection("pets").run()?;
+    /// let transaction = db.begin();
+    /// transaction.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// transaction.commit()?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn begin(&self) -> Transaction {
+        self.begin_with(self.engine.store().options().durability)
+    }
+
+    /// As [`Database::begin`], with this durability of the commit.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # db.create_collection("pets").run()?;
+    /// let transaction = db.begin_with(alluvium::Durability::Sync);
+    /// transaction.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// transaction.commit()?; // Now durable.
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn begin_with(&self, durability: Durability) -> Transaction {
+        Transaction::begin(&self.engine, durability)
+    }
+
+    /// Calls `run` with a transaction, and commits it; aborts it if `run` returns an error. If another write came first
+    /// ([`crate::ErrorKind::Conflict`]), everything is repeated in a new transaction, after a pause that grows, for up
+    /// to a minute. `run` must therefore have no other effects, and use the collections of the transaction only: a write
+    /// outside of it that meets its own transaction waits for itself, and fails.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let stock = db.collection("stock");
+    /// # stock.put("ball", r#"{"left": 3}"#)?;
+    /// # db.create_collection("orders").run()?;
+    /// let ordered = db.transaction(|transaction| {
+    ///     let in_stock = r#"{"_id": "ball", "left": {"$gt": 0}}"#;
+    ///     let taken = transaction.collection("stock").update_one(in_stock, r#"{"$inc": {"left": -1}}"#).run()?;
+    ///     if taken.modified_count == 1 {
+    ///         transaction.collection("orders").insert_one(r#"{"what": "ball"}"#)?;
+    ///     }
+    ///     Ok(taken.modified_count == 1)
+    /// })?;
+    /// assert!(ordered && db.collection("orders").count()? == 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `run` and of [`Transaction::commit`]. After an unknown outcome nothing is repeated.
+    pub fn transaction<T>(&self, mut run: impl FnMut(&Transaction) -> Result<T>) -> Result<T> {
+        repeat(&self.engine, || {
+            let transaction = self.begin();
+            let value = run(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })
     }
 
     /// A snapshot of the latest visible state.

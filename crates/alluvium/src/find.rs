@@ -289,7 +289,7 @@ impl<T> Find<T> {
         let moment = self.origin.moment(&self.request)?;
         let mut query = Query::new(*self.request, moment)?;
         if let Some((engine, name, at)) = self.origin.view()? {
-            return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at, query)?, self.batch_size).typed());
+            return Ok(Cursor::piped(PipelineRun::of_query(engine, name, at.as_ref(), query)?, self.batch_size).typed());
         }
         if let Some(cursor) = self.origin.find_by_id(&mut query)? {
             return Ok(cursor.typed());
@@ -365,7 +365,7 @@ impl<T> Find<T> {
         let request = FindRequest { projection: None, ..(*self.request).clone() };
         let moment = limited(moment_of(engine, name), &request.limits, &engine.env);
         let query = Query::new(request, moment)?;
-        PipelineRun::of_query(engine, name, at, query).map(Some)
+        PipelineRun::of_query(engine, name, at.as_ref(), query).map(Some)
     }
 
     fn counting(mut self, timed: bool) -> Result<Execution> {

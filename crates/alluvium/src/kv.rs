@@ -49,6 +49,28 @@
 //! # alluvium::kv::Result::Ok(())
 //! ```
 //!
+//! # Transactions
+//!
+//! A transaction reads one state under its own writes, and its writes become visible together. Of two that write the
+//! same key, the first wins; [`Store::transaction`] repeats the other one.
+//!
+//! ```
+//! use alluvium::Durability;
+//! use alluvium::kv::{Options, Store};
+//!
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! let store = Store::open(alluvium::env::Env::os(), &dir.path().join("money"), Options::default())?;
+//! let tree = store.create_trees(&[b"money"])?[0];
+//! store.transaction(Durability::Sync, |transaction| {
+//!     let mut cents = Vec::new();
+//!     let had = if transaction.get(tree, b"ada", &mut cents)? { cents[0] } else { 10 };
+//!     transaction.put(tree, b"ada", &[had - 1])?;
+//!     transaction.put(tree, b"bob", &[1])
+//! })?;
+//! assert!(store.contains(tree, b"bob")?);
+//! # alluvium::kv::Result::Ok(())
+//! ```
+//!
 //! # Read-only stores
 //!
 //! A read-only store is built once, from pairs in any order, and never changes afterwards. Any
@@ -72,7 +94,7 @@
 
 pub use alluvium_store::{
     Bounds, CheckpointOptions, CheckpointReport, Error, Keys, LockGuard, LockMode, Multivalue, Options, Result, Scan,
-    Seq, Snapshot, Store, TreeId, Tuning, Values, ValuesOf, WriteBatch, typed,
+    Seq, Snapshot, Store, Transaction, TreeId, Tuning, Values, ValuesOf, WriteBatch, WriteSet, typed,
 };
 
 /// Read-only stores of keys and values.

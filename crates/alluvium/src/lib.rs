@@ -63,6 +63,7 @@ mod read_only;
 pub mod repair;
 mod scan;
 mod target;
+mod transaction;
 mod update;
 mod validation;
 
@@ -130,5 +131,6 @@ pub use names::check_name;
 pub use read_only::BuildReadOnly;
 pub use read_only::{OpenReadOnly, ReadOnly};
 pub use scan::Scan;
+pub use transaction::Transaction;
 pub use update::Update;
 pub use validation::SetValidator;

@@ -49,16 +49,22 @@ impl Origin {
 
     pub fn scan(&self, range: ScanRange) -> Result<Cursor> {
         match self {
-            Self::Collection(target, at) => Cursor::scan(&target.engine, target.name()?, at.as_ref(), range),
+            Self::Collection(target, at) => {
+                let at = target.snapshot(at.as_ref())?;
+                Cursor::scan(&target.engine, target.name()?, at.as_ref(), range)
+            }
             Self::ReadOnly(store) => Cursor::scan_read_only(store, range),
         }
     }
 
     /// The database, the name and the snapshot of a view; `None` for a collection and a read-only store.
-    pub fn view(&self) -> Result<Option<(&EngineHandle, &FullName, Option<&Snapshot>)>> {
+    pub fn view(&self) -> Result<Option<(&EngineHandle, &FullName, Option<Snapshot>)>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
-        Ok(target.engine.catalog.view(name).is_some().then_some((&target.engine, name, at.as_ref())))
+        if target.engine.catalog.view(name).is_none() {
+            return Ok(None);
+        }
+        Ok(Some((&target.engine, name, target.snapshot(at.as_ref())?)))
     }
 
     /// The cursor of a request whose filter is a single `_id` and that has no other options; `None` for any other
@@ -69,7 +75,7 @@ impl Origin {
         if target.engine.catalog.view(name).is_some() {
             return Ok(None);
         }
-        let found = find_only_id(&target.engine, name, at.as_ref(), request)?;
+        let found = find_only_id(&target.engine, name, target.snapshot(at.as_ref())?.as_ref(), request)?;
         Ok(found.map(|document| Cursor::document(document, name)))
     }
 
@@ -77,7 +83,7 @@ impl Origin {
     pub fn find_by_id(&self, query: &mut Query) -> Result<Option<Cursor>> {
         let Self::Collection(target, at) = self else { return Ok(None) };
         let name = target.name()?;
-        let found = find_by_id(&target.engine, name, at.as_ref(), query)?;
+        let found = find_by_id(&target.engine, name, target.snapshot(at.as_ref())?.as_ref(), query)?;
         Ok(found.map(|document| Cursor::document(document, name)))
     }
 
@@ -85,6 +91,7 @@ impl Origin {
     pub fn execute(&self, query: Query, timed: bool) -> Result<Execution> {
         match self {
             Self::Collection(target, at) => {
+                let at = target.snapshot(at.as_ref())?;
                 let view = CollectionView::open(&target.engine, target.name()?, at.as_ref())?;
                 Execution::new(view, query, timed)
             }
@@ -96,7 +103,12 @@ impl Origin {
     pub fn begin(&self, request: PipelineRequest, timed: bool) -> Result<PipelineRun> {
         match self {
             Self::Collection(target, at) => {
-                PipelineRun::new(&target.engine, target.name()?, at.as_ref(), request, timed)
+                let at = target.snapshot(at.as_ref())?;
+                let run = PipelineRun::new(&target.engine, target.name()?, at.as_ref(), request, timed)?;
+                if let Some(stage) = run.writes() {
+                    target.outside(stage)?;
+                }
+                Ok(run)
             }
             Self::ReadOnly(store) => PipelineRun::read_only(store, request, timed),
         }

@@ -1,13 +1,13 @@
 //! The collection that a handle or a builder works on.
 
 use alluvium_collections::engine::EngineHandle;
-use alluvium_collections::error::Result;
+use alluvium_collections::error::{Error, Result};
 use alluvium_collections::find::{FindRequest, limited, moment_of};
 use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_collections::write::{Record, Writer};
+use alluvium_collections::write::{Record, Transaction, Writer};
 use alluvium_query::expression::{Interrupt, Variables};
 use alluvium_store::Durability;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(crate) struct Target {
     /// Ends the validator's check of a document if the check takes too long or is stopped.
     pub interrupt: Option<Interrupt>,
     record: Option<Arc<Recorded>>,
+    /// The transaction that all operations belong to.
+    transaction: Option<Arc<Transaction>>,
 }
 
 /// The record of a write, and the name of its collection.
@@ -34,7 +36,15 @@ struct Recorded {
 impl Target {
     pub fn new(engine: &EngineHandle, name: std::result::Result<FullName, InvalidName>) -> Self {
         let durability = engine.store().options().durability;
-        Self { engine: engine.clone(), name, durability, validates: true, interrupt: None, record: None }
+        Self {
+            engine: engine.clone(),
+            name,
+            durability,
+            validates: true,
+            interrupt: None,
+            record: None,
+            transaction: None,
+        }
     }
 
     /// The same collection, whose writes also store this record.
@@ -46,6 +56,39 @@ impl Target {
 
     pub fn name(&self) -> Result<&FullName> {
         self.name.as_ref().map_err(|error| error.clone().into())
+    }
+
+    /// The same collection within a transaction.
+    pub fn within(mut self, transaction: &Arc<Transaction>) -> Self {
+        self.transaction = Some(transaction.clone());
+        self
+    }
+
+    /// The database and the name of the collection, for an operation that no transaction takes.
+    pub fn outside(&self, what: &str) -> Result<(&EngineHandle, &FullName)> {
+        match self.transaction {
+            None => Ok((&self.engine, self.name()?)),
+            Some(_) => Err(Error::NotInTransaction { what: what.to_owned() }),
+        }
+    }
+
+    /// The snapshot that operations read: `at`, or what their transaction reads now; `None` for the latest state.
+    pub fn snapshot(&self, at: Option<&Snapshot>) -> Result<Option<Snapshot>> {
+        match (at, &self.transaction) {
+            (Some(at), _) => Ok(Some(at.clone())),
+            (None, Some(transaction)) => transaction.snapshot().map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// As [`Target::snapshot`], with a new snapshot for the latest state.
+    pub fn now(&self) -> Result<Snapshot> {
+        Ok(self.snapshot(None)?.unwrap_or_else(|| self.engine.snapshot()))
+    }
+
+    /// The transaction that all operations belong to.
+    pub fn transaction(&self) -> Option<&Transaction> {
+        self.transaction.as_deref()
     }
 
     pub fn writer(&self) -> Result<Writer<'_>> {
@@ -60,6 +103,7 @@ impl Target {
             validates: self.validates,
             interrupt: self.interrupt.as_ref(),
             record,
+            transaction: self.transaction.as_deref(),
         })
     }
 

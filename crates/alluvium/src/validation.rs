@@ -70,7 +70,7 @@ impl SetValidator {
     /// [`crate::Error::Filter`], [`crate::Error::Json`] for the rules; as for any write.
     pub fn run(self) -> Result<()> {
         let validator = Validator::new(self.rules?, self.level, self.action)?;
-        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let (engine, name) = self.target.outside("a change of a collection's options")?;
         engine.catalog.find_or_create(name)?;
         let validator = validator.collated(engine.catalog.collation(name).as_ref())?;
         engine.catalog.change_options(name, |options| options.validator = Some(validator))?;

@@ -5,7 +5,7 @@
 
 use crate::mode::Mode;
 use crate::signals::{self, Stop};
-use alluvium::Database;
+use alluvium::{Collection, Database, Transaction};
 use std::cell::{Cell, RefCell};
 
 #[derive(Clone)]
@@ -15,6 +15,8 @@ struct Session {
     pretty: bool,
     /// The session of a shell, which reads its commands from standard input.
     is_shell: bool,
+    /// The transaction that was begun in the shell and has not been ended there.
+    transaction: Option<Transaction>,
 }
 
 thread_local! {
@@ -40,12 +42,12 @@ pub(crate) struct Entered(());
 
 /// Begins the session of a shell.
 pub(crate) fn enter(database: &Database, stop: &Stop, pretty: bool) -> Entered {
-    begin(Session { database: database.clone(), pretty, is_shell: true }, stop)
+    begin(Session { database: database.clone(), pretty, is_shell: true, transaction: None }, stop)
 }
 
 /// Begins the session of a command that runs for another process.
 pub(crate) fn enter_for_visitor(database: &Database, stop: &Stop) -> Entered {
-    begin(Session { database: database.clone(), pretty: false, is_shell: false }, stop)
+    begin(Session { database: database.clone(), pretty: false, is_shell: false, transaction: None }, stop)
 }
 
 /// Turns the session of a visitor into the session of a shell.
@@ -88,6 +90,28 @@ fn of_session<T>(get: impl FnOnce(&Session) -> T) -> Option<T> {
 /// The open database.
 pub(crate) fn database() -> Option<Database> {
     of_session(|session| session.database.clone())
+}
+
+/// The transaction of the session.
+pub(crate) fn transaction() -> Option<Transaction> {
+    of_session(|session| session.transaction.clone()).flatten()
+}
+
+/// Sets the transaction of the session, and returns the former one.
+pub(crate) fn set_transaction(transaction: Option<Transaction>) -> Option<Transaction> {
+    OPEN.with(|open| {
+        let mut open = open.borrow_mut();
+        open.as_mut().and_then(|session| std::mem::replace(&mut session.transaction, transaction))
+    })
+}
+
+/// A collection of the database, within the transaction of the session if there is one.
+pub(crate) fn collection(database: &Database, name: &str) -> Collection {
+    let collection = database.collection(name);
+    match transaction() {
+        Some(transaction) => transaction.within(&collection),
+        None => collection,
+    }
 }
 
 /// True if documents are printed with one field per line.

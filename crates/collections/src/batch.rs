@@ -4,12 +4,13 @@ use crate::engine::EngineHandle;
 use crate::error::{Error, Result, id_text};
 use crate::ids;
 use crate::names::FullName;
-use crate::read::Reader;
-use crate::write::{DocumentLock, Named, Reads, WriteTxn, execute, retry};
+use crate::state::CollectionState;
+use crate::write::{DocumentLock, Named, Reads, Transaction, WriteTxn, execute, retry};
 use alluvium_document::{Document, Map, Value};
 use alluvium_query::update::Update;
 use alluvium_store::{Durability, LockMode, TreeId};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// One operation of a batch.
 pub struct BatchOperation {
@@ -50,14 +51,23 @@ struct Plan<'a> {
     read: HashSet<Place>,
 }
 
-/// Executes all operations in their order, or none.
+/// Executes all operations in their order, or none; as a statement of a transaction if one is given.
 ///
 /// # Errors
 /// [`Error::DuplicateKey`], [`Error::DuplicateIndexKey`], or as for any write. After an error
 /// nothing was written, unless the outcome is unknown.
-pub fn write(engine: &EngineHandle, operations: &[BatchOperation], durability: Durability) -> Result<()> {
+pub fn write(
+    engine: &EngineHandle,
+    operations: &[BatchOperation],
+    durability: Durability,
+    transaction: Option<&Transaction>,
+) -> Result<()> {
+    if let Some(transaction) = transaction {
+        let plan = Plan::new(operations, |name| transaction.require(name))?;
+        return transaction.execute(&plan.groups, &mut |txn| plan.encode(engine, operations, txn));
+    }
     retry(engine, || {
-        let plan = Plan::new(engine, operations)?;
+        let plan = Plan::new(operations, |name| engine.catalog.find_or_create(name))?;
         let reads = Reads { locks: &plan.locks, reserve_bytes: plan.reserve_bytes() };
         let reads = if plan.read.is_empty() { None } else { Some(reads) };
         execute(engine.store(), &plan.groups, durability, reads, |txn| plan.encode(engine, operations, txn))
@@ -65,13 +75,14 @@ pub fn write(engine: &EngineHandle, operations: &[BatchOperation], durability: D
 }
 
 impl<'a> Plan<'a> {
-    fn new(engine: &EngineHandle, operations: &'a [BatchOperation]) -> Result<Self> {
+    /// `find` returns the collection with a name.
+    fn new(operations: &'a [BatchOperation], find: impl Fn(&FullName) -> Result<Arc<CollectionState>>) -> Result<Self> {
         let mut plan = Self { groups: Vec::new(), locks: Vec::new(), read: HashSet::new() };
         for BatchOperation { collection, action } in operations {
             let group = match plan.groups.iter().position(|group| group.name == collection) {
                 Some(group) => group,
                 None => {
-                    let state = engine.catalog.find_or_create(collection)?;
+                    let state = find(collection)?;
                     plan.groups.push(Named { name: collection, state, validates: true, interrupt: None });
                     plan.groups.len() - 1
                 }
@@ -140,7 +151,7 @@ impl<'a> Plan<'a> {
                 BatchAction::Update { id, update, .. } => {
                     let before = match current.remove(&place) {
                         Some(known) => known,
-                        None => self.read(engine, group, key, id)?,
+                        None => self.read(txn, group, key, id)?,
                     };
                     let after = match before {
                         Some(before) => Some(update_read(engine, txn, group, key, before, update)?),
@@ -153,10 +164,9 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn read(&self, engine: &EngineHandle, group: usize, key: &[u8], id: &Value) -> Result<Option<Map>> {
-        let Named { name, state, .. } = &self.groups[group];
-        let reader = Reader::latest(engine.store(), state.clone(), name);
-        let Some(document) = reader.get_key(key, id)? else { return Ok(None) };
+    fn read(&self, txn: &WriteTxn<'_>, group: usize, key: &[u8], id: &Value) -> Result<Option<Map>> {
+        let name = self.groups[group].name;
+        let Some(document) = txn.reader(group).get_key(key, id)? else { return Ok(None) };
         let damaged = |e: alluvium_document::row::RowError| Error::DamagedDocument {
             collection: name.to_string(),
             id: id_text(id),

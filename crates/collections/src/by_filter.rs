@@ -20,6 +20,7 @@ use alluvium_document::{Document, DocumentError, Draft, Value};
 use alluvium_query::filter::Filter;
 use alluvium_query::update::{Modification, Update};
 use found::FoundKeys;
+use std::sync::Arc;
 
 /// The maximum number of attempts of an upsert whose search finds nothing, but whose insert is refused as a duplicate
 /// of a key that the filter demands. That happens if other writers insert and delete the document between search and
@@ -178,13 +179,17 @@ impl FilterWrite<'_> {
     pub fn explain(&mut self, one: bool) -> Result<Explanation> {
         self.query.limit = one.then_some(1);
         self.query.only_ids();
-        let view = CollectionView::open(self.writer.engine, self.writer.name, None)?;
-        Execution::new(view, self.query.clone(), true)?.explain()
+        Execution::new(self.view()?, self.query.clone(), true)?.explain()
     }
 
     fn execute(&mut self) -> Result<Execution> {
         self.query.only_ids();
-        Execution::new(CollectionView::open(self.writer.engine, self.writer.name, None)?, self.query.clone(), false)
+        Execution::new(self.view()?, self.query.clone(), false)
+    }
+
+    /// The collection, as the search reads it.
+    fn view(&self) -> Result<Arc<CollectionView>> {
+        CollectionView::open(self.writer.engine, self.writer.name, self.writer.snapshot()?.as_ref())
     }
 
     /// The key of the first matching document.
@@ -301,9 +306,8 @@ impl FilterWrite<'_> {
                 filter.is_equalities() && demanded.next() == Some("_id") && demanded.next().is_none()
             }
             Error::DuplicateIndexKey { index, key, .. } => {
-                let state = self.writer.engine.collection_at(self.writer.name, None);
                 // If the index was dropped since, it no longer refuses the insert.
-                let indexes = state.map(|state| state.indexes());
+                let indexes = self.view().map(|view| view.state.indexes());
                 indexes.is_ok_and(|set| set.find(index).is_none_or(|index| demands_key(filter, index, key)))
             }
             _ => false,
@@ -313,12 +317,13 @@ impl FilterWrite<'_> {
     /// Inserts the document that the filter and the update describe, under a lock on the filter.
     /// `None` if a document matches after all.
     fn insert_unless_found(&mut self) -> Result<Option<Written>> {
-        let state = self.writer.engine.catalog.find_or_create(self.writer.name)?;
+        let state = self.writer.find_or_create()?;
         // Two filters that are equal under a collation may have different texts.
         let is_collated = self.query.filter.collation().is_some();
         let text = if is_collated { String::new() } else { self.query.filter.to_string() };
         let hash = alluvium_codec::hash64(text.as_bytes());
-        let _alone = state.upserts.lock(hash);
+        // Upserts of transactions do not wait for each other: of two that insert the same key, one has a conflict.
+        let _alone = self.writer.transaction.is_none().then(|| state.upserts.lock(hash));
         match self.first()? {
             Some(_) => Ok(None),
             None => self.insert().map(Some),

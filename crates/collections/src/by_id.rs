@@ -7,13 +7,11 @@ use crate::names::FullName;
 use crate::read::Reader;
 use crate::results::{UpdateResult, Version, Written};
 use crate::snapshot::Snapshot;
-use crate::state::CollectionState;
 use crate::write::{WriteTxn, Writer};
 use alluvium_document::bson_row::BsonRowEncoder;
 use alluvium_document::{Document, Draft, Given, Map, Value};
 use alluvium_query::update::{Context, Update};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The form in which a changed document is written.
 pub(crate) enum Change {
@@ -65,7 +63,7 @@ impl<'a> Writer<'a> {
         let is_text = |given: &Given| matches!(given, Given::Json(_));
         let is_bson = |given: &Given| matches!(given, Given::Bson(_));
         // An invalid document must not create a collection.
-        let exists = self.engine.catalog.find(self.name)?.is_some();
+        let exists = self.existing()?.is_some();
         if exists && documents.iter().all(is_bson) {
             return self.insert_bson(&documents);
         }
@@ -132,7 +130,7 @@ impl<'a> Writer<'a> {
     /// As [`Writer::put`]; [`Error::Json`].
     pub fn put_given(&self, id: Value, document: Given) -> Result<()> {
         let text = match document {
-            Given::Json(text) if self.engine.catalog.find(self.name)?.is_some() => text,
+            Given::Json(text) if self.existing()?.is_some() => text,
             // An invalid document must not create a collection.
             other => {
                 let mut map = other.into_fields()?;
@@ -205,8 +203,8 @@ impl<'a> Writer<'a> {
         mut change: impl FnMut(&mut Draft) -> Result<(Change, T)>,
         written: impl Fn(&T) -> Result<Option<Written>>,
     ) -> Result<Option<T>> {
-        self.reading(key, |state, txn| {
-            let changed = self.change_read(state, txn, key, update, &mut change);
+        self.reading(key, |txn| {
+            let changed = self.change_read(txn, key, update, &mut change);
             if let (Ok(Some(value)), true) = (&changed, self.record.is_some() && !txn.is_empty())
                 && let Some(written) = written(value)?
             {
@@ -219,13 +217,12 @@ impl<'a> Writer<'a> {
 
     fn change_read<T>(
         &self,
-        state: &Arc<CollectionState>,
         txn: &mut WriteTxn<'a>,
         key: &[u8],
         update: Option<&Update>,
         change: &mut impl FnMut(&mut Draft) -> Result<(Change, T)>,
     ) -> Result<Option<T>> {
-        let reader = Reader::latest(self.engine.store(), state.clone(), self.name);
+        let reader = txn.reader(0);
         let Some(folded) = reader.get_folded(key)? else { return Ok(None) };
         let before = folded.document;
         let mut draft = reader.draft(before.clone())?;
@@ -283,6 +280,10 @@ impl<'a> Writer<'a> {
     /// As for any write.
     pub fn update_blind(&self, id: &Value, update: &Update) -> Result<()> {
         let delta = update.to_delta(&self.engine.update_context())?;
+        if self.transaction.is_some() {
+            // Its commit has to know all documents that it depends on.
+            return self.update(id, update).map(drop);
+        }
         let key = ids::id_key(id)?;
         let is_blind = self.blind_existing(|txn| {
             let indexes = txn.indexes(0);
@@ -315,9 +316,7 @@ impl<'a> Writer<'a> {
         let key = ids::id_key(id)?;
         let replace = |draft: &mut Draft| {
             // The document is locked, so its visible version does not change.
-            let state = self.engine.catalog.find(self.name)?;
-            let current = state.map(|state| self.engine.store().version(state.documents, &key)).transpose()?;
-            let is_same = current.flatten() == Some(version.0);
+            let is_same = self.version(&key)? == Some(version.0);
             if is_same {
                 draft.replace(document.clone());
             }
@@ -337,9 +336,14 @@ fn no_record<T>(_: &T) -> Result<Option<Written>> {
 ///
 /// # Errors
 /// As for any read.
-pub fn get_versioned(engine: &EngineHandle, name: &FullName, id: &Value) -> Result<Option<(Document, Version)>> {
+pub fn get_versioned(
+    engine: &EngineHandle,
+    name: &FullName,
+    at: Option<&Snapshot>,
+    id: &Value,
+) -> Result<Option<(Document, Version)>> {
     // Both are read at one snapshot, so that the version belongs to the document.
-    let snapshot: Snapshot = engine.snapshot();
+    let snapshot = at.cloned().unwrap_or_else(|| engine.snapshot());
     let Some(document) = Reader::new(engine, name, Some(&snapshot))?.get(id)? else { return Ok(None) };
     let state = engine.collection_at(name, Some(&snapshot))?;
     let seq = engine.store().version_at(&snapshot.store, state.documents, &ids::id_key(id)?)?;

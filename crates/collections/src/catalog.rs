@@ -10,6 +10,7 @@ use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
 use crate::options::{CollectionOptions, View};
+use crate::snapshot::Created;
 use crate::state::CollectionState;
 use crate::trees::{
     CAPPED_TOTALS, INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, VIEW, describe_documents, read_documents, read_options,
@@ -22,7 +23,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{ExpressionError, Memory};
 use alluvium_query::pipeline::PipelineError;
-use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId};
+use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId, WriteSet};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -316,17 +317,68 @@ impl Catalog {
         // created right before it.
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = self.store.create_trees_with(2, describe)?;
-        let (system, documents) = (trees[0], trees[1]);
+        let open = self.new_state(trees[0], trees[1], options);
+        self.enter(name, &open);
+        Ok(open)
+    }
+
+    /// The state of a new collection.
+    fn new_state(&self, system: TreeId, documents: TreeId, options: CollectionOptions) -> Arc<CollectionState> {
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
         self.folds.learn(documents, &shapes);
         self.folds.forget_removed(|tree| self.store.may_be_read(tree));
         let schema = self.store.schema(documents);
         let options = Arc::new(options.counted_in(&self.memory));
         let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options });
-        let open = CollectionState::new(documents, system, shapes, indexes.clone());
+        CollectionState::new(documents, system, shapes, indexes)
+    }
+
+    /// Enters a new collection under its name.
+    fn enter(&self, name: &FullName, open: &Arc<CollectionState>) {
+        let (documents, system, indexes) = (open.documents, open.system, open.indexes());
         let entry = Entry { documents, system, indexes, open: Some(open.clone()) };
         self.names.write().insert(name.clone(), entry);
-        Ok(open)
+    }
+
+    /// The state of a collection that a transaction is to create. Its trees are among those of `set`.
+    ///
+    /// # Errors
+    /// [`Error::CollectionExists`]; errors of the store.
+    pub(crate) fn create_in(
+        &self,
+        set: &mut WriteSet,
+        name: &FullName,
+        options: CollectionOptions,
+    ) -> Result<Arc<CollectionState>> {
+        self.check_free(name)?;
+        // Another transaction that creates the name has claimed it.
+        set.claim(TreeId::EMPTY, name.to_string().as_bytes())?;
+        let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
+        let trees = set.create_trees_with(2, describe)?;
+        Ok(self.new_state(trees[0], trees[1], options))
+    }
+
+    /// Calls `commit`, which creates collections of a transaction, and enters them. Before that, all their names are
+    /// still free, or the result is a conflict.
+    ///
+    /// # Errors
+    /// A conflict; those of `commit`.
+    pub(crate) fn entering<T>(&self, created: &Created, commit: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _change = self.begin_name_change();
+        if created.keys().any(|name| self.check_free(name).is_err()) {
+            return Err(alluvium_store::Error::Conflict.into());
+        }
+        let committed = commit();
+        for (name, state) in created {
+            // As for a drop, the name is used also if the outcome is unknown.
+            if committed.is_ok() || self.store.description(state.documents).is_some() {
+                let set = state.indexes();
+                let (indexes, options) = (set.indexes.clone(), set.options.clone());
+                state.set_indexes(Arc::new(IndexSet { schema: self.store.schema(state.documents), indexes, options }));
+                self.enter(name, state);
+            }
+        }
+        committed
     }
 
     /// Drops a collection.

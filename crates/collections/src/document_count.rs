@@ -57,7 +57,7 @@ struct Known {
 }
 
 /// How a batch changes the number of documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     /// The number of documents that it adds, minus those that it removes.
     pub added: i64,

@@ -1,7 +1,7 @@
 //! The library's error type. The messages state the failure and the remedy.
 
 use crate::names::{FullName, InvalidName};
-use crate::results::BulkWriteResult;
+use crate::results::{BulkWriteResult, Ending};
 use alluvium_document::bson::{self, BsonError};
 use alluvium_document::row::RowError;
 use alluvium_document::{Document, InputError, Map, Value, json};
@@ -45,6 +45,8 @@ pub enum ErrorKind {
     OutcomeUnknown,
     /// A snapshot or cursor was ended because it was too old or kept too much on disk.
     SnapshotTooOld,
+    /// Another write came before a transaction: repeat the whole transaction.
+    Conflict,
     /// The database was closed.
     Closed,
     /// The operating system reported an error.
@@ -93,6 +95,18 @@ pub enum Error {
     /// The collection of a tailable cursor was dropped or renamed.
     #[error("collection {0} was dropped or renamed while a tailable cursor was open: begin a new cursor")]
     CursorKilled(String),
+    /// The transaction has ended.
+    #[error("the transaction was {how} already: begin another one")]
+    TransactionEnded {
+        /// How it has ended.
+        how: Ending,
+    },
+    /// An operation that no transaction takes.
+    #[error("a transaction does not take {what}: do that before or after it")]
+    NotInTransaction {
+        /// The operation.
+        what: String,
+    },
     /// The collection already has a document with this `_id`.
     #[error(
         "collection {collection} already has a document with _id {id}: choose another _id, or use put to replace it"
@@ -591,6 +605,7 @@ impl Error {
             | Self::CursorKilled(_)
             | Self::NoSuchIndex { .. } => ErrorKind::Namespace,
             Self::CappedPositionLost(_) => ErrorKind::SnapshotTooOld,
+            Self::TransactionEnded { .. } | Self::NotInTransaction { .. } => ErrorKind::Invalid,
             Self::InvalidName(_)
             | Self::InvalidDocument(_)
             | Self::UnfittingDocument { .. }
@@ -667,6 +682,8 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
         E::Poisoned(_) | E::WorkerFailed(_) => ErrorKind::Poisoned,
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
         E::SnapshotTooOld => ErrorKind::SnapshotTooOld,
+        E::Conflict => ErrorKind::Conflict,
+        E::Claimed => ErrorKind::TimedOut,
         E::Closed => ErrorKind::Closed,
         E::Stopped => ErrorKind::Stopped,
     }

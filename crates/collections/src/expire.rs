@@ -9,6 +9,8 @@ use crate::results::Written;
 use crate::view::CollectionView;
 use crate::write::Writer;
 use alluvium_document::{Document, Value, key};
+use alluvium_query::ErrorCode;
+use alluvium_query::expression::{Interrupt, Interruption};
 use alluvium_query::index::Order;
 use alluvium_store::Bounds;
 use hashbrown::HashSet;
@@ -18,12 +20,22 @@ use std::sync::Arc;
 /// The number of documents that are found at one snapshot and then deleted one by one.
 const BATCH_DOCUMENTS: usize = 1000;
 
+/// Ends the wait of a delete for a transaction when the database is closed.
+fn until_stopped(engine: &EngineHandle) -> Interrupt {
+    let engine = engine.for_background();
+    Interrupt::new(move || match engine.tasks.check() {
+        Ok(()) => Ok(()),
+        Err(error) => Err(Interruption { code: ErrorCode::Interrupted, message: error.to_string() }),
+    })
+}
+
 /// Deletes the documents that have expired. Returns their count.
 ///
 /// # Errors
 /// The first error, after all indexes and documents were visited.
 pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
     let (mut deleted, mut failed) = (0, None);
+    let interrupt = until_stopped(engine);
     for (name, index) in engine.catalog.ready_indexes() {
         let Some(after_s) = index.definition.expire_after_s() else { continue };
         let now_ms = engine.env.clock.unix_millis();
@@ -34,8 +46,9 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
                 name: &name,
                 durability: engine.store().options().durability,
                 validates: true,
-                interrupt: None,
+                interrupt: Some(&interrupt),
                 record: None,
+                transaction: None,
             },
             index: &index,
             cutoff_ms,

@@ -41,7 +41,15 @@ impl<'e> Filling<'e> {
         interrupt: Option<&Interrupt>,
         mut next: impl FnMut() -> Result<Option<Map>>,
     ) -> Result<()> {
-        let writer = Writer { engine: self.engine, name: &self.name, durability, validates, interrupt, record: None };
+        let writer = Writer {
+            engine: self.engine,
+            name: &self.name,
+            durability,
+            validates,
+            interrupt,
+            record: None,
+            transaction: None,
+        };
         let (mut batch, mut bytes): (Vec<Map>, usize) = (Vec::with_capacity(BATCH), 0);
         loop {
             let document = next()?;

@@ -19,7 +19,7 @@ pub struct Reader<'a> {
     store: &'a Store,
     state: Arc<CollectionState>,
     name: &'a FullName,
-    snapshot: Option<&'a Snapshot>,
+    snapshot: Option<&'a alluvium_store::Snapshot>,
 }
 
 /// A document, and the count of deltas that were folded into it.
@@ -35,12 +35,17 @@ impl<'a> Reader<'a> {
     /// Errors of reading the shapes.
     pub fn new(engine: &'a Engine, name: &'a FullName, snapshot: Option<&'a Snapshot>) -> Result<Self> {
         let state = engine.collection_at(name, snapshot)?;
-        Ok(Self { store: engine.store(), state, name, snapshot })
+        Ok(Self { store: engine.store(), state, name, snapshot: snapshot.map(|snapshot| &snapshot.store) })
     }
 
-    /// Reads the latest documents of a collection.
-    pub(crate) fn latest(store: &'a Store, state: Arc<CollectionState>, name: &'a FullName) -> Self {
-        Self { store, state, name, snapshot: None }
+    /// Reads the documents that a write depends on: at the snapshot of its transaction, or the latest ones.
+    pub(crate) fn of_write(
+        store: &'a Store,
+        state: Arc<CollectionState>,
+        name: &'a FullName,
+        snapshot: Option<&'a alluvium_store::Snapshot>,
+    ) -> Self {
+        Self { store, state, name, snapshot }
     }
 
     /// The document with this `_id`.
@@ -54,7 +59,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn get_key(&self, key: &[u8], id: &Value) -> Result<Option<Document>> {
         let mut row = Vec::new();
         let found = match self.snapshot {
-            Some(snapshot) => self.store.get_at(&snapshot.store, self.state.documents, key, &mut row)?,
+            Some(snapshot) => self.store.get_at(snapshot, self.state.documents, key, &mut row)?,
             None => or_if_dropped(self.store.get(self.state.documents, key, &mut row), false)?,
         };
         if !found {
@@ -63,10 +68,15 @@ impl<'a> Reader<'a> {
         decode(&self.state.shapes, self.name, key, row).map(Some).map_err(|e| with_id(e, id))
     }
 
-    /// The latest version of the document with this key, and the count of its deltas.
+    /// The document with this key, and the count of its deltas.
     pub(crate) fn get_folded(&self, key: &[u8]) -> Result<Option<Folded>> {
         let mut row = Vec::new();
-        let Some(deltas) = self.store.get_chained(self.state.documents, key, &mut row)? else { return Ok(None) };
+        let (store, documents) = (self.store, self.state.documents);
+        let deltas = match self.snapshot {
+            Some(snapshot) => store.get_chained_at(snapshot, documents, key, &mut row)?,
+            None => store.get_chained(documents, key, &mut row)?,
+        };
+        let Some(deltas) = deltas else { return Ok(None) };
         let document = decode(&self.state.shapes, self.name, key, row)?;
         Ok(Some(Folded { document, deltas }))
     }
@@ -95,8 +105,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Error::Stopped`]; errors of reading the store.
     pub fn count(&self, stop: &AtomicBool) -> Result<u64> {
-        let snapshot = self.snapshot.map(|s| &s.store);
-        let scan = self.store.scan(self.state.documents, Bounds::all(), snapshot);
+        let scan = self.store.scan(self.state.documents, Bounds::all(), self.snapshot);
         let Some(mut scan) = or_if_dropped(scan.map(Some), None)? else { return Ok(0) };
         let mut count = 0;
         while scan.next()?.is_some() {

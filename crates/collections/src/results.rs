@@ -134,3 +134,21 @@ pub struct BulkWriteResult {
 /// The version of a document. Each write of the document gives it a new version. A version is never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version(pub(crate) alluvium_store::Seq);
+
+/// How a transaction has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It was committed.
+    Committed,
+    /// It was aborted: on request, or by an error.
+    Aborted,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Committed => "committed",
+            Self::Aborted => "aborted",
+        })
+    }
+}

@@ -14,17 +14,27 @@ use std::sync::{Arc, OnceLock};
 /// Cheap to clone. A snapshot keeps old versions on disk until its last clone is dropped, or until
 /// it is older than `snapshot_max_age` or keeps more than `snapshot_max_debt` (see
 /// `alluvium::Builder`).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Snapshot {
     /// The snapshot of the key/value store.
     #[doc(hidden)]
     pub store: alluvium_store::Snapshot,
     pub(crate) past: Arc<PastNames>,
+    /// Collections that only the snapshot sees, because a transaction is to create them.
+    pub(crate) created: Option<Arc<Created>>,
 }
+
+/// Collections by their names.
+pub(crate) type Created = BTreeMap<FullName, Arc<CollectionState>>;
 
 impl Snapshot {
     pub(crate) fn new(store: alluvium_store::Snapshot) -> Self {
-        Self { store, past: Arc::default() }
+        Self { store, past: Arc::default(), created: None }
+    }
+
+    /// The collection with this name, if only the snapshot sees it.
+    pub(crate) fn created(&self, name: &FullName) -> Option<&Arc<CollectionState>> {
+        self.created.as_ref()?.get(name)
     }
 
     pub(crate) fn seq(&self) -> Seq {
@@ -49,8 +59,8 @@ pub(crate) struct PastNames {
     pub states: Mutex<HashMap<TreeId, Arc<CollectionState>>>,
 }
 
-impl std::fmt::Debug for PastNames {
+impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PastNames").field("names", &self.names.get().map(BTreeMap::len)).finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("store", &self.store).finish_non_exhaustive()
     }
 }

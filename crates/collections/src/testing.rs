@@ -71,6 +71,7 @@ impl Collection {
             validates: true,
             interrupt: None,
             record: None,
+            transaction: None,
         }
     }
 

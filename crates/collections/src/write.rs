@@ -19,10 +19,12 @@
 //! starts over from the catalogue.
 
 mod entries;
+mod transaction;
 mod txn;
 mod unique;
 mod writer;
 
+pub use transaction::{Transaction, repeat};
 pub(crate) use txn::{DocumentLock, Named, Reads, execute, retry};
 pub use txn::{Locked, WriteTxn};
 pub(crate) use unique::{Collection, demands_key, duplicate_key};

@@ -16,6 +16,7 @@ use shuttle::thread as scoped;
 #[cfg(not(feature = "shuttle"))]
 use std::thread as scoped;
 
+pub use host::ThreadId;
 pub use scoped::Scope;
 
 use std::any::Any;
@@ -152,6 +153,11 @@ fn take_start() -> io::Result<()> {
         Ok(_) => Ok(()),
         Err(_) => Err(io::ErrorKind::WouldBlock.into()),
     }
+}
+
+/// The identity of the current thread.
+pub fn current_id() -> ThreadId {
+    host::current().id()
 }
 
 /// Lets another thread run.

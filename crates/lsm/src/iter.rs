@@ -6,6 +6,7 @@ use crate::key::tree_of;
 use crate::merge::Merge;
 use crate::policy::{DeltaFold, Policies};
 use crate::run_iter::RunIter;
+use crate::uncommitted::Visible;
 use crate::view::View;
 use alluvium_codec::entry::{EntryIter, Kind, Seq};
 use alluvium_env::{Error, Result};
@@ -110,7 +111,7 @@ enum Position {
 pub struct PartitionIter {
     merge: Merge<IterSource>,
     policies: Arc<Policies>,
-    seq: Seq,
+    visible: Visible,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     position: Position,
@@ -153,7 +154,10 @@ impl PartitionIter {
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Self {
-        let mut sources = Vec::with_capacity(1 + view.immutable.len() + view.version.runs.len());
+        let mut sources = Vec::with_capacity(2 + view.immutable.len() + view.version.runs.len());
+        if let Some(uncommitted) = &view.uncommitted {
+            sources.push(IterSource::Memtable(uncommitted.memtable.iter()));
+        }
         for memtable in view.memtables() {
             if memtable.first_seq() <= seq && !memtable.is_empty() {
                 sources.push(IterSource::Memtable(memtable.iter()));
@@ -168,7 +172,7 @@ impl PartitionIter {
         Self {
             merge: Merge::new(sources),
             policies,
-            seq,
+            visible: Visible::new(seq, view.uncommitted.as_ref()),
             lower: owned(lower),
             upper: owned(upper),
             position: Position::Nowhere,
@@ -235,7 +239,7 @@ impl PartitionIter {
         }
         self.position = Position::Nowhere;
         // Newer versions of the key are stored before the visible one; this seek skips them.
-        self.merge.seek(key, self.seq)?;
+        self.merge.seek(key, self.visible.highest())?;
         self.settle_forward(false)
     }
 
@@ -354,7 +358,7 @@ impl PartitionIter {
         let live = match self.tree {
             Some((known, live)) if known == tree => live,
             _ => {
-                let live = self.policies.liveness.tree_is_live(tree, self.seq);
+                let live = self.policies.liveness.tree_is_live(tree, self.visible.committed);
                 self.tree = Some((tree, live));
                 live
             }
@@ -381,7 +385,7 @@ impl PartitionIter {
             if !self.below_upper(key) {
                 return Ok(());
             }
-            if self.merge.seq() > self.seq {
+            if !self.visible.includes(self.merge.seq()) {
                 self.merge.next()?;
                 continue;
             }
@@ -427,6 +431,11 @@ impl PartitionIter {
         let cover = self.cover();
         while self.merge.valid() && self.merge.key() == self.key && self.merge.seq() >= cover {
             let (seq, kind) = (self.merge.seq(), self.merge.kind());
+            // Below uncommitted deltas, there may be committed versions that the reader does not see.
+            if !self.visible.includes(seq) {
+                self.merge.next()?;
+                continue;
+            }
             if kind == Kind::Delta {
                 self.chain.push(seq, self.merge.value());
                 self.merge.next()?;
@@ -481,7 +490,7 @@ impl PartitionIter {
         let mut deltas: Vec<(Seq, Vec<u8>)> = Vec::new();
         while self.merge.valid() && self.merge.key() == self.key {
             let (seq, kind) = (self.merge.seq(), self.merge.kind());
-            if seq <= self.seq && seq >= cover {
+            if self.visible.includes(seq) && seq >= cover {
                 self.found_seq = seq;
                 if kind == Kind::Delta {
                     deltas.push((seq, self.merge.value().to_vec()));

@@ -32,13 +32,14 @@ impl View {
         if seq <= self.version.superseded.of(tree_of(key)) || self.cover(key, MAX_SEQ) > 0 {
             return Ok(false);
         }
-        is_newest(key, self.memtables(), &self.version.runs)
+        let uncommitted = self.uncommitted.iter().map(|uncommitted| &uncommitted.memtable);
+        is_newest(key, uncommitted.chain(self.memtables()), &self.version.runs)
     }
 
     /// A prover for many keys of a tree at a sequence number that was taken before the view. `None` if range tombstones
-    /// may hide keys.
+    /// or uncommitted entries may hide keys.
     pub fn newest_prover(&self, tree: u32) -> Option<NewestProver> {
-        if self.has_ranges() {
+        if self.is_covered() {
             return None;
         }
         let has_tree = |run: &&Arc<Run>| run.files.iter().any(|file| file.trees.binary_search(&tree).is_ok());

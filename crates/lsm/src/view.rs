@@ -3,6 +3,7 @@
 use crate::chain::{Base, Chain};
 use crate::marks;
 use crate::policy::Policies;
+use crate::uncommitted::Uncommitted;
 use crate::version::Version;
 use alluvium_codec::entry::{self, Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
@@ -19,8 +20,10 @@ pub struct View {
     pub(crate) immutable: Vec<Arc<Memtable>>,
     pub(crate) version: Arc<Version>,
     pub(crate) policies: Arc<Policies>,
-    /// True if the immutable memtables or the version have range tombstones.
-    ranged: bool,
+    /// Entries that only the reader of this view sees.
+    pub(crate) uncommitted: Option<Uncommitted>,
+    /// True if the immutable memtables or the version have range tombstones, or if there are uncommitted entries.
+    covered: bool,
 }
 
 impl View {
@@ -30,15 +33,23 @@ impl View {
         version: Arc<Version>,
         policies: Arc<Policies>,
     ) -> Self {
-        let ranged = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
-        Self { active, immutable, version, policies, ranged }
+        let covered = !version.ranges.is_empty() || immutable.iter().any(|memtable| memtable.has_ranges());
+        Self { active, immutable, version, policies, uncommitted: None, covered }
     }
 
-    /// True if range tombstones may hide an entry. Must be called after the sequence number of the
-    /// read was taken.
+    /// The same view under uncommitted entries. Only for reads at a registered snapshot.
+    #[must_use]
+    pub fn under(&self, uncommitted: Uncommitted) -> Self {
+        let (active, immutable) = (self.active.clone(), self.immutable.clone());
+        let view = Self::new(active, immutable, self.version.clone(), self.policies.clone());
+        Self { uncommitted: Some(uncommitted), covered: true, ..view }
+    }
+
+    /// True if range tombstones or uncommitted entries may hide an entry. Must be called after the
+    /// sequence number of the read was taken.
     #[inline]
-    pub(crate) fn has_ranges(&self) -> bool {
-        self.ranged || self.active.has_ranges()
+    pub(crate) fn is_covered(&self) -> bool {
+        self.covered || self.active.has_ranges()
     }
 
     /// True if memtables have range tombstones. Those are thinned concurrently, and stay complete
@@ -46,16 +57,17 @@ impl View {
     /// must register it.
     #[inline]
     pub fn needs_snapshot(&self) -> bool {
-        self.has_ranges() && self.memtables().any(|memtable| memtable.has_ranges())
+        self.is_covered() && self.memtables().any(|memtable| memtable.has_ranges())
     }
 
+    /// The memtables of committed entries, newest first.
     pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(&self.immutable)
     }
 
     /// All range tombstones, newest first.
     pub(crate) fn ranges(&self) -> Vec<Arc<RangeSet>> {
-        if !self.has_ranges() {
+        if !self.is_covered() {
             return Vec::new();
         }
         let mut sets: Vec<_> = self.memtables().flat_map(|memtable| memtable.ranges()).collect();
@@ -66,15 +78,15 @@ impl View {
 
     /// The number of the newest range tombstone that covers `key` and is not above `seq`, or 0.
     pub(crate) fn cover(&self, key: &[u8], seq: Seq) -> Seq {
-        if !self.has_ranges() {
+        if !self.is_covered() {
             return 0;
         }
         let in_memory = self.memtables().map(|memtable| memtable.cover(key, seq)).max().unwrap_or(0);
         in_memory.max(self.version.ranges.cover(key, seq))
     }
 
-    /// Finds the newest version of `key` that is not above `seq`: returns its number and kind, and
-    /// replaces `value` by its content. Returns `None` if there is no such version. A delta is a
+    /// Finds the newest version of `key` that is not above `seq`, or uncommitted: returns its number
+    /// and kind, and replaces `value` by its content. Returns `None` if there is no such version. A delta is a
     /// version too, and so is a range tombstone over the key ([`Kind::RangeDelete`]), whether it
     /// deleted anything or not.
     ///
@@ -86,14 +98,19 @@ impl View {
     /// [`alluvium_env::Error::Corrupt`] or [`alluvium_env::Error::Io`].
     #[inline]
     pub fn find(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
-        if self.has_ranges() {
-            return self.find_under_ranges(key, seq, value);
+        if self.is_covered() {
+            return self.find_covered(key, seq, value);
         }
         self.find_entry(key, seq, 0, value)
     }
 
     #[cold]
-    fn find_under_ranges(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+    fn find_covered(&self, key: &[u8], seq: Seq, value: &mut Vec<u8>) -> Result<Option<(Seq, Kind)>> {
+        if let Some(Uncommitted { memtable, last }) = &self.uncommitted
+            && let Some(found) = memtable.get(key, *last, value)
+        {
+            return Ok(Some(found));
+        }
         let cover = self.cover(key, seq);
         let found = self.find_entry(key, seq, cover, value)?.filter(|(found, _)| *found > cover);
         Ok(found.or((cover > 0).then_some((cover, Kind::RangeDelete))))
@@ -231,8 +248,8 @@ impl View {
         Error::corrupt(std::path::Path::new("a folded value"), 0, format!("key {key:02x?}: {error}"))
     }
 
-    /// Visits the versions of `key` with numbers up to `seq`, newest first, that no range tombstone
-    /// hides, until `visit` returns false. `value` then has the content of the last visited
+    /// Visits the versions of `key` that are uncommitted or have numbers up to `seq`, newest first,
+    /// and that no range tombstone hides, until `visit` returns false. `value` then has the content of the last visited
     /// version.
     fn walk(
         &self,
@@ -245,8 +262,9 @@ impl View {
         // The next lower number: no entry has number 0.
         let next = |found: Seq| found.checked_sub(1).filter(|next| *next > 0);
         let mut visit = |seq: Seq, kind, content: &[u8]| seq > cover && visit(seq, kind, content);
-        for memtable in self.memtables() {
-            let mut at = Some(seq);
+        let uncommitted = self.uncommitted.iter().map(|uncommitted| (&uncommitted.memtable, uncommitted.last));
+        for (memtable, from) in uncommitted.chain(self.memtables().map(|memtable| (memtable, seq))) {
+            let mut at = Some(from);
             while let Some((found, kind)) = at.and_then(|at| memtable.get(key, at, value)) {
                 if !visit(found, kind, value) {
                     return Ok(());
@@ -269,6 +287,29 @@ impl View {
         Ok(())
     }
 
+    /// True if a committed version of `key` has a number above `seq`, or a range tombstone above it
+    /// covers the key. Reads only files that have such numbers.
+    ///
+    /// # Errors
+    /// As [`View::find`].
+    pub fn has_newer(&self, key: &[u8], seq: Seq) -> Result<bool> {
+        let mut value = Vec::new();
+        let is_newer = |found: Option<(Seq, Kind)>| found.is_some_and(|(found, _)| found > seq);
+        if self.memtables().any(|memtable| is_newer(memtable.get(key, MAX_SEQ, &mut value))) {
+            return Ok(true);
+        }
+        let hash = alluvium_codec::hash64(key);
+        for run in &self.version.runs {
+            if let Some(file) = run.find(key)
+                && file.meta.max_seq > seq
+                && is_newer(file.reader()?.get(key, hash, MAX_SEQ, &mut value)?)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(self.cover(key, MAX_SEQ) > seq)
+    }
+
     /// False if no version of `key` is in memtables or files; true if one may be, even under a
     /// range tombstone. Uses filters only, and reads no data block.
     ///
@@ -276,7 +317,8 @@ impl View {
     /// As [`View::find`].
     pub fn may_contain(&self, key: &[u8]) -> Result<bool> {
         let mut value = Vec::new();
-        for memtable in self.memtables() {
+        let uncommitted = self.uncommitted.iter().map(|uncommitted| &uncommitted.memtable);
+        for memtable in uncommitted.chain(self.memtables()) {
             if memtable.get(key, MAX_SEQ, &mut value).is_some() {
                 return Ok(true);
             }

@@ -32,6 +32,8 @@ const REACH: usize = 48;
 const UNIT: usize = 8;
 const OFFSET_BITS: u32 = 17;
 const FIRST_CHUNK: usize = 64 << 10;
+/// The size of the first chunks of an arena that may stay small, in bytes.
+const SMALL_CHUNK: usize = 1 << 10;
 /// The size of the largest chunk of several entries, in bytes.
 pub(crate) const LAST_CHUNK: usize = UNIT << OFFSET_BITS;
 const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
@@ -40,12 +42,19 @@ const MAX_CHUNKS: usize = 1 << (Place::BITS - OFFSET_BITS);
 const _: () = assert!(FULL_BYTES.div_ceil(LAST_CHUNK / 4) <= MAX_CHUNKS / 4);
 
 /// The bytes of entries; see the module.
-#[derive(Default)]
 pub(crate) struct Arena {
     chunks: Vec<Vec<u8>>,
     /// The index of the chunk that takes small entries, and its limit in bytes.
     open: Option<(usize, usize)>,
     capacity: usize,
+    /// The size of the smallest chunk of several entries, in bytes.
+    first_chunk: usize,
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), open: None, capacity: 0, first_chunk: FIRST_CHUNK }
+    }
 }
 
 /// An entry in an arena.
@@ -61,6 +70,11 @@ pub(crate) struct Stored<'a> {
 }
 
 impl Arena {
+    /// An arena for few entries, which may grow.
+    pub(crate) fn small() -> Self {
+        Self { first_chunk: SMALL_CHUNK, ..Self::default() }
+    }
+
     /// Appends an entry whose next older version is at `older`.
     pub(crate) fn push(&mut self, entry: Entry<'_>, older: Place) -> Place {
         let (key_len, value_len) = (entry.key.len(), entry.value.len());
@@ -97,7 +111,7 @@ impl Arena {
         // The limit is at least about 8 GiB; see `Memtable`.
         assert!(index < MAX_CHUNKS, "a memtable of {MAX_CHUNKS} chunks");
         // A new chunk is at most a quarter of the size of all earlier chunks together.
-        let size = (self.capacity / 4).next_power_of_two().clamp(FIRST_CHUNK, LAST_CHUNK);
+        let size = (self.capacity / 4).next_power_of_two().clamp(self.first_chunk, LAST_CHUNK);
         // An entry that would leave much of a chunk unused gets a chunk of its own; the open chunk stays open.
         let own = need > size / 4;
         let size = if own { need } else { size };

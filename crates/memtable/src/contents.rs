@@ -23,8 +23,8 @@ pub(crate) struct Frozen {
 }
 
 impl Contents {
-    pub(crate) fn new() -> Self {
-        Self { state: RwLock::new(Some(State::default())), frozen: OnceLock::new(), bytes: AtomicUsize::new(0) }
+    pub(crate) fn new(state: State) -> Self {
+        Self { state: RwLock::new(Some(state)), frozen: OnceLock::new(), bytes: AtomicUsize::new(0) }
     }
 
     /// Adds entries, under one lock for all of them. Entries with `true` are not found by key.

@@ -25,6 +25,11 @@ fn hash(key: &[u8]) -> u32 {
 }
 
 impl State {
+    /// For few entries.
+    pub(crate) fn small() -> Self {
+        Self { arena: Arena::small(), ..Self::default() }
+    }
+
     /// Adds an entry. It replaces an entry with the same key and number; no writer should create such a pair.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry<'_>) {

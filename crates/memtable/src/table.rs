@@ -49,13 +49,22 @@ const WRITERS: u64 = AWAITED - 1;
 impl Memtable {
     /// An empty memtable for the numbers from `first_seq` upwards.
     pub fn new(first_seq: Seq) -> Self {
+        Self::with(first_seq, State::default())
+    }
+
+    /// As [`Memtable::new`], for few entries: the first of them take little memory.
+    pub fn small(first_seq: Seq) -> Self {
+        Self::with(first_seq, State::small())
+    }
+
+    fn with(first_seq: Seq, state: State) -> Self {
         Self {
             first_seq,
             last_seq: AtomicU64::new(0),
             gate: AtomicU64::new(0),
             gate_lock: Mutex::new(()),
             gate_changed: Condvar::new(),
-            contents: Contents::new(),
+            contents: Contents::new(state),
             order: Mutex::new(Order::default()),
             order_bytes: AtomicUsize::new(0),
             ranges: Ranges::default(),

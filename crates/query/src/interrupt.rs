@@ -25,7 +25,10 @@ impl Interrupt {
     }
 
     /// Returns an error if the query must end.
-    pub(crate) fn check(&self) -> Result<(), Interruption> {
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn check(&self) -> Result<(), Interruption> {
         (self.0)()
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Op {
     /// The number of the operation, counted from the first number of the batch.
     number: u32,
     pub partition: u16,
+    /// True if all writers of the key put the same value.
+    pub alike: bool,
 }
 
 /// The lock and the partition of an operation.
@@ -248,6 +250,34 @@ impl WriteBatch {
         }
     }
 
+    /// As [`WriteBatch::put`], for a key to which all writers put the same value, such as a definition that each of them
+    /// needs: two write sets that put it are not in conflict.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let kinds = store.create_trees(&[b"kinds"])?[0];
+    /// let (mut first, mut second) = (store.write_set(), store.write_set());
+    /// let mut batch = store.batch();
+    /// batch.put_definition(kinds, b"dog", b"a pet");
+    /// first.add(&batch)?;
+    /// second.add(&batch)?;
+    /// store.commit(first, Durability::Periodic)?;
+    /// store.commit(second, Durability::Periodic)?;
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn put_definition(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.put(tree, key, value);
+        if let Some(op) = self.ops.last_mut() {
+            op.alike = true;
+        }
+    }
+
+    /// The hashes of the keys for which the batch competes with others: all but those of definitions.
+    pub(crate) fn contested(&self) -> impl Iterator<Item = u64> + Clone {
+        self.ops.iter().filter(|op| !op.alike).map(|op| op.hash)
+    }
+
     /// Adds `value` to the values under `key` of a multivalue tree. Adding the same value again has no effect.
     ///
     /// ```
@@ -333,7 +363,7 @@ impl WriteBatch {
 
     fn push_at(&mut self, place: Place, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let Place { lock: hash, partition } = place;
-        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition });
+        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition, alike: false });
         self.numbers += 1;
         self.push_bytes(kind as u8, tree, partition, key, value);
     }
@@ -476,7 +506,7 @@ impl WriteBatch {
     /// assert_eq!(batch.keys(pets).collect::<Vec<_>>(), [b"rex", b"tom"]);
     /// # alluvium_store::Result::Ok(())
     /// ```
-    pub fn keys(&self, tree: TreeId) -> impl Iterator<Item = &[u8]> {
+    pub fn keys(&self, tree: TreeId) -> impl Iterator<Item = &[u8]> + Clone {
         let tree = tree.0.to_be_bytes();
         self.ops.iter().filter_map(move |op| {
             let mut input = self.bytes.get(op.at as usize..)?;
@@ -543,6 +573,40 @@ impl WriteBatch {
         self.numbers = 0;
         self.schemas.clear();
         (self.grows, self.deltas, self.ranges) = (false, false, false);
+    }
+
+    /// Adds the operations of another batch, after those of this one.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let (bytes, at, numbers) = (&other.bytes[1..], self.bytes.len() as u32 - 1, self.numbers);
+        self.bytes.extend_from_slice(bytes);
+        self.ops.extend(other.ops.iter().map(|op| Op { at: op.at + at, number: op.number + numbers, ..*op }));
+        self.numbers += other.numbers;
+        for tree in &other.trees {
+            if !self.trees.contains(tree) {
+                self.trees.push(*tree);
+            }
+        }
+        for &(tree, schema) in &other.schemas {
+            self.expect_schema(TreeId(tree), schema);
+        }
+        self.grows |= other.grows;
+        self.deltas |= other.deltas;
+        self.ranges |= other.ranges;
+    }
+
+    /// The partition and the internal key of each operation for which the batch competes with others. Index entries are
+    /// not included.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        self.ops.iter().filter(|op| !op.alike).filter_map(|op| {
+            let mut input = self.bytes.get(op.at as usize..)?;
+            let operation = decode_op(&mut input, 0).ok()?;
+            (!operation.is_entry).then_some((op.partition, operation.entry.key))
+        })
+    }
+
+    /// The memory of the batch, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ops.capacity() * size_of::<Op>()
     }
 
     /// The entries for one partition, numbered from `first`. Deletes of ranges are not included.

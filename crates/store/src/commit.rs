@@ -285,11 +285,10 @@ impl Commit {
             Work::Rotate(_) => return Ok(placed),
             Work::Note(note) => (1, note.as_slice()),
             Work::Batch(batch, schema) => {
-                if schema.is_none() {
-                    let checked = self.trees.check_schemas(&batch.schemas);
-                    let checked = checked.and_then(|()| self.trees.check_live(&batch.trees));
-                    checked.inspect_err(|_| marks::BATCH_SENT_BACK.hit())?;
-                }
+                let created = schema.as_ref().map_or(&[][..], |change| &change.create);
+                let checked = self.trees.check_schemas(&batch.schemas);
+                let checked = checked.and_then(|()| self.trees.check_live(&batch.trees, created));
+                checked.inspect_err(|_| marks::BATCH_SENT_BACK.hit())?;
                 if batch.is_empty() {
                     return Ok(placed);
                 }

@@ -147,6 +147,15 @@ pub enum Error {
          snapshot_max_debt_bytes were kept on disk for it: take a new one, or raise these options"
     )]
     SnapshotTooOld,
+    /// Another write of a key of a write set was committed after the set was begun. Nothing was written.
+    #[error("another write changed what this transaction writes: nothing was written; begin it again")]
+    Conflict,
+    /// A write waited too long for the end of a write set that has written one of its keys.
+    #[error(
+        "a transaction has written what this write would write, and did not end in time: end it first; within the \
+         transaction, use its own collections"
+    )]
+    Claimed,
     /// The store was closed.
     #[error("the database is closed")]
     Closed,

@@ -168,7 +168,7 @@ impl Store {
     /// As [`Store::write`]; [`Error::NoSuchTree`] if the tree was dropped.
     pub fn ingest(&self, partition: u32, run: &mut EntryRun) -> Result<()> {
         self.health.check_takes_writes()?;
-        self.trees.check_live(&[run.tree.0])?;
+        self.trees.check_live(&[run.tree.0], &[])?;
         if run.is_empty() {
             return Ok(());
         }

@@ -32,7 +32,8 @@ impl Prover {
         let views = partitions::views(&reads.partitions);
         // The check comes after the views are pinned, as in a scan.
         reads.check_readable(tree, snapshot)?;
-        Ok(Self { tree, partitions: views.iter().map(|view| view.newest_prover(tree.0)).collect() })
+        let provers = views.into_iter().enumerate().map(|(at, view)| snapshot.over(at, view).newest_prover(tree.0));
+        Ok(Self { tree, partitions: provers.collect() })
     }
 
     /// True proves that the full write of a key with this number, which the snapshot includes, is the last operation on

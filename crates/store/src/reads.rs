@@ -2,10 +2,11 @@
 //!
 //! A reader first pins the view of its partition and then takes its number: see [`alluvium_lsm::Partition::view`].
 
+use crate::batch::WriteBatch;
 use crate::error::{Error, Result};
 use crate::health::Health;
 use crate::keys;
-use crate::partitions::Partitions;
+use crate::partitions::{self, Partitions};
 use crate::trees::{SYSTEM, TreeId, Trees};
 use crate::visibility::{Snapshot, Visibility};
 use alluvium_codec::entry::Seq;
@@ -24,16 +25,23 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// Calls `f` with the internal key, and with the partition that holds it.
+    #[inline]
     fn at<T>(&self, tree: TreeId, key: &[u8], f: impl FnOnce(&[u8], &Partition) -> Result<T>) -> Result<T> {
-        let partition = match tree {
+        let partition = self.partition_of(tree, key);
+        keys::with_internal(tree, key, |internal| f(internal, &self.partitions[partition]))
+    }
+
+    /// The partition that holds a key.
+    #[inline]
+    fn partition_of(&self, tree: TreeId, key: &[u8]) -> usize {
+        match tree {
             SYSTEM => 0,
             _ => {
                 let hash = alluvium_codec::hash64(key);
                 self.cache.count_get();
                 keys::partition_of(hash, self.partitions.len() as u32) as usize
             }
-        };
-        keys::with_internal(tree, key, |internal| f(internal, &self.partitions[partition]))
+        }
     }
 
     /// Reads the latest visible state of a partition under a registered snapshot. Repeats the read if the snapshot was
@@ -97,8 +105,9 @@ impl Reads {
         read: impl FnOnce(&View, &[u8]) -> alluvium_env::Result<T>,
     ) -> Result<T> {
         self.health.check_open()?;
-        self.at(tree, key, |internal, partition| {
-            let view = partition.view();
+        let partition = self.partition_of(tree, key);
+        keys::with_internal(tree, key, |internal| {
+            let view = snapshot.over(partition, self.partitions[partition].view());
             self.check_readable(tree, snapshot)?;
             let found = self.health.read(read(&view, internal))?;
             // If the snapshot has ended, range tombstones in memory may have been thinned during the read.
@@ -107,6 +116,21 @@ impl Reads {
             }
             Ok(found)
         })
+    }
+
+    /// Returns an error if one of the keys that a batch writes has changed after a snapshot. The answer stays true while
+    /// the caller holds locks on these keys.
+    pub fn check_unchanged(&self, snapshot: &Snapshot, batch: &WriteBatch) -> Result<()> {
+        self.health.check_open()?;
+        let views = partitions::views(&self.partitions);
+        for (partition, internal) in batch.written() {
+            let view = &views[partition as usize];
+            if self.health.read(view.has_newer(internal, snapshot.seq()))? {
+                return Err(Error::Conflict);
+            }
+        }
+        // Tombstones that no snapshot needs are dropped. If the snapshot has ended, a delete may have left no trace.
+        snapshot.check()
     }
 
     /// The number of the last operation on a key.

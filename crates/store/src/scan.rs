@@ -82,6 +82,7 @@ impl Scan {
         let mut iters = Vec::with_capacity(views.len());
         for (at, (partition, view)) in reads.partitions.iter().zip(views).enumerate() {
             if only.is_none_or(|only| only as usize == at) {
+                let view = snapshot.over(at, view);
                 iters.push(partition.iter(view, snapshot.seq(), lower, upper));
             }
         }

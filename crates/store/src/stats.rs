@@ -314,7 +314,7 @@ impl Store {
     /// [`crate::Error::NoSuchTree`], or as [`Store::get`].
     pub fn tree_stats(&self, tree: TreeId) -> Result<TreeStats> {
         self.health.check_open()?;
-        self.trees.check_live(&[tree.0])?;
+        self.trees.check_live(&[tree.0], &[])?;
         let mut stats = TreeStats::default();
         for partition in &*self.partitions {
             stats.keys += scan::estimate(partition, tree, &Bounds::all())?;

@@ -5,9 +5,11 @@ mod open;
 mod read;
 mod schema;
 mod write;
+mod write_sets;
 
 use crate::admission::Admission;
 use crate::batch::WriteBatch;
+use crate::claims::Claims;
 use crate::commit::Commit;
 use crate::durability::Syncer;
 use crate::error::{Error, Result};
@@ -99,6 +101,7 @@ pub struct Store {
     pub(crate) upkeep: Arc<Upkeep>,
     syncer: Arc<Syncer>,
     locks: Arc<LockTable>,
+    claims: Arc<Claims>,
     report: OpenReport,
     /// Held while the set of trees changes, so that ids and descriptions are written in order.
     schema: Mutex<()>,

@@ -9,9 +9,10 @@ use crate::error::{Error, Result};
 use alluvium_codec::entry::Seq;
 use alluvium_env::sync::RwLock;
 use alluvium_lsm::Partition;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// The id of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +93,8 @@ struct Registry {
     indexes: BTreeSet<TreeId>,
     /// For trees that were described since open: the number of the last change of their description.
     schemas: HashMap<TreeId, Seq>,
+    /// Trees of write sets: they can be read, and are created when the set is committed.
+    pending: HashSet<TreeId>,
     /// Dropped trees whose keys may not be removed yet, with the number of the drop. A tree that is not in this map and
     /// not live has no readable keys.
     dropped: HashMap<TreeId, Seq>,
@@ -107,6 +110,7 @@ impl Trees {
             multivalue: BTreeSet::new(),
             indexes: BTreeSet::new(),
             schemas: HashMap::new(),
+            pending: HashSet::new(),
             dropped: HashMap::new(),
             drops: BTreeSet::new(),
             next: 1,
@@ -186,11 +190,12 @@ impl Trees {
         self.registry.read().multivalue.contains(&id)
     }
 
-    /// Returns an error if one of the trees is not live.
-    pub fn check_live(&self, trees: &[u32]) -> Result<()> {
+    /// Returns an error if one of the trees is neither live nor among `created`.
+    pub fn check_live(&self, trees: &[u32], created: &[(TreeId, Vec<u8>)]) -> Result<()> {
         let registry = self.registry.read();
         for &tree in trees {
-            if tree != SYSTEM.0 && !registry.live.contains_key(&TreeId(tree)) {
+            let is_created = || created.iter().any(|(id, _)| id.0 == tree);
+            if tree != SYSTEM.0 && !registry.live.contains_key(&TreeId(tree)) && !is_created() {
                 return Err(Error::NoSuchTree(tree));
             }
         }
@@ -202,6 +207,7 @@ impl Trees {
         let mut registry = self.registry.write();
         for (id, description) in change.create.iter().chain(&change.describe) {
             registry.live.insert(*id, description.clone());
+            registry.pending.remove(id);
             registry.schemas.insert(*id, seq);
         }
         registry.multivalue.extend(&change.multivalue);
@@ -223,6 +229,21 @@ impl Trees {
         let what = Error::InvalidOption { name: "trees", must_be: "fewer than 2^32 in a database's life" };
         registry.next = first.checked_add(count).ok_or(what)?;
         Ok((first..registry.next).map(TreeId).collect())
+    }
+
+    /// As [`Trees::allocate`], for trees that a write set is to create: they can be read already.
+    pub fn allocate_pending(&self, count: u32) -> Result<Vec<TreeId>> {
+        let ids = self.allocate(count)?;
+        self.registry.write().pending.extend(&ids);
+        Ok(ids)
+    }
+
+    /// Forgets trees of a write set that were not created. Has no effect on trees that were.
+    pub fn withdraw(&self, ids: impl Iterator<Item = TreeId>) {
+        let mut registry = self.registry.write();
+        for id in ids {
+            registry.pending.remove(&id);
+        }
     }
 
     /// The next id, which is written to disk with each creation.
@@ -247,7 +268,10 @@ impl Trees {
         }
         let registry = self.registry.read();
         // An id that is not live yet belongs to a tree that is being created.
-        registry.live.contains_key(&id) || registry.dropped.contains_key(&id) || id.0 >= registry.next
+        registry.live.contains_key(&id)
+            || registry.pending.contains(&id)
+            || registry.dropped.contains_key(&id)
+            || id.0 >= registry.next
     }
 
     /// Returns an error if the tree was dropped at or before `seq`, because its keys may be removed concurrently. Must
@@ -257,6 +281,7 @@ impl Trees {
         let readable = tree == SYSTEM
             || tree == TreeId::EMPTY
             || registry.live.contains_key(&tree)
+            || registry.pending.contains(&tree)
             || registry.dropped.get(&tree).is_some_and(|dropped| *dropped > seq);
         if readable { Ok(()) } else { Err(Error::NoSuchTree(tree.0)) }
     }
@@ -286,6 +311,33 @@ impl Trees {
             if let Some(seq) = registry.dropped.remove(id) {
                 registry.drops.remove(&(seq, *id));
             }
+        }
+    }
+}
+
+/// The trees that a write set is to create. Dropping this value forgets those that were not created.
+pub(crate) struct PendingTrees {
+    trees: Arc<Trees>,
+    pub change: SchemaChange,
+}
+
+impl PendingTrees {
+    pub fn new(trees: Arc<Trees>) -> Self {
+        Self { trees, change: SchemaChange::default() }
+    }
+
+    /// Adds `count` trees, which `describe` describes.
+    pub fn add(&mut self, count: u32, describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>) -> Result<Vec<TreeId>> {
+        let ids = self.trees.allocate_pending(count)?;
+        self.change.create.extend(ids.iter().copied().zip(describe(&ids)));
+        Ok(ids)
+    }
+}
+
+impl Drop for PendingTrees {
+    fn drop(&mut self) {
+        if !self.change.create.is_empty() {
+            self.trees.withdraw(self.change.create.iter().map(|(id, _)| *id));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::health::Health;
 use crate::options::Options;
 use crate::partitions::Partitions;
 use crate::poison::Poison;
-use crate::work::{WorkOutcome, WorkSignal};
+use crate::work::{Moment, WorkOutcome, WorkSignal};
 use alluvium_env::Clock;
 use alluvium_wal::Wal;
 use compactions::Compactions;
@@ -253,6 +253,8 @@ impl Upkeep {
             while !stop.load(Ordering::Relaxed) && reduce()? {}
             self.flush()?;
         }
+        // A moment after which nothing was due.
+        let mut idle: Option<Moment> = None;
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -264,10 +266,18 @@ impl Upkeep {
                 }
                 return Ok(true);
             }
+            let was_idle = idle.is_some_and(|moment| self.work.is_quiet_since(moment));
+            let before = self.work.moment();
             let due = self.compactions.are_due();
-            if !due && self.work.busy() == 0 {
+            if !due && (was_idle || self.work.is_idle()) {
                 return Ok(true);
             }
+            idle = match idle {
+                Some(moment) if !due && moment.done == before.done => idle,
+                // Work that has done something may have made other work due. What was begun before the look may have
+                // taken what was due, so it has to end.
+                _ => (!due).then(|| Moment { done: before.done, ..self.work.moment() }),
+            };
             self.poison.after_work(self.check_progress())?;
             // Workers without work would wake at each signal, and never be idle.
             if due {

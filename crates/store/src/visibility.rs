@@ -6,10 +6,12 @@
 
 use crate::error::{Error, Result};
 use crate::marks;
+use crate::uncommitted::SeenWrites;
 use alluvium_codec::entry::Seq;
 use alluvium_env::Clock;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
+use alluvium_lsm::View;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,7 +147,8 @@ impl Visibility {
         let ended = Arc::new(AtomicBool::new(self.closed.load(Ordering::Acquire)));
         let taken = self.clock.now();
         state.snapshots.insert((seq, id), Registered { taken, ended: ended.clone() });
-        Snapshot(Arc::new(SnapshotInner { seq, id, ended, visibility: self.clone() }))
+        let registered = Arc::new(SnapshotInner { seq, id, ended, visibility: self.clone() });
+        Snapshot { registered, writes: None }
     }
 
     /// The numbers at which reads may happen, ascending: the numbers of live snapshots, and the visible number.
@@ -231,7 +234,11 @@ impl Visibility {
 /// [`crate::Options::snapshot_max_age`], or when it is the oldest and files keep more bytes for snapshots than
 /// [`crate::Options::snapshot_max_debt_bytes`]; then reads return [`Error::SnapshotTooOld`].
 #[derive(Clone)]
-pub struct Snapshot(Arc<SnapshotInner>);
+pub struct Snapshot {
+    registered: Arc<SnapshotInner>,
+    /// Uncommitted writes that reads at the snapshot see, too.
+    writes: Option<SeenWrites>,
+}
 
 struct SnapshotInner {
     seq: Seq,
@@ -255,17 +262,31 @@ impl Snapshot {
     /// # alluvium_store::Result::Ok(())
     /// ```
     pub fn seq(&self) -> Seq {
-        self.0.seq
+        self.registered.seq
     }
 
     /// Returns an error if the snapshot was ended, or the store closed. Readers must check *after* they have pinned
     /// their files: files that were pinned while the snapshot was live have all the data that it needs.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.0.ended.load(Ordering::Acquire) {
-            let closed = self.0.visibility.closed.load(Ordering::Acquire);
+        if self.registered.ended.load(Ordering::Acquire) {
+            let closed = self.registered.visibility.closed.load(Ordering::Acquire);
             return Err(if closed { Error::Closed } else { Error::SnapshotTooOld });
         }
         Ok(())
+    }
+
+    /// The same state under uncommitted writes.
+    pub(crate) fn under(&self, writes: SeenWrites) -> Self {
+        Self { registered: self.registered.clone(), writes: Some(writes) }
+    }
+
+    /// The view of a partition with the uncommitted writes of the snapshot.
+    #[inline]
+    pub(crate) fn over(&self, partition: usize, view: Arc<View>) -> Arc<View> {
+        match &self.writes {
+            None => view,
+            Some(writes) => writes.over(partition, &view).map_or(view, Arc::new),
+        }
     }
 }
 
@@ -277,7 +298,7 @@ impl Drop for SnapshotInner {
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot").field("seq", &self.0.seq).finish()
+        f.debug_struct("Snapshot").field("seq", &self.seq()).finish_non_exhaustive()
     }
 }
 

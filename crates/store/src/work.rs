@@ -22,8 +22,22 @@ pub(crate) struct WorkSignal {
 struct WorkState {
     /// Incremented by every signal, so that a worker that found no work does not miss one.
     signals: u64,
-    busy: usize,
+    /// The numbers of the pieces of work that are under way.
+    under_way: Vec<u64>,
+    /// The number of the next piece of work.
+    next: u64,
+    /// The pieces of work in which something was done.
+    done: u64,
     stop: bool,
+}
+
+/// A moment in the work of all workers: see [`WorkSignal::is_quiet_since`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// The number of the next piece of work.
+    pub next: u64,
+    /// The pieces of work in which something was done.
+    pub done: u64,
 }
 
 /// The outcome of a piece of work.
@@ -67,26 +81,49 @@ impl WorkSignal {
         self.state.lock().signals
     }
 
-    /// The number of workers that are doing something.
+    /// The number of workers that look for work or do it.
+    #[cfg(test)]
     pub fn busy(&self) -> usize {
-        self.state.lock().busy
+        self.state.lock().under_way.len()
+    }
+
+    /// True if no worker looks for work or does it.
+    pub fn is_idle(&self) -> bool {
+        self.state.lock().under_way.is_empty()
+    }
+
+    /// The present moment.
+    pub fn moment(&self) -> Moment {
+        let state = self.state.lock();
+        Moment { next: state.next, done: state.done }
+    }
+
+    /// True if all work that was under way at that moment has ended, and nothing was done since. If nothing was due at
+    /// the moment, then nothing is being done now: work that began later has found nothing. Unlike
+    /// [`WorkSignal::is_idle`], this is true soon, however often the workers look for work.
+    pub fn is_quiet_since(&self, moment: Moment) -> bool {
+        let state = self.state.lock();
+        state.done == moment.done && state.under_way.iter().all(|number| *number >= moment.next)
     }
 
     /// The loop of a worker thread. Calls `work` until the pool is stopped; when there is nothing to do, waits for a
     /// signal or a tick.
     pub fn run(&self, work: impl Fn() -> WorkOutcome) {
         loop {
-            let seen = {
+            let (number, seen) = {
                 let mut state = self.state.lock();
                 if state.stop {
                     return;
                 }
-                state.busy += 1;
-                state.signals
+                let number = state.next;
+                state.next += 1;
+                state.under_way.push(number);
+                (number, state.signals)
             };
             let outcome = work();
             let mut state = self.state.lock();
-            state.busy -= 1;
+            state.under_way.retain(|other| *other != number);
+            state.done += u64::from(outcome == WorkOutcome::Done);
             self.idle.notify_all();
             if state.stop {
                 return;

@@ -12,7 +12,7 @@
 //! | [`runner`] | every answer is the model's, whatever operations run | [`Runner::run`] |
 //! | [`faults`] | power cuts, disk errors and damage lose nothing acknowledged, and are reported | [`faults::power_cuts::run`], [`faults::errors::run`], [`faults::damage::Subject::damage`] |
 //! | [`key_value`] | the same of the store below documents, with deletes of ranges | [`key_value::KvRunner`] |
-//! | [`concurrency`] | clients at the same time see an order of all calls, and whole batches | [`concurrency::histories::run`], [`concurrency::failing_disk::run`] |
+//! | [`concurrency`] | clients at the same time see an order of all calls, whole batches, and isolated transactions | [`concurrency::histories::run`], [`concurrency::isolation::run`], [`concurrency::failing_disk::run`] |
 //! | [`pressure`] | memory, seconds, blocks and descriptors stay within limits | [`pressure::in_child`] |
 //! | [`reading`] | databases that are opened for reading only read the same, and change no file | [`reading::read`] |
 //! | [`formats`] | files of every format version open | [`formats::fixtures::all`] |

@@ -62,7 +62,8 @@ impl<T> Collection<T> {
             return Err(Error::InvalidDocument(format!("collection {name} is not capped: convert it first")));
         }
         let checked = CappedLimits::from_options(&limits.to_options())?;
-        self.target.engine.catalog.change_options(self.target.name()?, |options| options.capped = checked)?;
+        let (engine, name) = self.target.outside("a change of a collection's options")?;
+        engine.catalog.change_options(name, |options| options.capped = checked)?;
         Ok(())
     }
 
@@ -126,6 +127,7 @@ impl<T> Collection<T> {
         stop: Arc<AtomicBool>,
     ) -> Result<()> {
         CappedLimits::from_options(&limits.to_options())?;
+        self.target.outside("a conversion of a collection")?;
         let writer = self.target.writer()?;
         let mut within = Limits::default();
         within.set_max_time(max_time);

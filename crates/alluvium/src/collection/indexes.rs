@@ -44,7 +44,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::index_name`]; [`crate::IndexError::CannotDropId`]; as for any write.
     pub fn drop_index(&self, index: impl Into<Hint>) -> Result<()> {
-        indexes::drop_index(&self.target.engine, self.target.name()?, index.into())
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        indexes::drop_index(engine, name, index.into())
     }
 
     /// Rebuilds an index, given by its name or its keys. Queries do not use it until it is ready. A build that is
@@ -62,7 +63,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::index_name`]; as [`CreateIndex::run`].
     pub fn rebuild_index(&self, index: impl Into<Hint>) -> Result<()> {
-        rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &Limits::default())
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        rebuilding::rebuild_index(engine, name, index.into(), &Limits::default())
     }
 
     /// Same as [`Collection::rebuild_index`], with a time limit and a stop flag. [`Duration::ZERO`] means no limit. If
@@ -89,8 +91,9 @@ impl<T> Collection<T> {
         let mut limits = Limits::default();
         limits.stop = Some(stop);
         limits.set_max_time(max_time);
-        limits.begin(&self.target.engine.env);
-        rebuilding::rebuild_index(&self.target.engine, self.target.name()?, index.into(), &limits)
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        limits.begin(&engine.env);
+        rebuilding::rebuild_index(engine, name, index.into(), &limits)
     }
 
     /// Hides an index from queries, or shows it to them again, without rebuilding the index. Writes keep a hidden index
@@ -110,7 +113,8 @@ impl<T> Collection<T> {
     /// As [`Collection::index_name`]; an error for the index on `_id`; as for any write.
     pub fn hide_index(&self, index: impl Into<Hint>, hidden: bool) -> Result<Map> {
         let change = IndexChange { hidden: Some(hidden), ..IndexChange::default() };
-        Ok(indexes::change_index(&self.target.engine, self.target.name()?, index.into(), change)?.0)
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        Ok(indexes::change_index(engine, name, index.into(), change)?.0)
     }
 
     /// Changes the number of seconds after which an index deletes documents, without rebuilding the index. Returns the
@@ -129,7 +133,8 @@ impl<T> Collection<T> {
     /// As [`Collection::hide_index`]; an error for an index that cannot delete documents.
     pub fn change_expiry(&self, index: impl Into<Hint>, seconds: u32) -> Result<Map> {
         let change = IndexChange { expire_after_s: Some(seconds), ..IndexChange::default() };
-        Ok(indexes::change_index(&self.target.engine, self.target.name()?, index.into(), change)?.0)
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        Ok(indexes::change_index(engine, name, index.into(), change)?.0)
     }
 
     /// The name of the index with this name or these keys.
@@ -164,7 +169,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::drop_index`], without the errors of the name.
     pub fn drop_indexes(&self) -> Result<()> {
-        indexes::drop_all(&self.target.engine, self.target.name()?)
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        indexes::drop_all(engine, name)
     }
 
     /// The indexes, in the form of MongoDB's `listIndexes`. The index on `_id` comes first.

@@ -20,7 +20,7 @@ impl<T> Collection<T> {
     /// # alluvium::Result::Ok(())
     /// ```
     pub fn load(&self, input: Input) -> Load<'static> {
-        Load::new(self.target.engine.clone(), self.target.name().cloned(), input)
+        Load::new(self.target.engine.clone(), self.target.outside("a load").map(|(_, name)| name.clone()), input)
     }
 
     /// Creates the supported indexes in `metadata`; see [`Metadata::unsupported_indexes`] for the others. Creates the
@@ -41,6 +41,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::create_index`].
     pub fn create_indexes_of(&self, metadata: &Metadata) -> Result<Vec<String>> {
-        metadata.create_indexes(&self.target.engine, self.target.name()?)
+        let (engine, name) = self.target.outside("a change of indexes")?;
+        metadata.create_indexes(engine, name)
     }
 }

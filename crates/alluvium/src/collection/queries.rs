@@ -99,6 +99,10 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`crate::Error::MaxTimeExpired`], [`crate::Error::Stopped`]; as for any read.
     pub fn estimated_count_within(&self, max_time: Duration, stop: Arc<AtomicBool>) -> Result<u64> {
+        if self.target.transaction().is_some() {
+            // The number that is kept is that of the latest state.
+            return self.find(alluvium_document::Map::new()).max_time(max_time).stop_when(stop).count();
+        }
         let mut limits = Limits::default();
         limits.set_max_time(max_time);
         limits.stop = Some(stop);

@@ -84,7 +84,8 @@ impl<T> Collection<T> {
         T: FromDocument,
     {
         let name = self.target.name()?;
-        let found = get_versioned(&self.target.engine, name, &id.into())?;
+        let at = self.target.snapshot(None)?;
+        let found = get_versioned(&self.target.engine, name, at.as_ref(), &id.into())?;
         found.map(|(document, version)| Ok((from_document(name, document)?, version))).transpose()
     }
 

@@ -57,7 +57,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`crate::Error::NoSuchCollection`]; as for any write.
     pub fn drop_validator(&self) -> Result<()> {
-        let (engine, name) = (&self.target.engine, self.target.name()?);
+        let (engine, name) = self.target.outside("a change of a collection's options")?;
         engine.catalog.change_options(name, |options| options.validator = None)?;
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::notes::{self, Fields};
 use crate::output;
 use crate::output::format::{DocumentFormat, DocumentFormatArgs, Printed};
 use crate::output::rows::Rows;
+use crate::session;
 use crate::settings::access::Reading;
 use crate::settings::database::{CollectionArgs, Readable};
 use crate::settings::pipelines::{self, PipelineArgs};
@@ -50,7 +51,7 @@ impl Args {
         }
         let (writes, has_documents) = (pipelines::writes(&stages), pipelines::has_documents(&stages));
         self.collection.database.with(|database| {
-            let collection = database.collection(&self.collection.name);
+            let collection = session::collection(database, &self.collection.name);
             if !has_documents {
                 notes::print_if_missing(&collection);
             }

@@ -16,7 +16,7 @@ use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
 use crate::signals::{self, Stop};
 use crate::text;
-use alluvium::Database;
+use alluvium::{Database, Transaction};
 use clap::ValueEnum;
 use complete::Helper;
 use rustyline::error::ReadlineError;
@@ -37,7 +37,8 @@ const NAME: &str = "alluvium";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 In the shell, commands are typed without `alluvium` and without DB. `use COLLECTION` makes COLLECTION unnecessary, too; `help` lists the \
-commands, `exit` leaves. `.mode table`, `.mode json` and so on choose how documents are printed, `.mode auto` ends that. JSON needs no quotes around it. If standard input is not a terminal, commands are read from it as a script: a command that fails is reported with its \
+commands, `exit` leaves. From `begin` to `commit`, commands that read and write documents are one transaction: all of it is written, or \
+nothing; `abort` ends it, too. `.mode table`, `.mode json` and so on choose how documents are printed, `.mode auto` ends that. JSON needs no quotes around it. If standard input is not a terminal, commands are read from it as a script: a command that fails is reported with its \
 line, the remaining ones still run, and the exit code is that of the first failure. ctrl-C stops \
 the running command, and in a script the remaining ones. A script whose output is closed ends with code 1.
 
@@ -220,7 +221,8 @@ impl<'a> Shell<'a> {
     /// Reads a command, which may have several lines.
     fn read(&self, editor: &mut Editor<Helper, FileHistory>) -> Outcome<Typed> {
         let name = text::plain(self.collection.as_deref().unwrap_or("alluvium"));
-        let (first, next) = (format!("{name}> "), format!("{:>1$}> ", "...", name.chars().count()));
+        let open = if session::transaction().is_some() { "*" } else { "" };
+        let (first, next) = (format!("{name}{open}> "), format!("{:>1$}{open}> ", "...", name.chars().count()));
         let mut text = String::new();
         loop {
             match editor.readline(if text.is_empty() { &first } else { &next }) {
@@ -297,6 +299,8 @@ impl<'a> Shell<'a> {
                 Ok(next) => next == Next::Exit,
                 Err(failure @ Failure::Interrupted(_)) => return Err(failure),
                 Err(failure) => {
+                    // In a script a typing error ends the transaction, too: what follows may depend on that line.
+                    abort_open();
                     let unread = matches!(failure, Failure::BrokenPipe);
                     let failure = if unread { rest_not_run() } else { failure };
                     report(&failure, &command, Some(begins_at));
@@ -305,7 +309,8 @@ impl<'a> Shell<'a> {
                 }
             };
             if exit || read == 0 {
-                return first.map_or(Ok(()), Err);
+                let ended = all_ended();
+                return first.map_or(ended, Err);
             }
             begins_at = line + 1;
         }
@@ -324,6 +329,12 @@ impl<'a> Shell<'a> {
             ["use", ..] => return Err(Failure::Usage("use takes the name of one collection".to_owned())),
             ["show", "collections" | "tables" | "dbs" | "databases"] | [".tables" | ".databases"] => {
                 self.run(&["collections".to_owned()])?;
+            }
+            ["begin"] => self.begin()?,
+            ["commit"] => self.commit()?,
+            ["abort" | "rollback"] => drop(ended()?),
+            [word @ ("begin" | "commit" | "abort" | "rollback"), ..] => {
+                return Err(Failure::Usage(format!("{word} takes no arguments")));
             }
             [".mode", modes @ ..] => set_mode(modes)?,
             ["desc" | ".schema", names @ ..] => self.describe(names)?,
@@ -344,10 +355,34 @@ impl<'a> Shell<'a> {
 
     fn run(&mut self, words: &[String]) -> Outcome {
         match definition::parse(&mut self.definition, words)? {
-            Some(command) if self.database.is_some() => command.run(self.context),
+            Some(_) if session::transaction().is_some() && !is_in_transaction(words) => {
+                let word = words.first().map_or("", String::as_str);
+                Err(Failure::Usage(format!(
+                    "a transaction is open, which does not take `{word}`: `commit` or `abort` it"
+                )))
+            }
+            Some(command) if self.database.is_some() => command.run(self.context).inspect_err(|_| abort_open()),
             Some(_) => self.visit(words),
             None => Ok(()),
         }
+    }
+
+    /// Begins a transaction, to which the commands that read and write documents belong until `commit` or `abort`.
+    fn begin(&self) -> Outcome {
+        let Some(database) = &self.database else {
+            return Err(Failure::Usage("a database that another process serves takes no transactions here".to_owned()));
+        };
+        if session::transaction().is_some() {
+            return Err(Failure::Usage("a transaction is open already: `commit` or `abort` it".to_owned()));
+        }
+        session::set_transaction(Some(database.begin()));
+        Ok(())
+    }
+
+    /// Commits the transaction. It is durable when the command succeeds.
+    fn commit(&self) -> Outcome {
+        ended()?.commit()?;
+        self.database.as_ref().map_or(Ok(()), |database| Ok(database.sync()?))
     }
 
     /// Lets the process that serves the database run a command.
@@ -390,6 +425,38 @@ impl<'a> Shell<'a> {
 
     fn helper(&self) -> Helper {
         Helper::new(self.definition.clone(), self.database.clone(), self.collection.clone())
+    }
+}
+
+/// The commands that belong to an open transaction.
+const IN_TRANSACTION: [&str; 9] = ["aggregate", "count", "delete", "distinct", "find", "get", "put", "scan", "update"];
+
+/// True for a command of a transaction, and for a request for help.
+fn is_in_transaction(words: &[String]) -> bool {
+    words.first().is_some_and(|word| IN_TRANSACTION.contains(&word.as_str()))
+}
+
+/// Aborts the open transaction after a failure. It stays open, so that the commands up to its end write nothing.
+fn abort_open() {
+    if let Some(transaction) = session::transaction() {
+        transaction.abort();
+    }
+}
+
+/// Takes the open transaction, to end it.
+fn ended() -> Outcome<Transaction> {
+    session::set_transaction(None).ok_or_else(|| Failure::Usage("no transaction is open: `begin` opens one".to_owned()))
+}
+
+/// A failure if a script has left a transaction open.
+fn all_ended() -> Outcome {
+    match session::set_transaction(None) {
+        None => Ok(()),
+        Some(transaction) => {
+            transaction.abort();
+            let text = "the script ended within a transaction, and nothing of it was written: end it by `commit`";
+            Err(Failure::Other(text.to_owned()))
+        }
     }
 }
 

@@ -339,7 +339,7 @@ impl<A: Access> CollectionArgs<A> {
             return Err(Failure::Usage(what));
         }
         self.database.with_builder(builder, |database| {
-            let collection = database.collection(&self.name);
+            let collection = session::collection(database, &self.name);
             notes::print_if_missing(&collection);
             step(&Readable::Collection(collection))
         })
@@ -359,7 +359,7 @@ impl<A: Access> CollectionArgs<A> {
     ) -> Outcome<T> {
         let WriteArgs { sync } = writes;
         self.database.with_builder(builder, |database| {
-            let collection = database.collection(&self.name).with_durability(sync.into());
+            let collection = session::collection(database, &self.name).with_durability(sync.into());
             let written = Written { collection, database, sync };
             step(&written).inspect_err(|_| {
                 // Writes before the failure remain, so they are made durable. The first failure is reported.
@@ -372,7 +372,7 @@ impl<A: Access> CollectionArgs<A> {
     /// succeeds.
     pub(crate) fn change<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
         self.database.with(|database| {
-            let changed = step(&database.collection(&self.name))?;
+            let changed = step(&session::collection(database, &self.name))?;
             database.sync()?;
             Ok(changed)
         })
@@ -380,7 +380,7 @@ impl<A: Access> CollectionArgs<A> {
 
     /// Opens the database, runs the step on the collection, and closes it.
     pub(crate) fn with<T>(&self, step: impl FnOnce(&Collection) -> Outcome<T>) -> Outcome<T> {
-        self.database.with(|database| step(&database.collection(&self.name)))
+        self.database.with(|database| step(&session::collection(database, &self.name)))
     }
 }
 

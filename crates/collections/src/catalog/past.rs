@@ -17,11 +17,18 @@ impl Catalog {
     /// # Errors
     /// Errors of reading the registry.
     pub fn list_at(&self, snapshot: &Snapshot) -> Result<Vec<FullName>> {
-        if let Some(now) = self.unchanged_since(snapshot.seq(), || self.list()) {
-            return Ok(now);
+        let mut names = match self.unchanged_since(snapshot.seq(), || self.list()) {
+            Some(now) => now,
+            None => {
+                let names = self.past_names(snapshot)?.keys();
+                names.filter(|name| !name.is_temporary()).cloned().collect()
+            }
+        };
+        if let Some(created) = &snapshot.created {
+            names.extend(created.keys().cloned());
+            names.sort_unstable();
         }
-        let names = self.past_names(snapshot)?.keys();
-        Ok(names.filter(|name| !name.is_temporary()).cloned().collect())
+        Ok(names)
     }
 
     /// As [`Catalog::find_at`], with an error that names the nearest collection.
@@ -43,6 +50,9 @@ impl Catalog {
     /// # Errors
     /// Errors of reading the registry.
     pub fn find_at(&self, name: &FullName, snapshot: &Snapshot) -> Result<Option<Arc<CollectionState>>> {
+        if let Some(created) = snapshot.created(name) {
+            return Ok(Some(created.clone()));
+        }
         if let Some(now) = self.unchanged_since(snapshot.seq(), || self.find(name)) {
             return now;
         }

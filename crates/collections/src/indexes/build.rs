@@ -254,7 +254,7 @@ fn check_unique_from(build: &Build<'_>, state: &CollectionState, from: Bounds) -
     let Build { engine, name, index, .. } = *build;
     let store = engine.store();
     let snapshot = store.snapshot();
-    let within = Collection { store, state, name };
+    let within = Collection { store, state, name, at: Some(&snapshot) };
     let mut scan = store.scan(index.tree, from, Some(&snapshot))?;
     // The current key, and the last document found that yields it.
     let (mut key, mut owner): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
@@ -279,11 +279,11 @@ fn check_unique_from(build: &Build<'_>, state: &CollectionState, from: Bounds) -
             && !proved
         {
             proved = true;
-            if !within.yields(Some(&snapshot), index, first, &key)? {
+            if !within.yields(index, first, &key)? {
                 owner = None;
             }
         }
-        if within.yields(Some(&snapshot), index, id, &key)? {
+        if within.yields(index, id, &key)? {
             if let Some(first) = &owner
                 && first.as_slice() != id
             {

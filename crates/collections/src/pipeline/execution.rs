@@ -20,7 +20,7 @@ use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{MAX_VALUE_BYTES, Variables};
-use alluvium_query::pipeline::stages::{self, StageRow};
+use alluvium_query::pipeline::stages;
 use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
@@ -313,9 +313,14 @@ impl PipelineRun {
         self.explain_run(false)
     }
 
-    fn explain_run(&mut self, runs: bool) -> Result<PipelineExplanation> {
+    /// The name of the last stage, if it writes.
+    pub fn writes(&self) -> Option<&'static str> {
         let last = self.stages.reports().last().and_then(|stage| stages::find(stage.name));
-        if let Some(StageRow { name, writes: true, .. }) = last {
+        last.filter(|stage| stage.writes).map(|stage| stage.name)
+    }
+
+    fn explain_run(&mut self, runs: bool) -> Result<PipelineExplanation> {
+        if let Some(name) = self.writes() {
             let message = format!("to explain a pipeline runs it, and this one would write: leave {name} out");
             return refuse(ErrorCode::Location51029, message);
         }

@@ -85,7 +85,8 @@ pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> 
     let (durability, validates) = (to.durability, to.validates);
     let interrupt = interrupt(to.limits, &to.engine.env);
     let interrupt = interrupt.as_ref();
-    let writer = Writer { engine: to.engine, name: &name, durability, validates, interrupt, record: None };
+    let writer =
+        Writer { engine: to.engine, name: &name, durability, validates, interrupt, record: None, transaction: None };
     let (mut first_error, mut count, mut bytes) = (None, 0, 0);
     loop {
         let record = match next() {

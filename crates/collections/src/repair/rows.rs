@@ -250,6 +250,6 @@ impl<'a> Pending<'a> {
     fn write(&mut self) -> Result<()> {
         let durability = self.engine.store().options().durability;
         self.bytes = 0;
-        batch::write(self.engine, &std::mem::take(&mut self.operations), durability)
+        batch::write(self.engine, &std::mem::take(&mut self.operations), durability, None)
     }
 }

@@ -20,7 +20,7 @@ fn put_all(collection: &Collection, documents: impl Iterator<Item = (i32, Map)>)
         BatchOperation { collection: collection.name.clone(), action: BatchAction::Put(map) }
     };
     let operations: Vec<_> = documents.map(operation).collect();
-    batch::write(&collection.engine, &operations, Durability::Periodic).unwrap();
+    batch::write(&collection.engine, &operations, Durability::Periodic, None).unwrap();
 }
 
 /// Puts documents with two tags each. The entries of an earlier round become stale; the old versions of the documents

@@ -2,6 +2,8 @@
 
 mod bulk;
 mod capped;
+mod group;
+mod statement;
 mod text;
 
 use super::entries::{Entries, Puts};
@@ -21,11 +23,13 @@ use alluvium_document::shape::{Shape, ShapeTable};
 use alluvium_document::{Document, Draft, Map, Value};
 use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_query::expression::Interrupt;
-use alluvium_query::validator::{ValidationAction, Validator};
-use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Store, TreeId, WriteBatch};
+use alluvium_query::validator::Validator;
+use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Snapshot, Store, TreeId, WriteBatch};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
+
+pub(super) use statement::Part;
 
 /// A row buffer that is larger than this many bytes is not reused.
 const KEPT_ROW_BYTES: usize = 1 << 20;
@@ -94,8 +98,10 @@ type Claimed = (TreeId, Vec<u8>);
 /// A write: a batch of the store, with the data for the steps before and after its commit.
 pub struct WriteTxn<'a> {
     store: &'a Store,
-    batch: WriteBatch,
+    pub(super) batch: WriteBatch,
     groups: Vec<Group<'a>>,
+    /// The snapshot that a statement of a transaction reads; the latest state without a transaction.
+    at: Option<Snapshot>,
     absent: Vec<Absent<'a>>,
     /// True if the batch writes documents that are not among `absent`.
     any_blind: bool,
@@ -152,9 +158,7 @@ fn execute_blind<'a, T>(
     if txn.is_empty() {
         return Ok(value);
     }
-    for group in &mut txn.groups {
-        group.record_marks(store)?;
-    }
+    txn.record_each_mark()?;
     let is_checked = |group: &Group<'_>| group.entries.has_claims() || group.capped().is_some();
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked, so the store admits the batch and locks its keys itself.
@@ -165,10 +169,11 @@ fn execute_blind<'a, T>(
         return Ok(value);
     }
     let bytes = txn.bytes();
+    txn.wait_for_transactions(&[])?;
     let admitted = store.admit(bytes)?;
     let locks = txn.lock();
     let locked = Locked { txn, durability, locks, _admitted: admitted };
-    locked.check()?;
+    locked.txn.check_keys()?;
     locked.commit()?;
     Ok(value)
 }
@@ -189,6 +194,7 @@ fn execute_reading<'a, T>(
         // batch.
         let mut txn = WriteTxn::new(store, groups);
         txn.prepare()?;
+        txn.wait_for_transactions(reads.locks)?;
         let admitted = store.admit(reserved)?;
         let locks = txn.lock_reads(reads.locks, &claimed);
         let value = encode(&mut txn)?;
@@ -219,7 +225,7 @@ fn execute_reading<'a, T>(
             group.state.change_size.note(bytes);
         }
         let locked = Locked { txn, durability, locks, _admitted: admitted };
-        locked.check()?;
+        locked.txn.check_keys()?;
         locked.commit()?;
         return Ok(value);
     }
@@ -234,7 +240,7 @@ impl<'a> WriteTxn<'a> {
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
-        Self { store, batch, groups, absent: Vec::new(), any_blind: false, row: Vec::new() }
+        Self { store, batch, groups, at: None, absent: Vec::new(), any_blind: false, row: Vec::new() }
     }
 
     /// The indexes that the write to a collection maintains.
@@ -424,14 +430,14 @@ impl<'a> WriteTxn<'a> {
 
     /// Adds the definitions of shapes that are not visible yet. Until a definition is visible, every batch that uses it
     /// includes it, so no row is ever visible without its shape.
-    fn put_shapes(&mut self) {
+    pub(super) fn put_shapes(&mut self) {
         for group in &mut self.groups {
             group.state.note_shapes();
             let mut definition = Vec::new();
             for shape in &group.shapes[group.shapes_put..] {
                 definition.clear();
                 shape.encode(&mut definition);
-                self.batch.put(group.state.system, &shape_key(shape.number()), &definition);
+                self.batch.put_definition(group.state.system, &shape_key(shape.number()), &definition);
             }
             group.shapes_put = group.shapes.len();
         }
@@ -443,9 +449,46 @@ impl<'a> WriteTxn<'a> {
         self.batch.encoded_bytes() + self.capped_bytes()
     }
 
+    /// Returns an error if an inserted document exists, or a unique key belongs to another document. Such an error
+    /// states that a document exists. In a poisoned store the outcome of its write may be unknown, so the store's own
+    /// error is returned instead.
+    pub(super) fn check_keys(&self) -> Result<()> {
+        let Self { store, groups, absent, .. } = self;
+        let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
+        if absent.len() > 1 {
+            sorted.extend(absent.iter().map(|absent| absent.locate(groups)));
+            sorted.sort_unstable();
+        }
+        let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
+        let is_twice = |key: &(TreeId, &[u8])| {
+            let at = sorted.partition_point(|k| k < key);
+            sorted.get(at + 1) == Some(key)
+        };
+        for insert in absent {
+            let (documents, key) = insert.locate(groups);
+            if (any_twice && is_twice(&(documents, key))) || self.contains(documents, key)? {
+                store.check_writable()?;
+                let collection = groups[insert.group].name.to_string();
+                return Err(Error::DuplicateKey { collection, id: id_text(&insert.id) });
+            }
+        }
+        for (at, group) in groups.iter().enumerate() {
+            group.entries.check_unique(self.within(at))?;
+        }
+        Ok(())
+    }
+
+    /// True if the document exists, as the write reads it.
+    fn contains(&self, documents: TreeId, key: &[u8]) -> Result<bool> {
+        Ok(match &self.at {
+            Some(at) => self.store.get_at(at, documents, key, &mut Vec::new())?,
+            None => self.store.contains(documents, key)?,
+        })
+    }
+
     fn within(&self, group: usize) -> Collection<'_> {
         let group = &self.groups[group];
-        Collection { store: self.store, state: &group.state, name: group.name }
+        Collection { store: self.store, state: &group.state, name: group.name, at: self.at.as_ref() }
     }
 
     /// Locks documents that are read, and unique keys, all in one call.
@@ -487,45 +530,21 @@ fn note_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
 #[cold]
 fn note_kept_counts(groups: &[Group<'_>], absent: &[Absent<'_>], number: Seq) {
     for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.state.count.is_kept()) {
-        let inserted = absent.iter().filter(|absent| absent.group == at).count();
-        let added = inserted.cast_signed() as i64 - group.removed.cast_signed();
-        group.state.count.note(number, Change { added, uncertain: group.uncertain });
+        group.state.count.note(number, change_of(at, group, absent));
     }
+}
+
+/// How a write changes the number of documents of one of its collections.
+fn change_of(at: usize, group: &Group<'_>, absent: &[Absent<'_>]) -> Change {
+    let inserted = absent.iter().filter(|absent| absent.group == at).count();
+    let added = inserted.cast_signed() as i64 - group.removed.cast_signed();
+    Change { added, uncertain: group.uncertain }
 }
 
 impl Locked<'_> {
     /// The number of locks that the write holds.
     pub fn lock_count(&self) -> usize {
         self.locks.len()
-    }
-
-    /// Returns an error if an inserted document exists, or a unique key belongs to another document. Such an error
-    /// states that a document exists. In a poisoned store the outcome of its write may be unknown, so the store's own
-    /// error is returned instead.
-    fn check(&self) -> Result<()> {
-        let WriteTxn { store, groups, absent, .. } = &self.txn;
-        let mut sorted: Vec<(TreeId, &[u8])> = Vec::new();
-        if absent.len() > 1 {
-            sorted.extend(absent.iter().map(|absent| absent.locate(groups)));
-            sorted.sort_unstable();
-        }
-        let any_twice = sorted.windows(2).any(|two| two[0] == two[1]);
-        let is_twice = |key: &(TreeId, &[u8])| {
-            let at = sorted.partition_point(|k| k < key);
-            sorted.get(at + 1) == Some(key)
-        };
-        for insert in absent {
-            let (documents, key) = insert.locate(groups);
-            if (any_twice && is_twice(&(documents, key))) || store.contains(documents, key)? {
-                store.check_writable()?;
-                let collection = groups[insert.group].name.to_string();
-                return Err(Error::DuplicateKey { collection, id: id_text(&insert.id) });
-            }
-        }
-        for (at, group) in groups.iter().enumerate() {
-            group.entries.check_unique(self.txn.within(at))?;
-        }
-        Ok(())
     }
 
     /// Commits the write.
@@ -543,99 +562,5 @@ impl Locked<'_> {
         txn.groups.iter().for_each(Group::mark_shapes);
         note_counts(&txn.groups, &txn.absent, number);
         Ok(())
-    }
-}
-
-impl<'a> Group<'a> {
-    fn new(named: &Named<'a>) -> Self {
-        let Named { name, state, validates, interrupt } = named.clone();
-        let entries = Entries::new(state.indexes(), name);
-        Self {
-            name,
-            state,
-            entries,
-            validates,
-            interrupt,
-            interrupted: OnceCell::new(),
-            shapes: Vec::new(),
-            shapes_put: 0,
-            removed: 0,
-            uncertain: 0,
-        }
-    }
-
-    /// The validator of the documents that are written.
-    #[inline]
-    fn validator(&self) -> Option<&Validator> {
-        self.entries.set().validator().filter(|_| self.validates)
-    }
-
-    /// Puts the row of a document. Every document that is written is added to its batch here, so checks of all
-    /// documents belong here.
-    #[inline]
-    fn put_row(&self, batch: &mut WriteBatch, key: &[u8], row: &[u8], before: Option<&Document>) -> Result<()> {
-        if self.validator().is_some() {
-            self.validate(&self.document(key, row)?, before)?;
-        }
-        batch.put(self.state.documents, key, row);
-        Ok(())
-    }
-
-    /// Puts an encoded row, with its index entries. If it returns an error, nothing was added.
-    #[inline]
-    fn put_encoded(&mut self, batch: &mut WriteBatch, key: &[u8], row: &[u8]) -> Result<()> {
-        if self.entries.is_empty() {
-            return self.put_row(batch, key, row, None);
-        }
-        let document = self.document(key, row)?;
-        let keys = self.entries.keys_of(key, &document)?;
-        self.put_row(batch, key, row, None)?;
-        self.entries.put_keys(batch, key, &keys);
-        Ok(())
-    }
-
-    /// An error if the collection's validator refuses a document that replaces `before`.
-    #[cold]
-    fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
-        let Some(validator) = self.validator() else { return Ok(()) };
-        let validator = match self.interrupt {
-            Some(interrupt) if validator.may_take_long(document) => {
-                self.interrupted.get_or_init(|| validator.interrupted_by(interrupt))
-            }
-            _ => validator,
-        };
-        let Some(details) = validator.refusal(document, before)? else { return Ok(()) };
-        let (collection, id) = (self.name.to_string(), id_text(document.id()));
-        let refused = Error::Validation { collection, id, details: Box::new(details) };
-        match validator.action() {
-            ValidationAction::Error => Err(refused),
-            ValidationAction::ErrorAndLog => {
-                log::warn!("{refused}");
-                Err(refused)
-            }
-            ValidationAction::Warn => {
-                log::warn!("{refused}");
-                Ok(())
-            }
-        }
-    }
-
-    /// An encoded row as a document.
-    fn document(&self, key: &[u8], row: &[u8]) -> Result<Document> {
-        Document::from_row(&self.state.shapes, key, row).map_err(|error| Error::InvalidDocument(error.to_string()))
-    }
-
-    fn record_marks(&mut self, store: &Store) -> Result<()> {
-        match self.entries.take_marks() {
-            parts if parts.is_empty() => Ok(()),
-            parts => record_marks(store, &self.state, &parts),
-        }
-    }
-
-    /// Called when the batch is visible. Later batches need not include the definitions of its shapes.
-    fn mark_shapes(&self) {
-        for shape in &self.shapes {
-            self.state.shapes.mark_committed(shape.number());
-        }
     }
 }

@@ -16,6 +16,7 @@ use alluvium_document::{Document, Value};
 use alluvium_query::filter::Filter;
 use alluvium_store::{Bounds, Snapshot, Store, TreeId};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// A collection whose unique keys are looked up.
@@ -24,6 +25,8 @@ pub(crate) struct Collection<'a> {
     pub store: &'a Store,
     pub state: &'a CollectionState,
     pub name: &'a FullName,
+    /// The snapshot at which keys are looked up; the latest state if there is none.
+    pub at: Option<&'a Snapshot>,
 }
 
 /// A unique key that two documents would have.
@@ -65,15 +68,7 @@ impl Entries<'_> {
                 }
             }
         }
-        for (id, claims) in &self.claims {
-            for claim in claims {
-                let other = within.stored(id, claim, |other| self.claims.contains_key(other))?;
-                if let Some(other) = other {
-                    return Ok(Some(Taken { id, other, claim }));
-                }
-            }
-        }
-        Ok(None)
+        within.taken_of(&self.claims)
     }
 }
 
@@ -125,16 +120,28 @@ impl Sequence {
 }
 
 impl Collection<'_> {
+    /// A claimed key that a stored document has already. Of the documents that have claims, these count alone.
+    pub(super) fn taken_of<'c>(&self, claims: &'c BTreeMap<Vec<u8>, Vec<Claim>>) -> Result<Option<Taken<'c>>> {
+        for (id, own) in claims {
+            for claim in own {
+                if let Some(other) = self.stored(id, claim, |other| claims.contains_key(other))? {
+                    return Ok(Some(Taken { id, other, claim }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The key of a stored document that has the claimed key already. Documents that are also written are ignored,
     /// because their new keys count.
     fn stored(&self, id: &[u8], claim: &Claim, is_written: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
-        let mut scan = self.store.scan(claim.index.tree, of_key(&claim.key), None)?;
+        let mut scan = self.store.scan(claim.index.tree, of_key(&claim.key), self.at)?;
         while let Some((entry, _)) = scan.next()? {
             let other = entry.get(claim.key.len()..).unwrap_or_default();
             if other == id || is_written(other) {
                 continue;
             }
-            if self.yields(None, &claim.index, other, &claim.key)? {
+            if self.yields(&claim.index, other, &claim.key)? {
                 marks::KEY_TAKEN.hit();
                 return Ok(Some(other.to_vec()));
             }
@@ -142,10 +149,10 @@ impl Collection<'_> {
         Ok(None)
     }
 
-    /// True if the document with the key `id`, as it is at a snapshot or now, yields the index key.
-    pub fn yields(&self, snapshot: Option<&Snapshot>, index: &Index, id: &[u8], key: &[u8]) -> Result<bool> {
+    /// True if the document with the key `id` yields the index key.
+    pub fn yields(&self, index: &Index, id: &[u8], key: &[u8]) -> Result<bool> {
         let mut row = Vec::new();
-        let found = match snapshot {
+        let found = match self.at {
             Some(snapshot) => self.store.get_at(snapshot, self.state.documents, id, &mut row)?,
             None => self.store.get(self.state.documents, id, &mut row)?,
         };

@@ -1,15 +1,17 @@
 //! Writes to one collection.
 
+use super::transaction::Transaction;
 use super::txn::{DocumentLock, Named, Reads, WriteTxn, execute, retry};
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids;
 use crate::names::FullName;
 use crate::results::{WriteRecord, Written};
+use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use alluvium_document::Value;
 use alluvium_query::expression::Interrupt;
-use alluvium_store::{Durability, LockMode};
+use alluvium_store::{Durability, LockMode, Seq};
 use std::sync::Arc;
 
 /// Writes to the collection with this name.
@@ -27,6 +29,8 @@ pub struct Writer<'a> {
     pub interrupt: Option<&'a Interrupt>,
     /// The record of each write, and its collection.
     pub record: Option<Record<'a>>,
+    /// The transaction that the writes belong to.
+    pub transaction: Option<&'a Transaction>,
 }
 
 /// The record of a write, and the name of its collection.
@@ -44,8 +48,8 @@ const OF_RECORD: usize = 1;
 impl<'a> Writer<'a> {
     /// Makes a write that reads no documents, and creates the collection if it does not exist.
     pub(crate) fn blind<T>(&self, mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>) -> Result<T> {
-        retry(self.engine, || {
-            let state = self.engine.catalog.find_or_create(self.name)?;
+        self.retry(|| {
+            let state = self.find_or_create()?;
             self.blind_in(state, &mut encode)
         })
     }
@@ -56,10 +60,55 @@ impl<'a> Writer<'a> {
         &self,
         mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<Option<T>> {
-        retry(self.engine, || {
+        self.retry(|| {
             let Some(state) = self.existing()? else { return Ok(None) };
             self.blind_in(state, &mut encode).map(Some)
         })
+    }
+
+    /// Makes a write, and repeats it while the collection changes. A statement of a transaction is not repeated: what
+    /// the transaction has read may have changed, too.
+    fn retry<T>(&self, mut write: impl FnMut() -> Result<T>) -> Result<T> {
+        match self.transaction {
+            None => retry(self.engine, write),
+            Some(_) => write(),
+        }
+    }
+
+    /// The collection, which is created if it does not exist.
+    pub(crate) fn find_or_create(&self) -> Result<Arc<CollectionState>> {
+        match self.transaction {
+            None => self.engine.catalog.find_or_create(self.name),
+            Some(transaction) => transaction.require(self.name),
+        }
+    }
+
+    /// The number of the last write of a document; the caller holds its lock, or writes in a transaction.
+    pub(crate) fn version(&self, key: &[u8]) -> Result<Option<Seq>> {
+        let snapshot = self.snapshot()?;
+        let state = self.engine.collection_at(self.name, snapshot.as_ref())?;
+        Ok(match &snapshot {
+            Some(snapshot) => self.engine.store().version_at(&snapshot.store, state.documents, key)?,
+            None if !state.exists() => None,
+            None => self.engine.store().version(state.documents, key)?,
+        })
+    }
+
+    /// The snapshot that searches of the writer read: that of its transaction; `None` for the latest state.
+    pub(crate) fn snapshot(&self) -> Result<Option<Snapshot>> {
+        self.transaction.map(Transaction::snapshot).transpose()
+    }
+
+    fn execute<T>(
+        &self,
+        groups: &[Named<'a>],
+        reads: Option<Reads<'_>>,
+        mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
+    ) -> Result<T> {
+        match self.transaction {
+            None => execute(self.engine.store(), groups, self.durability, reads, encode),
+            Some(transaction) => transaction.execute(groups, &mut encode),
+        }
     }
 
     fn blind_in<T>(
@@ -69,8 +118,8 @@ impl<'a> Writer<'a> {
     ) -> Result<T> {
         let group = Named { name: self.name, state, validates: self.validates, interrupt: self.interrupt };
         match self.record_group()? {
-            None => execute(self.engine.store(), &[group], self.durability, None, encode),
-            Some(record) => execute(self.engine.store(), &[group, record], self.durability, None, encode),
+            None => self.execute(&[group], None, encode),
+            Some(record) => self.execute(&[group, record], None, encode),
         }
     }
 
@@ -90,7 +139,10 @@ impl<'a> Writer<'a> {
     }
 
     /// The collection; `None` if it does not exist. An error if the database accepts no writes.
-    fn existing(&self) -> Result<Option<Arc<CollectionState>>> {
+    pub(crate) fn existing(&self) -> Result<Option<Arc<CollectionState>>> {
+        if let Some(transaction) = self.transaction {
+            return transaction.collection(self.name);
+        }
         let state = self.engine.catalog.find(self.name)?;
         if state.is_none() {
             // After a failed write, the catalogue may lack a collection whose creation was acknowledged.
@@ -104,7 +156,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn reading<T>(
         &self,
         key: &[u8],
-        encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
+        encode: impl FnMut(&mut WriteTxn<'a>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let lock = DocumentLock { group: 0, key: key.to_vec(), mode: LockMode::Exclusive };
         match self.record {
@@ -120,17 +172,16 @@ impl<'a> Writer<'a> {
     fn reading_locked<T>(
         &self,
         locks: &[DocumentLock],
-        mut encode: impl FnMut(&Arc<CollectionState>, &mut WriteTxn<'a>) -> Result<Option<T>>,
+        mut encode: impl FnMut(&mut WriteTxn<'a>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        retry(self.engine, || {
+        self.retry(|| {
             let Some(state) = self.existing()? else { return Ok(None) };
             let reads = Reads { locks, reserve_bytes: state.change_size.reserve() };
             let (name, validates, interrupt) = (self.name, self.validates, self.interrupt);
-            let group = Named { name, state: state.clone(), validates, interrupt };
-            let (store, durability) = (self.engine.store(), self.durability);
+            let group = Named { name, state, validates, interrupt };
             match self.record_group()? {
-                None => execute(store, &[group], durability, Some(reads), |txn| encode(&state, txn)),
-                Some(record) => execute(store, &[group, record], durability, Some(reads), |txn| encode(&state, txn)),
+                None => self.execute(&[group], Some(reads), &mut encode),
+                Some(record) => self.execute(&[group, record], Some(reads), &mut encode),
             }
         })
     }

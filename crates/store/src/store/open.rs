@@ -146,11 +146,10 @@ impl Recovered {
     fn compose(self, damaged: bool) -> Store {
         let Self { env, path, options, superblock, partitions, shared, wal, visibility, trees, report, last, lock } =
             self;
-        let clock = env.clock.clone();
+        let (clock, work) = (env.clock.clone(), Arc::new(WorkSignal::default()));
         let health = Arc::new(Health::new(options.read_only.then(|| path.clone())));
-        let work = Arc::new(WorkSignal::default());
-        let (memory, memtables) = (options.memory_bytes, options.memtable_bytes());
-        let debt = Debt::new(partitions.clone(), shared.budget.clone(), memory, memtables);
+        let debt = shared.budget.clone();
+        let debt = Debt::new(partitions.clone(), debt, options.memory_bytes, options.memtable_bytes());
         let admission = Arc::new(Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes()));
         let poison = Arc::new(Poison {
             path: path.clone(),
@@ -185,7 +184,7 @@ impl Recovered {
             trees: trees.clone(),
             cache: shared.cache.clone(),
         });
-        let locks = LockTable::new();
+        let (locks, claims) = (LockTable::new(), Arc::default());
         let (schema, lock, closing) = (Mutex::new(()), Mutex::new(Some(lock)), Mutex::new(Closing::default()));
         Store {
             env,
@@ -207,6 +206,7 @@ impl Recovered {
             upkeep,
             syncer,
             locks,
+            claims,
             report,
             schema,
             lock,

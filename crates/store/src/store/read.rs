@@ -76,6 +76,29 @@ impl Store {
         self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get(internal, snapshot.seq(), value))
     }
 
+    /// [`Store::get_chained`] at a snapshot.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let before = store.snapshot();
+    /// assert_eq!(store.get_chained_at(&before, pets, b"rex", &mut Vec::new())?, None);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::get_at`].
+    pub fn get_chained_at(
+        &self,
+        snapshot: &Snapshot,
+        tree: TreeId,
+        key: &[u8],
+        value: &mut Vec<u8>,
+    ) -> Result<Option<usize>> {
+        self.reads.at_snapshot(snapshot, tree, key, |view, internal| view.get_chained(internal, snapshot.seq(), value))
+    }
+
     /// Reads the value of a key at a snapshot into `value`. Returns the number of the last operation on the key, deltas
     /// included, or `None` if there is no value.
     ///

@@ -1,6 +1,7 @@
 //! The trees of a store: creation, description and removal.
 
 use super::Store;
+use crate::batch::WriteBatch;
 use crate::commit::Work;
 use crate::error::Result;
 use crate::trees::{NEXT_KEY, SYSTEM, SchemaChange, TreeId, described_tree, index_key, multivalue_key, tree_key};
@@ -120,7 +121,7 @@ impl Store {
         let ids = self.trees.allocate(indexes)?;
         let TreeChanges { create, describe, drop } = plan(&ids);
         let named = describe.iter().map(|(id, _)| id).chain(&drop);
-        self.trees.check_live(&named.map(|id| id.0).collect::<Vec<_>>())?;
+        self.trees.check_live(&named.map(|id| id.0).collect::<Vec<_>>(), &[])?;
         let dropping = !drop.is_empty();
         let create = ids.iter().copied().zip(create).collect();
         self.change_schema(SchemaChange { create, indexes: ids.clone(), describe, drop, ..SchemaChange::default() })?;
@@ -163,7 +164,7 @@ impl Store {
     /// As [`Store::write`]; [`Error::NoSuchTree`] if one of the trees was dropped.
     pub fn describe_trees(&self, trees: &[(TreeId, &[u8])]) -> Result<()> {
         let _schema = self.schema.lock();
-        self.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+        self.trees.check_live(&trees.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), &[])?;
         let describe = trees.iter().map(|(id, d)| (*id, d.to_vec())).collect();
         self.change_schema(SchemaChange { describe, ..SchemaChange::default() })
     }
@@ -186,7 +187,7 @@ impl Store {
     /// As [`Store::write`]; [`Error::NoSuchTree`] if one of the trees was dropped already.
     pub fn drop_trees(&self, trees: &[TreeId]) -> Result<()> {
         let _schema = self.schema.lock();
-        self.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>())?;
+        self.trees.check_live(&trees.iter().map(|id| id.0).collect::<Vec<_>>(), &[])?;
         self.change_schema(SchemaChange { drop: trees.to_vec(), ..SchemaChange::default() })?;
         self.work.signal();
         Ok(())
@@ -248,6 +249,15 @@ impl Store {
     }
 
     fn change_schema(&self, change: SchemaChange) -> Result<()> {
+        let batch = self.batch_of(&change);
+        let _admitted = self.admit_batch(batch.encoded_bytes())?;
+        self.commit.commit(Work::Batch(batch, Some(Box::new(change))), self.options.durability)?;
+        Ok(())
+    }
+
+    /// The batch that writes a change of the registry. The caller holds the lock of the schema until it is committed, so
+    /// that the next id only rises.
+    pub(super) fn batch_of(&self, change: &SchemaChange) -> WriteBatch {
         let mut batch = self.batch();
         for (id, description) in change.create.iter().chain(&change.describe) {
             batch.put(SYSTEM, &tree_key(*id), description);
@@ -268,8 +278,6 @@ impl Store {
             }
         }
         batch.put(SYSTEM, NEXT_KEY, &self.trees.next().to_le_bytes());
-        let _admitted = self.admit_batch(batch.encoded_bytes())?;
-        self.commit.commit(Work::Batch(batch, Some(Box::new(change))), self.options.durability)?;
-        Ok(())
+        batch
     }
 }

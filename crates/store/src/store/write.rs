@@ -33,8 +33,10 @@ impl Store {
     /// # Errors
     /// [`crate::Error::BatchTooLarge`], [`crate::Error::NoSuchTree`], [`crate::Error::NoSpace`],
     /// [`crate::Error::Poisoned`]; after these, nothing was written. [`crate::Error::OutcomeUnknown`] if the log failed
-    /// during the write.
+    /// during the write. [`crate::Error::Claimed`] if a write set has written one of its keys, and does not end.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
+        let goes_on = || self.health.check_open().is_ok();
+        self.claims.wait(batch.contested(), &goes_on)?;
         let _admitted = self.admit_batch(batch.encoded_bytes())?;
         let keys = batch.ops.iter().map(|op| (op.hash, LockMode::Shared)).collect();
         let _locks = self.locks.acquire(keys);

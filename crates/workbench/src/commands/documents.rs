@@ -59,6 +59,8 @@ enum How {
     Checked,
     /// The same as a delta, without reading
     Blind,
+    /// As checked, ten in each transaction; an operation is a transaction
+    Transaction,
 }
 
 #[derive(Debug, clap::Args)]
@@ -91,6 +93,7 @@ impl UpdateArgs {
             How::GetPut => documents::update,
             How::Checked => documents::update_checked,
             How::Blind => documents::update_blind,
+            How::Transaction => documents::update_in_transactions,
         };
         self.scenario.run(scenario, Form::Document, false)
     }

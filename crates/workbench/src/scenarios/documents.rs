@@ -181,6 +181,39 @@ pub fn update_blind(
     updates("blind update", database, ids, settings, &|id| collection.update_blind(id, &add_one))
 }
 
+/// The updates of one transaction of [`update_in_transactions`].
+pub const IN_A_TRANSACTION: usize = 10;
+
+/// As [`update_checked`], [`IN_A_TRANSACTION`] updates in each transaction. An operation is a transaction; the count of
+/// puts is that of the updates.
+///
+/// # Errors
+/// Errors of the transactions.
+pub fn update_in_transactions(
+    database: &Database,
+    collection: &Collection,
+    ids: &[Value],
+    settings: &Settings,
+) -> Result<Outcome> {
+    let (add_one, clock) = (increment(), alluvium_env::Env::os().clock);
+    run(&plan("transaction of updates", settings), &clock, &state(database), &|worker| {
+        let mut random = fastrand::Rng::with_seed(settings.seed + worker.index as u64);
+        while worker.goes_on() {
+            let chosen: Vec<&Value> = (0..IN_A_TRANSACTION).map(|_| &ids[random.usize(0..ids.len())]).collect();
+            worker.timed(|| {
+                database.transaction(|transaction| {
+                    let inside = transaction.within(collection);
+                    chosen.iter().try_for_each(|id| {
+                        inside.update_one(Map::from([("_id", (*id).clone())]), &add_one).run().map(|_| ())
+                    })
+                })
+            })?;
+            chosen.iter().for_each(|_| Counters::add(&worker.counters.put));
+        }
+        Ok(())
+    })
+}
+
 pub(super) fn increment() -> Map {
     let score: Map = [("score", Value::Int64(1))].into_iter().collect();
     [("$inc", Value::Map(score))].into_iter().collect()

@@ -33,6 +33,8 @@ Words are split as in a Unix shell; JSON needs no quotes, and may continue over 
 
 In the shell:
   use [COLLECTION]  Leave out the collection in what follows; without a name, no longer
+  begin             Begin a transaction: what follows is written together, or not at all
+  commit, abort     End it
   help [COMMAND]    Show this, or a command's options and an example
   exit              Leave (also ctrl-D); ctrl-C stops a command, twice the shell";
 

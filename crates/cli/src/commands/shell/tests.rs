@@ -32,6 +32,40 @@ fn the_commands_are_built_once_for_a_session_and_for_each_collection_in_use() {
     assert_eq!(run("use\nget pets a\n".repeat(3)), 3);
 }
 
+#[test]
+fn what_is_between_begin_and_commit_is_written_together() {
+    let database = quiet(&Arc::new(MemFs::new()));
+    let stop = Stop::never();
+    let _until_the_end = session::enter(&database, &stop, false);
+    let config = Config::default();
+    let mut shell =
+        Shell::new(Context { definition: counted, config: &config, run_for_visitor: |_| 0 }, &database, stop);
+    let count = || database.collection("pets").count().expect("a count");
+    let mut run =
+        |script: &str, strict: bool| shell.script(script.as_bytes(), strict).map_err(|failure| failure.exit_code());
+
+    run("put pets rex {a: 1}\nbegin\nput pets tom {}\nput new ada {}\nget pets tom\nget new ada", true)
+        .expect_err("it ends within a transaction");
+    assert!(count() == 1 && session::transaction().is_none());
+    run("begin\nput pets tom {}\nupdate pets rex {$inc: {a: 1}}\ncommit\nget pets tom", true).expect("a script");
+    assert_eq!(count(), 2);
+    run("begin\ndelete pets tom\nabort\nget pets tom", true).expect("a script");
+
+    // After a failure nothing of the transaction is written, also if the script goes on.
+    for strict in [false, true] {
+        run("begin\nput pets ada {}\nupdate pets rex {$inc: {a: \"x\"}}\nput pets bob {}\ncommit", strict)
+            .expect_err("a wrong update");
+        assert!(count() == 2 && session::transaction().is_none());
+    }
+    // Commands that change collections do not belong to it.
+    run("begin\nput pets ada {}\nrename pets dogs\nput pets bob {}\ncommit", false).expect_err("a rename");
+    run("begin\nput pets ada {}\nbegin\ncommit", false).expect_err("two transactions");
+    assert_eq!(count(), 2);
+    run("commit", true).expect_err("none is open");
+    run("abort", true).expect_err("none is open");
+    run("begin now", true).expect_err("an argument");
+}
+
 /// A database in memory without background threads, so that nothing syncs its log but the commands.
 fn quiet(fs: &Arc<MemFs>) -> Database {
     let env = Env { fs: fs.clone(), ..Env::in_memory(1) };

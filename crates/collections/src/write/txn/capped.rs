@@ -2,7 +2,7 @@
 
 use super::{Group, Locked, WriteTxn, note_counts};
 use crate::capped::{self, Accounting};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::CappedLimits;
 use crate::trees::CAPPED_TOTALS;
 use alluvium_env::sync::atomic::Ordering;
@@ -13,6 +13,17 @@ impl WriteTxn<'_> {
     pub(super) fn prepare(&self) -> Result<()> {
         let mut capped = self.groups.iter().filter(|group| group.capped().is_some());
         capped.try_for_each(|group| capped::ensure_ordered(self.store, &group.state, group.name))
+    }
+
+    /// Returns an error if the write is a statement of a transaction and a collection is capped: the order of its
+    /// documents, and the deletes of the oldest, belong to the moment of the commit.
+    pub(in crate::write) fn refuse_capped(&self) -> Result<()> {
+        match self.groups.iter().find(|group| group.capped().is_some()) {
+            None => Ok(()),
+            Some(group) => {
+                Err(Error::NotInTransaction { what: format!("a write to the capped collection {}", group.name) })
+            }
+        }
     }
 
     /// True if the collection is capped. In that case documents are written as whole rows, so that their sizes are
