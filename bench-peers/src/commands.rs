@@ -3,6 +3,7 @@
 pub(crate) mod documents;
 pub(crate) mod iibench;
 pub(crate) mod kv;
+pub(crate) mod opening;
 mod processes;
 mod table;
 

@@ -9,7 +9,7 @@ mod tests;
 
 use alluvium_workbench::peer::Failure;
 use clap::{Parser, Subcommand};
-use commands::{documents, iibench, kv};
+use commands::{documents, iibench, kv, opening};
 use std::process::ExitCode;
 
 /// Measures Alluvium and other databases in the same scenario: each engine in a process of its own, one after the other,
@@ -26,6 +26,7 @@ enum Scenario {
     Documents(documents::Args),
     Iibench(iibench::Args),
     Kv(kv::Args),
+    Opening(opening::Args),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Scenario::Documents(args) => args.run(),
         Scenario::Iibench(args) => args.run(),
         Scenario::Kv(args) => args.run(),
+        Scenario::Opening(args) => args.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use serde_json::json;
 
 /// Bytes of a data block, of RocksDB and fjall: what their documentation suggests where size counts.
-const BLOCK_BYTES: usize = 16 << 10;
+pub(super) const BLOCK_BYTES: usize = 16 << 10;
 
 /// Generated comments of about 1.3 KB of JSON: puts, each a commit of its own; gets of whole documents and of one field;
 /// gets from a cold disk with little memory; updates of one field, each reading and writing as one step.
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Documents to put
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     docs: u64,
+    /// Give the documents `_id`s in no order
+    #[arg(long)]
+    random_ids: bool,
     /// No puts begin after this time; 0 is no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     limit_seconds: f64,
@@ -89,7 +92,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Alluvium => "alluvium",
             Self::AlluviumPairs => "alluvium-pairs",
@@ -161,6 +164,7 @@ impl Args {
         let limit = seconds(self.limit_seconds)?;
         let settings = Settings {
             documents: self.docs,
+            random_ids: self.random_ids,
             put_limit: (!limit.is_zero()).then_some(limit),
             threads: usize::try_from(self.threads)?,
             duration: std::time::Duration::from_secs(self.seconds),

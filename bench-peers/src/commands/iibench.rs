@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Range queries of 10 entries over each index at the end
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     queries: u64,
+    /// Percent of the rows that are written again at random, before the queries run twice more: settled, and merged
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100))]
+    rewrite: u64,
     /// An engine begins no batch after this time; 0 is no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     limit_seconds: f64,
@@ -105,6 +108,7 @@ impl Args {
             padding: self.padding as usize,
             interval: self.interval,
             queries: self.queries,
+            rewrite: self.rewrite,
             limit_seconds: self.limit_seconds,
             seed: self.common.seed,
             memory_bytes: self.common.memory,

@@ -35,9 +35,7 @@ pub(super) fn each(names: &[&str], path: &Path, keep: bool) -> Result<Measured, 
     }
     let mut measured = Measured { reports: Vec::new(), failed: 0 };
     for name in names {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(std::env::args_os().skip(1)).args(["--only", name]);
-        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+        let output = again(&["--only", name])?.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
         if output.status.success() {
             measured.reports.push(serde_json::from_slice(&output.stdout)?);
         } else {
@@ -49,6 +47,13 @@ pub(super) fn each(names: &[&str], path: &Path, keep: bool) -> Result<Measured, 
         }
     }
     Ok(measured)
+}
+
+/// This command with further arguments.
+pub(super) fn again(arguments: &[&str]) -> Result<Command, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).args(arguments);
+    Ok(command)
 }
 
 /// Removes a folder that an engine has made.

@@ -28,6 +28,8 @@ pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Box<dyn Engine>, F
         compression: LZ4,
         bottommost_compression: ZSTD,
         block_bytes: 4 << 10,
+        // A small cache is divided into parts that have no room for the filter of a whole file, and never keep it.
+        partition_filters: true,
         dictionary: None,
     };
     let name = |tree| if tree == 0 { "default".to_owned() } else { format!("index{tree}") };
@@ -42,6 +44,11 @@ impl Engine for RocksDb {
     }
 
     fn settle(&self) -> Result<(), Failure> {
+        self.database.settle()
+    }
+
+    fn merge(&self) -> Result<(), Failure> {
+        self.database.merge();
         self.database.settle()
     }
 
@@ -74,6 +81,11 @@ impl Session for RocksDbSession<'_> {
             self.engine.database.put(&mut self.batch, tree, key, value);
         }
         self.engine.database.write(&mut self.batch)
+    }
+
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        self.pairs.fill(rows, 0);
+        self.insert()
     }
 
     fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {

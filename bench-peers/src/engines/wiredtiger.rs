@@ -46,6 +46,11 @@ impl Engine for WiredTiger {
         self.connection.checkpoint()
     }
 
+    /// Only settles: `compact` of WiredTiger gives space back, and a b-tree has nothing to merge.
+    fn merge(&self) -> Result<(), Failure> {
+        self.settle()
+    }
+
     fn sizes(&self) -> Result<Sizes, Failure> {
         let files = alluvium_env::Env::os().fs.list(&self.dir)?;
         let len = |table: &String| match files.iter().filter(|file| self.kind.is_of(table, &file.name)) {
@@ -75,6 +80,11 @@ impl Session for WiredTigerSession<'_> {
 
     fn insert(&mut self) -> Result<(), Failure> {
         self.trees.insert(|| self.pairs.iter())
+    }
+
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        self.pairs.fill(rows, 0);
+        self.insert()
     }
 
     fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {

@@ -16,7 +16,7 @@ mod settings;
 
 pub use engine::{Engine, Session, Sizes};
 pub use failure::Failure;
-pub use report::{Cost, Figures, Interval, Per200k, Query, Report, Sample};
+pub use report::{Cost, Figures, Interval, Per200k, Query, Report, Sample, State};
 pub use row::{Field, INDEXES, MAX_INDEXES, Pairs, Row, row_key};
 pub use run::run;
 pub use settings::Settings;

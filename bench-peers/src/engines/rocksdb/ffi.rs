@@ -58,6 +58,9 @@ unsafe extern "C" {
     fn rocksdb_block_based_options_set_cache_index_and_filter_blocks(table: *mut TableOptions, on: c_uchar);
     fn rocksdb_block_based_options_set_block_size(table: *mut TableOptions, bytes: usize);
     fn rocksdb_block_based_options_set_filter_policy(table: *mut TableOptions, policy: *mut FilterPolicy);
+    fn rocksdb_block_based_options_set_index_type(table: *mut TableOptions, kind: c_int);
+    fn rocksdb_block_based_options_set_partition_filters(table: *mut TableOptions, on: c_uchar);
+    fn rocksdb_block_based_options_set_pin_top_level_index_and_filter(table: *mut TableOptions, on: c_uchar);
     fn rocksdb_filterpolicy_create_bloom_full(bits_per_key: f64) -> *mut FilterPolicy;
     fn rocksdb_cache_create_lru(bytes: usize) -> *mut Cache;
     fn rocksdb_cache_destroy(cache: *mut Cache);
@@ -83,6 +86,14 @@ unsafe extern "C" {
     fn rocksdb_wait_for_compact_options_create() -> *mut WaitOptions;
     fn rocksdb_wait_for_compact_options_destroy(options: *mut WaitOptions);
     fn rocksdb_wait_for_compact(db: *mut Db, options: *mut WaitOptions, message: Message);
+    fn rocksdb_compact_range_cf(
+        db: *mut Db,
+        handle: *mut Handle,
+        start: *const c_char,
+        start_len: usize,
+        limit: *const c_char,
+        limit_len: usize,
+    );
     fn rocksdb_property_int_cf(db: *mut Db, handle: *mut Handle, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_writebatch_create() -> *mut RawBatch;
     fn rocksdb_writebatch_clear(batch: *mut RawBatch);
@@ -157,6 +168,8 @@ pub(super) struct Config {
     pub bottommost_compression: c_int,
     /// Bytes of a data block before compression.
     pub block_bytes: usize,
+    /// Filters and indexes in blocks of 4 KiB, each read and cached on its own.
+    pub partition_filters: bool,
     /// A dictionary of each file for zstd, on all levels.
     pub dictionary: Option<Dictionary>,
 }
@@ -197,6 +210,11 @@ impl Config {
             rocksdb_block_based_options_set_block_size(table, self.block_bytes);
             // The policy belongs to the table options from here on.
             rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10.0));
+            if self.partition_filters {
+                rocksdb_block_based_options_set_index_type(table, TWO_LEVEL_INDEX);
+                rocksdb_block_based_options_set_partition_filters(table, 1);
+                rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+            }
             rocksdb_options_set_block_based_table_factory(options, table);
             rocksdb_block_based_options_destroy(table);
             rocksdb_cache_destroy(cache);
@@ -208,6 +226,9 @@ impl Config {
 /// RocksDB's defaults: the window is unused by zstd, and the level is the compression's own.
 const WINDOW_BITS: c_int = -14;
 const LEVEL: c_int = 32_767;
+
+/// RocksDB's number of the kind of index that partitioned filters need.
+const TWO_LEVEL_INDEX: c_int = 2;
 
 /// An open database with its column families.
 pub(super) struct Database {
@@ -255,6 +276,14 @@ impl Database {
             // The write options' defaults: with the log, without a sync.
             let (write_options, read_options) = (rocksdb_writeoptions_create(), rocksdb_readoptions_create());
             Ok(Self { db, handles, options, write_options, read_options })
+        }
+    }
+
+    /// Compacts every column family as a whole.
+    pub fn merge(&self) {
+        for handle in &self.handles {
+            // SAFETY: see the module's head. Null bounds stand for all keys.
+            unsafe { rocksdb_compact_range_cf(self.db, *handle, ptr::null(), 0, ptr::null(), 0) };
         }
     }
 

@@ -37,6 +37,7 @@ pub(crate) fn open(compression: Compression, place: &Place<'_>) -> Result<Box<dy
         compression: upper,
         bottommost_compression: ZSTD,
         block_bytes: place.block_bytes,
+        partition_filters: false,
         dictionary,
     };
     let database = Database::open(place.dir, &["default".to_owned()], &config)?;

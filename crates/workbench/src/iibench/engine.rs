@@ -18,6 +18,12 @@ pub trait Engine: Sync {
     /// Errors of the engine.
     fn settle(&self) -> Result<(), Failure>;
 
+    /// Merges the files of each tree into as few sorted runs as the engine can, and waits for it.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    fn merge(&self) -> Result<(), Failure>;
+
     /// Bytes on disk. The engine must be settled.
     ///
     /// # Errors
@@ -42,6 +48,13 @@ pub trait Session {
     /// # Errors
     /// Errors of the engine.
     fn insert(&mut self) -> Result<(), Failure>;
+
+    /// Writes rows again that were inserted, with another value of a field that no index has, in
+    /// one transaction. Their index entries stay.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure>;
 
     /// Reads `limit` entries of an index, beginning with the entry of `from`. Index 0 stands for
     /// the rows by `_id`; 1 and above are the secondary indexes. With `fetch`, also gets the row of

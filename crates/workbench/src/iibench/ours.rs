@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::row::{Field, INDEXES, Pairs, Row, row_key};
 use super::settings::Settings;
 use alluvium::Snapshot;
-use alluvium::{Collection, Database, Durability, Map};
+use alluvium::{Collection, Database, Durability, Map, Value};
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::index::IndexSet;
 use alluvium_collections::index_scan::{IndexScan, Proof};
@@ -130,6 +130,11 @@ impl Engine for Documents {
         Ok(self.database.wait_for_compaction()?)
     }
 
+    fn merge(&self) -> Result<(), Failure> {
+        self.database.compact().run()?;
+        Ok(())
+    }
+
     fn sizes(&self) -> Result<Sizes, Failure> {
         let (store, set) = (self.database.store(), self.index_set()?);
         let indexes = self.indexes.iter().filter_map(|name| set.find(name)).map(|index| store.tree_stats(index.tree));
@@ -154,6 +159,14 @@ impl Session for DocumentSession<'_> {
 
     fn insert(&mut self) -> Result<(), Failure> {
         self.engine.collection.insert_many(std::mem::take(&mut self.maps))?;
+        Ok(())
+    }
+
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        for row in rows {
+            let change = Map::from([("$set", Value::Map(Map::from([("data", row.data.as_str())])))]);
+            self.engine.collection.update_one(Map::from([("_id", row.id)]), &change).run()?;
+        }
         Ok(())
     }
 
@@ -190,6 +203,10 @@ impl Engine for PairStore {
         Ok(self.store.wait_for_compaction()?)
     }
 
+    fn merge(&self) -> Result<(), Failure> {
+        Ok(self.store.compact()?)
+    }
+
     fn sizes(&self) -> Result<Sizes, Failure> {
         let stats = self.trees.iter().map(|tree| self.store.tree_stats(*tree));
         let stats: Vec<TreeStats> = stats.collect::<Result<_, _>>()?;
@@ -218,6 +235,11 @@ impl Session for PairSession<'_> {
         }
         self.engine.store.write(batch, Durability::Bulk)?;
         Ok(())
+    }
+
+    fn rewrite(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        self.pairs.fill(rows, 0);
+        self.insert()
     }
 
     fn query(&mut self, index: usize, from: &Row, limit: usize, fetch: bool) -> Result<Option<usize>, Failure> {

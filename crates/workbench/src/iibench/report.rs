@@ -62,11 +62,27 @@ pub struct Interval {
     pub cost: Cost,
 }
 
+/// The treatment of the rows before the queries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// They were inserted, and the engine is settled.
+    #[default]
+    Inserted,
+    /// Some were written again, and the engine is settled.
+    Rewritten,
+    /// Some were written again, and everything is merged.
+    Merged,
+}
+
 /// The cost of a range query over one index, on average.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     /// 0: the rows by `_id`; 1 and above: the secondary indexes.
     pub index: usize,
+    /// The treatment of the rows before.
+    #[serde(default)]
+    pub state: State,
     /// True if the row of every entry was fetched.
     pub fetched: bool,
     /// Entries that a query found, on average.
@@ -75,6 +91,9 @@ pub struct Query {
     pub cpu_us: f64,
     /// Wall clock in microseconds.
     pub wall_us: f64,
+    /// Half of the queries took less wall clock than this, in microseconds.
+    #[serde(default)]
+    pub p50_us: f64,
     /// System calls that read.
     pub read_calls: f64,
     /// Kilobytes read from storage.

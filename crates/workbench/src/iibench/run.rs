@@ -3,7 +3,7 @@
 use super::engine::{Engine, Session};
 use super::failure::Failure;
 use super::meter::{Meter, Tally};
-use super::report::{Interval, Query, Report, Sample};
+use super::report::{Interval, Query, Report, Sample, State};
 use super::row::Row;
 use super::settings::Settings;
 use alluvium_cli::process::{load_average, peak_resident_bytes, resident_bytes, thread_cpu_time};
@@ -41,13 +41,14 @@ pub fn run(
     report.settle = meter.read(&tally).since(&before);
     report.sizes = apart(|| engine.sizes())?;
     report.disk_bytes = disk_bytes(&*env.fs, dir)?;
-    let indexes = if report.rows == 0 { 0 } else { settings.indexes + 1 };
-    for index in 0..indexes {
-        // Index 0 consists of the rows themselves, so nothing is fetched.
-        for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
-            if let Some(query) = queries(&*engine, settings, report.rows, index, fetch, &meter, &tally)? {
-                report.queries.push(query);
-            }
+    if report.rows > 0 {
+        let asking = Asking { engine: &*engine, settings, rows: report.rows, meter: &meter, tally: &tally };
+        asking.all(State::Inserted, &mut report.queries)?;
+        if settings.rewrite > 0 {
+            apart(|| rewrite(&*engine, settings, report.rows))?;
+            asking.all(State::Rewritten, &mut report.queries)?;
+            apart(|| engine.merge())?;
+            asking.all(State::Merged, &mut report.queries)?;
         }
     }
     report.peak_memory_bytes = peak_resident_bytes().unwrap_or(0);
@@ -176,61 +177,105 @@ fn load_batches(engine: &dyn Engine, settings: &Settings, tally: &Tally, next: &
     Ok(())
 }
 
-/// Runs range queries that begin at random entries; `None` if the engine has no such index.
-fn queries(
-    engine: &dyn Engine,
-    settings: &Settings,
-    rows: u64,
-    index: usize,
-    fetch: bool,
-    meter: &Meter,
-    tally: &Tally,
-) -> Result<Option<Query>, Failure> {
-    let count = settings.queries;
-    if count == 0 {
-        return Ok(None);
+/// Writes a share of the rows again, each chosen at random, and settles the engine.
+fn rewrite(engine: &dyn Engine, settings: &Settings, rows: u64) -> Result<(), Failure> {
+    let mut random = fastrand::Rng::with_seed(settings.seed);
+    let mut session = engine.session()?;
+    for _ in 0..(rows * settings.rewrite / 100).max(1) {
+        let mut row = Row::new(settings.seed, random.u64(0..rows), settings.padding);
+        row.data = row.data.chars().rev().collect();
+        session.rewrite(&[row])?;
     }
-    let before = meter.read(tally);
-    let found = apart(|| {
-        let mut random = fastrand::Rng::with_seed(settings.seed ^ index as u64);
-        let mut session = engine.session()?;
-        query_all(&mut *session, count, index, fetch, &mut || {
-            Row::new(settings.seed, random.u64(0..rows), settings.padding)
-        })
-    })?;
-    let cost = meter.read(tally).since(&before);
-    let each = |all: f64| all / count as f64;
-    Ok(found.map(|(entries, cpu)| Query {
-        index,
-        fetched: fetch,
-        entries: each(entries as f64),
-        cpu_us: each(cpu.as_secs_f64() * 1e6),
-        wall_us: each(cost.seconds * 1e6),
-        read_calls: each(cost.read_calls as f64),
-        read_kb: each(cost.read_kb as f64),
-    }))
+    drop(session);
+    engine.settle()
 }
 
-/// Runs the queries. Returns the number of entries found, and the processor time.
+/// The context of the queries.
+struct Asking<'a> {
+    engine: &'a dyn Engine,
+    settings: &'a Settings,
+    rows: u64,
+    meter: &'a Meter,
+    tally: &'a Tally,
+}
+
+impl Asking<'_> {
+    /// Runs the queries over each index.
+    fn all(&self, state: State, found: &mut Vec<Query>) -> Result<(), Failure> {
+        for index in 0..=self.settings.indexes {
+            // Index 0 consists of the rows themselves, so nothing is fetched.
+            for fetch in [false, true].into_iter().take(if index == 0 { 1 } else { 2 }) {
+                found.extend(self.index(state, index, fetch)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs range queries that begin at random entries; `None` if the engine has no such index.
+    fn index(&self, state: State, index: usize, fetch: bool) -> Result<Option<Query>, Failure> {
+        let (settings, count) = (self.settings, self.settings.queries);
+        if count == 0 {
+            return Ok(None);
+        }
+        let before = self.meter.read(self.tally);
+        let found = apart(|| {
+            let mut random = fastrand::Rng::with_seed(settings.seed ^ index as u64);
+            let mut session = self.engine.session()?;
+            query_all(&mut *session, count, index, fetch, &mut || {
+                Row::new(settings.seed, random.u64(0..self.rows), settings.padding)
+            })
+        })?;
+        let cost = self.meter.read(self.tally).since(&before);
+        let each = |all: f64| all / count as f64;
+        Ok(found.map(|Asked { entries, cpu, times }| Query {
+            index,
+            state,
+            fetched: fetch,
+            entries: each(entries as f64),
+            cpu_us: each(cpu.as_secs_f64() * 1e6),
+            wall_us: each(cost.seconds * 1e6),
+            p50_us: median(times).as_secs_f64() * 1e6,
+            read_calls: each(cost.read_calls as f64),
+            read_kb: each(cost.read_kb as f64),
+        }))
+    }
+}
+
+/// The results and the costs of queries.
+struct Asked {
+    entries: usize,
+    cpu: Duration,
+    /// The wall clock of each.
+    times: Vec<Duration>,
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Runs the queries.
 fn query_all(
     session: &mut dyn Session,
     count: u64,
     index: usize,
     fetch: bool,
     next: &mut dyn FnMut() -> Row,
-) -> Result<Option<(usize, Duration)>, Failure> {
-    let (mut all, mut cpu) = (0, Duration::ZERO);
+) -> Result<Option<Asked>, Failure> {
+    let clock = Env::os().clock;
+    let mut asked = Asked { entries: 0, cpu: Duration::ZERO, times: Vec::new() };
     for _ in 0..count {
         let from = next();
-        let began = thread_cpu_time();
+        let (began, start) = (thread_cpu_time(), clock.now());
         let Some(entries) = session.query(index, &from, QUERY_ENTRIES, fetch)? else { return Ok(None) };
-        cpu += thread_cpu_time().saturating_sub(began);
+        asked.times.push(clock.now().saturating_sub(start));
+        asked.cpu += thread_cpu_time().saturating_sub(began);
         if entries == 0 {
             return Err(format!("the row {} was inserted, and index {index} does not have it", from.id).into());
         }
-        all += entries;
+        asked.entries += entries;
     }
-    Ok(Some((all, cpu)))
+    Ok(Some(asked))
 }
 
 /// Bytes of all files below a directory.

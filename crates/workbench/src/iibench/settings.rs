@@ -20,6 +20,10 @@ pub struct Settings {
     pub interval: u64,
     /// Queries over each index at the end.
     pub queries: u64,
+    /// Percent of the rows that are written again at random after the queries, which then run twice
+    /// more: once the engine is settled, and once it is merged. 0 for neither.
+    #[serde(default)]
+    pub rewrite: u64,
     /// No batch begins after this time; 0 is no limit.
     pub limit_seconds: f64,
     /// The seed of the rows.
@@ -47,6 +51,7 @@ impl Default for Settings {
             padding: 10,
             interval: 200_000,
             queries: 1_000,
+            rewrite: 0,
             limit_seconds: 0.0,
             seed: 1,
             memory_bytes: 256 << 20,

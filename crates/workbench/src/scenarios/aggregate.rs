@@ -38,7 +38,7 @@ pub struct Piped {
 }
 
 /// The pipelines, each with its name. They use an index on `subreddit`, which [`run`] creates.
-pub const PIPELINES: [(&str, &str); 8] = [
+pub const PIPELINES: [(&str, &str); 10] = [
     ("group-few", r#"[{"$group": {"_id": "$subreddit", "n": {"$sum": 1}, "score": {"$avg": "$score"}}}]"#),
     ("group-many", r#"[{"$group": {"_id": "$author", "n": {"$sum": 1}, "score": {"$avg": "$score"}}}]"#),
     ("count", r#"[{"$match": {"score": {"$gt": 5}}}, {"$count": "n"}]"#),
@@ -48,6 +48,8 @@ pub const PIPELINES: [(&str, &str); 8] = [
         r#"[{"$match": {"subreddit": {"$gte": "A", "$lt": "C"}}}, {"$group": {"_id": "$author", "n": {"$sum": 1}}}, {"$sort": {"n": -1}}, {"$limit": 10}]"#,
     ),
     ("sort", r#"[{"$sort": {"score": 1}}, {"$group": {"_id": null, "last": {"$last": "$score"}}}]"#),
+    ("sort-fields", r#"[{"$sort": {"score": 1}}, {"$project": {"score": 1, "subreddit": 1}}]"#),
+    ("distinct", r#"[{"$group": {"_id": "$author"}}, {"$count": "n"}]"#),
     ("top", r#"[{"$sort": {"score": -1}}, {"$limit": 10}, {"$project": {"score": 1, "subreddit": 1}}]"#),
     (
         "lookup",

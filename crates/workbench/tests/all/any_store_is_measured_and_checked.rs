@@ -3,7 +3,7 @@
 use alluvium_env::sync::Mutex;
 use alluvium_workbench::peer::{DocumentSession, Documents, Failure, Found, Stripes, ours};
 use alluvium_workbench::scenarios::kv::{Mix, Settings as MixSettings};
-use alluvium_workbench::scenarios::peers::{DocumentFigures, Settings, documents, kv};
+use alluvium_workbench::scenarios::peers::{DocumentFigures, Settings, documents, kv, opening, put_before_kill};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,6 +159,41 @@ fn mistakes_of_a_store_are_errors() {
         let error = run_fake(mistake).unwrap_err().to_string();
         assert!(error.contains(message), "{mistake:?}: {error}");
     }
+}
+
+#[test]
+fn random_ids_are_in_no_order_and_differ() {
+    let dir = tempfile::tempdir().unwrap();
+    let fake = Fake { scores: Arc::default(), mistake: Mistake::None };
+    let settings = Settings { random_ids: true, ..small() };
+    let figures = documents(&|_| Ok(Box::new(fake.clone())), &dir.path().join("none"), &settings).unwrap();
+    assert_eq!(figures.put.documents, 600);
+    let scores = fake.scores.lock();
+    assert_eq!(scores.len(), 600);
+    let first: std::collections::BTreeSet<u8> = scores.keys().map(|id| id.as_bytes()[0]).collect();
+    assert_eq!(first.len(), 16);
+}
+
+#[test]
+fn what_was_put_is_found_after_opening() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let open = |memory| ours::documents(&path, memory);
+    put_before_kill(&*open(8 << 20).unwrap(), &small()).unwrap();
+    let figures = opening(&open, &path, &small()).unwrap();
+    for opened in [figures.killed, figures.cold] {
+        assert!(opened.open_ms > 0.0);
+        assert_eq!((opened.first.operations, opened.later.operations), (4_000, 4_000));
+    }
+}
+
+#[test]
+fn an_acknowledged_document_that_is_missing_after_opening_is_an_error() {
+    let fake = Fake { scores: Arc::default(), mistake: Mistake::Loses };
+    put_before_kill(&fake, &small()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let error = opening(&|_| Ok(Box::new(fake.clone())), &dir.path().join("none"), &small()).unwrap_err();
+    assert!(error.to_string().contains("was put, and is not found"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reports as text.
 
-use super::{Cost, Query, Report};
+use super::{Cost, Query, Report, State};
 
 /// Formats a table: the first column is aligned to the left, the others to the right.
 fn table(rows: &[Vec<String>]) -> String {
@@ -110,21 +110,29 @@ pub(super) fn side_by_side(reports: &[Report]) -> String {
     for (name, figure) in figures() {
         rows.push(row(name.to_owned(), reports, figure));
     }
-    let mut kinds: Vec<(usize, bool)> = Vec::new();
+    let kind = |query: &Query| (query.state, query.index, query.fetched);
+    let mut kinds: Vec<(State, usize, bool)> = Vec::new();
     for query in reports.iter().flat_map(|report| &report.queries) {
-        if !kinds.contains(&(query.index, query.fetched)) {
-            kinds.push((query.index, query.fetched));
+        if !kinds.contains(&kind(query)) {
+            kinds.push(kind(query));
         }
     }
-    for (index, fetched) in kinds {
-        let name = match (index, fetched) {
-            (0, _) => "query by _id: CPU µs / reads".to_owned(),
-            (_, false) => format!("query of index {index}: CPU µs / reads"),
-            (_, true) => format!("query of index {index} with rows: CPU µs / reads"),
+    for (state, index, fetched) in kinds {
+        let after = match state {
+            State::Inserted => "",
+            State::Rewritten => ", rewritten",
+            State::Merged => ", merged",
         };
-        rows.push(row(name, reports, |report| {
-            let found = report.queries.iter().find(|query| (query.index, query.fetched) == (index, fetched));
-            found.map_or("-".to_owned(), |Query { cpu_us, read_calls, .. }| format!("{cpu_us:.1} / {read_calls:.2}"))
+        let what = match (index, fetched) {
+            (0, _) => "by _id".to_owned(),
+            (_, false) => format!("of index {index}"),
+            (_, true) => format!("of index {index} with rows"),
+        };
+        rows.push(row(format!("query {what}{after}: CPU µs / reads / p50 µs"), reports, |report| {
+            let found = report.queries.iter().find(|query| kind(query) == (state, index, fetched));
+            found.map_or("-".to_owned(), |Query { cpu_us, read_calls, p50_us, .. }| {
+                format!("{cpu_us:.1} / {read_calls:.2} / {p50_us:.1}")
+            })
         }));
     }
     table(&rows)

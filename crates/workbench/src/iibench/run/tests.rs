@@ -55,8 +55,12 @@ fn documents_without_indexes_are_inserted_and_found() {
 
 #[test]
 fn documents_with_indexes_are_inserted_and_found() {
-    let report = run_ours(Layer::Documents, &small(3));
+    let report = run_ours(Layer::Documents, &Settings { rewrite: 1, ..small(3) });
     assert_eq!((report.rows, report.sizes.indexes.len()), (12_345, 3));
+    for state in [State::Inserted, State::Rewritten, State::Merged] {
+        let found: Vec<_> = report.queries.iter().filter(|query| query.state == state).collect();
+        assert!(found.len() == 7 && found.iter().all(|query| query.entries > 9.0), "{state:?}: {found:?}");
+    }
     assert!(report.sizes.rows > 0 && report.sizes.indexes.iter().all(|bytes| *bytes > 0), "{:?}", report.sizes);
     let all = report.sizes.rows + report.sizes.indexes.iter().sum::<u64>();
     assert!(all < report.disk_bytes, "no file counts twice");
@@ -90,6 +94,9 @@ impl Engine for std::sync::Arc<Fake> {
     fn settle(&self) -> Result<(), Failure> {
         Ok(())
     }
+    fn merge(&self) -> Result<(), Failure> {
+        Ok(())
+    }
     fn sizes(&self) -> Result<Sizes, Failure> {
         Ok(Sizes::default())
     }
@@ -113,6 +120,9 @@ impl Session for FakeSession<'_> {
         }
         let mut ids = self.0.ids.lock();
         assert!(self.1.iter().all(|id| ids.insert(*id)), "each row comes once");
+        Ok(())
+    }
+    fn rewrite(&mut self, _: &[Row]) -> Result<(), Failure> {
         Ok(())
     }
     fn query(&mut self, _: usize, _: &Row, _: usize, _: bool) -> Result<Option<usize>, Failure> {

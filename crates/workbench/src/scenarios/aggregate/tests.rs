@@ -9,5 +9,6 @@ fn pipelines_read_comments() {
     assert_eq!(all.len(), PIPELINES.len());
     let of = |name: &str| all.iter().find(|one| one.name == name).unwrap();
     assert_eq!((of("top").returned, of("lookup").returned, of("lookup").documents), (10, 1, 500));
+    assert_eq!((of("sort-fields").returned, of("distinct").returned), (500, 1));
     assert!(of("group-few").returned > 1 && of("group-few").returned <= of("group-many").returned);
 }

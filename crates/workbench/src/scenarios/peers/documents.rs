@@ -50,7 +50,7 @@ pub fn documents(open: &Open<'_>, dir: &Path, settings: &Settings) -> Result<Doc
 
 /// Puts all documents, and settles the store.
 fn put(store: &dyn Documents, dir: &Path, settings: &Settings) -> Result<(Ids, Loaded), Failure> {
-    let source = Source::new(settings.seed, settings.documents);
+    let source = Source::new(settings);
     let before = Usage::now();
     let done = load(store, &source, settings.threads, settings.put_limit)?;
     let put = Usage::now().since(&before);

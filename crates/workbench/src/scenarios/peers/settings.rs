@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Settings {
     /// Documents to put.
     pub documents: u64,
+    /// True if the `_id`s are in no order; otherwise they ascend.
+    pub random_ids: bool,
     /// No batch of puts begins after this time.
     pub put_limit: Option<Duration>,
     /// The number of threads.
@@ -29,6 +31,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             documents: 1_000_000,
+            random_ids: false,
             put_limit: None,
             threads: 1,
             duration: Duration::from_secs(10),

@@ -1,5 +1,6 @@
 //! Generated comments for any number of threads, and the `_id`s of the comments that were taken.
 
+use super::settings::Settings;
 use crate::comments::Generator;
 use crate::peer::Failure;
 use alluvium_env::sync::Mutex;
@@ -49,6 +50,7 @@ impl Batch {
 
 struct State {
     generator: Generator,
+    random_ids: bool,
     left: u64,
     line: Vec<u8>,
     ids: Ids,
@@ -60,9 +62,15 @@ struct State {
 pub(super) struct Source(Mutex<State>);
 
 impl Source {
-    pub fn new(seed: u64, documents: u64) -> Self {
-        let (line, ids) = (Vec::new(), Ids::default());
-        Self(Mutex::new(State { generator: Generator::new(seed), left: documents, line, ids, json_bytes: 0 }))
+    pub fn new(settings: &Settings) -> Self {
+        Self(Mutex::new(State {
+            generator: Generator::new(settings.seed),
+            random_ids: settings.random_ids,
+            left: settings.documents,
+            line: Vec::new(),
+            ids: Ids::default(),
+            json_bytes: 0,
+        }))
     }
 
     /// Replaces the documents of a batch by the next ones. Returns false at the end.
@@ -77,13 +85,23 @@ impl Source {
             state.line.clear();
             state.generator.write_line(&mut state.line);
             let start = batch.text.len();
-            let id = append(std::str::from_utf8(&state.line)?.trim_end(), &mut batch.text)?;
+            let id = append(std::str::from_utf8(&state.line)?.trim_end(), state.random_ids, &mut batch.text)?;
             state.ids.push(&batch.text[id.clone()]);
             state.json_bytes += (batch.text.len() - start) as u64;
             batch.spans.push((start..batch.text.len(), id));
             state.left -= 1;
         }
         Ok(!batch.spans.is_empty())
+    }
+
+    /// The `_id`s of all documents that are left.
+    ///
+    /// # Errors
+    /// As [`Source::fill`].
+    pub fn all_ids(self) -> Result<Ids, Failure> {
+        let mut batch = Batch::default();
+        while self.fill(&mut batch)? {}
+        Ok(self.end().0)
     }
 
     /// The `_id`s of the documents that were taken, and the bytes of their text.
@@ -98,8 +116,9 @@ impl Source {
 const ID: &str = ",\"id\":\"";
 const AFTER_ID: &str = ",\"link_id\":\"";
 
-/// Appends a comment with the field `id` renamed to `_id`. Returns the range of the `_id`.
-fn append(line: &str, out: &mut String) -> Result<Range<usize>, Failure> {
+/// Appends a comment with the field `id` renamed to `_id`, and with another `_id` if they are
+/// random. Returns the range of the `_id`.
+fn append(line: &str, random_ids: bool, out: &mut String) -> Result<Range<usize>, Failure> {
     let after = line.rfind(AFTER_ID).ok_or("a comment has no link_id")?;
     let at = line[..after].rfind(ID).ok_or("a comment has no id")?;
     let rest = &line[at + ID.len()..];
@@ -107,6 +126,20 @@ fn append(line: &str, out: &mut String) -> Result<Range<usize>, Failure> {
     out.push_str(&line[..at]);
     out.push_str(",\"_id\":\"");
     let start = out.len();
-    out.push_str(rest);
-    Ok(start..start + len)
+    if random_ids {
+        let number = u64::from_str_radix(&rest[..len], 36)?;
+        out.push_str(&format!("{:016x}", mix(number)));
+    } else {
+        out.push_str(&rest[..len]);
+    }
+    let end = out.len();
+    out.push_str(&rest[len..]);
+    Ok(start..end)
+}
+
+/// Another number for each number, in no order: the last step of SplitMix64.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
