@@ -133,9 +133,9 @@ impl Store {
     /// let mut set = store.write_set();
     /// let mut batch = store.batch();
     /// batch.put(pets, b"rex", b"dog");
-    /// set.add(&batch)?;
     /// store.check_conflicts(&set)?;
-    /// store.write(batch, Durability::Periodic)?;
+    /// store.write(batch.clone(), Durability::Periodic)?; // Another writer comes first.
+    /// set.add(&batch)?;
     /// assert!(matches!(store.check_conflicts(&set), Err(Error::Conflict)));
     /// # alluvium_store::Result::Ok(())
     /// ```
