@@ -402,8 +402,8 @@ impl<T> Collection<T> {
     where
         T: FromDocument,
     {
-        let at = self.target.snapshot(None)?;
-        let document = self.target.reader(at.as_ref())?.get(&id.into())?;
+        let id = id.into();
+        let document = self.target.read(|reader| reader.get(&id))?;
         document.map(|document| from_document(self.target.name()?, document)).transpose()
     }
 
@@ -443,8 +443,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// As [`Collection::get`].
     pub fn get_fields(&self, id: impl Into<Value>, paths: &[&str]) -> Result<Option<Map>> {
-        let at = self.target.snapshot(None)?;
-        self.target.reader(at.as_ref())?.get_fields(&id.into(), paths)
+        let id = id.into();
+        self.target.read(|reader| reader.get_fields(&id, paths))
     }
 
     /// A scan of the documents in the order of their `_id`s. Set its options, then call

@@ -113,6 +113,15 @@ impl Target {
         Ok(limited(moment_of(&self.engine, self.name()?), &request.limits, &self.engine.env))
     }
 
+    /// Reads the latest state of the collection, or what its transaction sees.
+    #[inline]
+    pub fn read<T>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
+        match &self.transaction {
+            None => read(&self.reader(None)?),
+            Some(transaction) => read(&self.reader(Some(&transaction.snapshot()?))?),
+        }
+    }
+
     /// A reader of the latest state of the collection, or of its state at a snapshot.
     pub fn reader<'a>(&'a self, snapshot: Option<&'a Snapshot>) -> Result<Reader<'a>> {
         Reader::new(&self.engine, self.name()?, snapshot)
