@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// repeats it after a conflict.
 ///
 /// # Isolation
-/// A transaction has snapshot isolation. Everything in it reads the state at its begin, under its own writes. Nobody
+/// A transaction has snapshot isolation. Everything in it reads the state at its begin, under its own writes. No one
 /// else sees its writes before the commit, and then all at once. Of two transactions that write the same document, the
 /// first to write wins; the other gets an error of the kind [`crate::ErrorKind::Conflict`]. A transaction that writes a
 /// document that has changed since it began gets the same error, and so does a commit if others have taken a key of a

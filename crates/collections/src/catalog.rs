@@ -10,7 +10,6 @@ use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
 use crate::options::{CollectionOptions, View};
-use crate::snapshot::Created;
 use crate::state::CollectionState;
 use crate::trees::{
     CAPPED_TOTALS, INDEX, LOWEST_NEXT, SHAPE_PREFIX, SYSTEM, VIEW, describe_documents, read_documents, read_options,
@@ -23,7 +22,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
 use alluvium_query::expression::{ExpressionError, Memory};
 use alluvium_query::pipeline::PipelineError;
-use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId, WriteSet};
+use alluvium_store::{Bounds, Durability, Seq, Store, TreeChanges, TreeId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -340,47 +339,6 @@ impl Catalog {
         self.names.write().insert(name.clone(), entry);
     }
 
-    /// The state of a collection that a transaction is to create. Its trees are among those of `set`.
-    ///
-    /// # Errors
-    /// [`Error::CollectionExists`]; errors of the store.
-    pub(crate) fn create_in(
-        &self,
-        set: &mut WriteSet,
-        name: &FullName,
-        options: CollectionOptions,
-    ) -> Result<Arc<CollectionState>> {
-        self.check_free(name)?;
-        // Another transaction that creates the name has claimed it.
-        set.claim(TreeId::EMPTY, name.to_string().as_bytes())?;
-        let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
-        let trees = set.create_trees_with(2, describe)?;
-        Ok(self.new_state(trees[0], trees[1], options))
-    }
-
-    /// Calls `commit`, which creates collections of a transaction, and enters them. Before that, all their names are
-    /// still free, or the result is a conflict.
-    ///
-    /// # Errors
-    /// A conflict; those of `commit`.
-    pub(crate) fn entering<T>(&self, created: &Created, commit: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _change = self.begin_name_change();
-        if created.keys().any(|name| self.check_free(name).is_err()) {
-            return Err(alluvium_store::Error::Conflict.into());
-        }
-        let committed = commit();
-        for (name, state) in created {
-            // As for a drop, the name is used also if the outcome is unknown.
-            if committed.is_ok() || self.store.description(state.documents).is_some() {
-                let set = state.indexes();
-                let (indexes, options) = (set.indexes.clone(), set.options.clone());
-                state.set_indexes(Arc::new(IndexSet { schema: self.store.schema(state.documents), indexes, options }));
-                self.enter(name, state);
-            }
-        }
-        committed
-    }
-
     /// Drops a collection.
     pub fn drop(&self, name: &FullName) -> Result<()> {
         let _change = self.begin_name_change();
@@ -601,6 +559,7 @@ fn shape_options(store: &Store) -> ShapeOptions {
     ShapeOptions { max_shapes: store.options().tuning.max_definitions.unwrap_or(defaults.max_shapes), ..defaults }
 }
 
+mod created;
 mod indexes;
 mod past;
 mod views;

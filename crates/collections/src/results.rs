@@ -142,6 +142,8 @@ pub enum Ending {
     Committed,
     /// It was aborted: on request, or by an error.
     Aborted,
+    /// Its commit failed, and it is unknown whether it was written.
+    Unknown,
 }
 
 impl std::fmt::Display for Ending {
@@ -149,6 +151,7 @@ impl std::fmt::Display for Ending {
         f.write_str(match self {
             Self::Committed => "committed",
             Self::Aborted => "aborted",
+            Self::Unknown => "ended with an unknown outcome",
         })
     }
 }

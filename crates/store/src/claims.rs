@@ -8,6 +8,7 @@
 //! table is a leaf.
 
 use crate::error::{Error, Result};
+use alluvium_env::Clock;
 use alluvium_env::sync::atomic::{AtomicUsize, Ordering};
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_env::thread::{self, ThreadId};
@@ -23,8 +24,8 @@ const OWN_WAIT_MAX: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The claims of all open write sets.
-#[derive(Default)]
 pub(crate) struct Claims {
+    clock: Arc<dyn Clock>,
     held: Mutex<Held>,
     /// The number of claimed keys, for writers that look without the lock.
     count: AtomicUsize,
@@ -51,6 +52,11 @@ pub(crate) struct Claimed {
 }
 
 impl Claims {
+    pub fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (held, count, freed) = Default::default();
+        Arc::new(Self { clock, held, count, freed })
+    }
+
     /// No claims yet, for a new write set.
     pub fn begin(self: &Arc<Self>) -> Claimed {
         let mut held = self.held.lock();
@@ -76,21 +82,24 @@ impl Claims {
 
     #[cold]
     fn wait_for_owners(&self, hashes: impl Iterator<Item = u64> + Clone, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        let mut waited = Duration::ZERO;
-        let mut held = self.held.lock();
-        while let Some(owner) = hashes.clone().find_map(|hash| held.owners.get(&hash).copied()) {
+        // The clock may stand still, as in tests; and waits end early when other sets end.
+        let (began, mut timed_out) = (self.clock.now(), Duration::ZERO);
+        loop {
+            let mut held = self.held.lock();
+            let Some(owner) = hashes.clone().find_map(|hash| held.owners.get(&hash).copied()) else { return Ok(()) };
             let own = owner.thread == thread::current_id();
+            let waited = timed_out.max(self.clock.now().saturating_sub(began));
             if waited >= if own { OWN_WAIT_MAX } else { WAIT_MAX } {
                 return Err(Error::Claimed);
             }
+            if self.freed.wait_for(&mut held, LOOK) {
+                timed_out += LOOK;
+            }
+            drop(held);
             if !goes_on() {
                 return Err(Error::Stopped);
             }
-            if self.freed.wait_for(&mut held, LOOK) {
-                waited += LOOK;
-            }
         }
-        Ok(())
     }
 }
 

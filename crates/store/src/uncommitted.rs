@@ -15,7 +15,7 @@ impl UncommittedWrites {
         Arc::new(Self { memtables: (0..partitions).map(|_| OnceLock::new()).collect() })
     }
 
-    /// The memtable of a partition, which is made if there is none.
+    /// The memtable of a partition, made at the first write.
     pub fn memtable(&self, partition: u16) -> &Memtable {
         self.memtables[partition as usize].get_or_init(|| Arc::new(Memtable::small(FIRST_UNCOMMITTED)))
     }

@@ -1,4 +1,4 @@
-//! What a transaction sees is what a database would see that had its snapshot and its writes, and nobody else: every
+//! A transaction reads like a database that has its snapshot and its writes alone: every
 //! operation and every query gives the same in both, by each index and without one. After the commit the whole database
 //! has its writes, and those of the others.
 
@@ -367,7 +367,7 @@ fn collections_are_created_by_the_commit() {
     let kind = |result: alluvium::Result<()>| result.err().map(|error| error.kind());
     let names = |db: &Database| -> Vec<String> { db.collections().into_iter().map(|one| one.name).collect() };
 
-    // Nobody else sees it before, and an abort leaves nothing.
+    // No other reader sees it before the commit, and an abort leaves nothing.
     let transaction = db.begin();
     transaction.collection("pets").insert_one(r#"{"_id": 1, "kind": "dog"}"#).unwrap();
     transaction.collection("pets").update_one(r#"{"kind": "dog"}"#, r#"{"$inc": {"n": 1}}"#).run().unwrap();

@@ -1,4 +1,4 @@
-//! Transactions that write different documents do not conflict, and nobody waits for them, also if the documents are
+//! Transactions that write different documents do not conflict, and no writer waits for them, even if the documents are
 //! the first of their shape, which is defined once for all of them.
 
 use alluvium::Database;

@@ -264,12 +264,16 @@ impl Transaction {
         let created = self.snapshot()?.created;
         // The writes are taken first: whatever follows, no other statement may be added.
         let Some(running) = self.end(&mut guard, Ending::Aborted) else { return Ok(()) };
-        match &created {
-            None => self.write(running)?,
-            Some(created) => self.engine.catalog.entering(created, || self.write(running))?,
-        }
-        *self.seen.lock() = Err(Ending::Committed);
-        Ok(())
+        let written = match &created {
+            None => self.write(running),
+            Some(created) => self.engine.catalog.entering(created, || self.write(running)),
+        };
+        *self.seen.lock() = Err(match &written {
+            Ok(()) => Ending::Committed,
+            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => Ending::Unknown,
+            Err(_) => Ending::Aborted,
+        });
+        written
     }
 
     fn write(&self, running: Running) -> Result<()> {

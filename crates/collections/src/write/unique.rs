@@ -25,7 +25,7 @@ pub(crate) struct Collection<'a> {
     pub store: &'a Store,
     pub state: &'a CollectionState,
     pub name: &'a FullName,
-    /// The snapshot at which keys are looked up; the latest state if there is none.
+    /// The snapshot at which keys are looked up; `None` for the latest state.
     pub at: Option<&'a Snapshot>,
 }
 

@@ -10,6 +10,7 @@ mod room;
 
 use super::{Closing, Store};
 use crate::admission::{Admission, Debt};
+use crate::claims::Claims;
 use crate::commit::{Commit, CommitQueue};
 use crate::durability::Syncer;
 use crate::error::{Error, Result};
@@ -184,7 +185,7 @@ impl Recovered {
             trees: trees.clone(),
             cache: shared.cache.clone(),
         });
-        let (locks, claims) = (LockTable::new(), Arc::default());
+        let (locks, claims) = (LockTable::new(), Claims::new(env.clock.clone()));
         let (schema, lock, closing) = (Mutex::new(()), Mutex::new(Some(lock)), Mutex::new(Closing::default()));
         Store {
             env,

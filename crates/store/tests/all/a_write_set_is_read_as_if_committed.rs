@@ -339,7 +339,7 @@ fn plain_writes_wait_for_write_sets() {
     let mut value = Vec::new();
     assert!(store.get(tree, b"rex", &mut value).unwrap() && value == b"dog");
 
-    // A thread that waits for itself is told so, and its set goes on.
+    // A thread that waits for itself gets an error, and can still commit its set.
     let mut set = store.write_set();
     set.add(&batch).unwrap();
     assert!(matches!(put(b"rex", b"fox"), Err(Error::Claimed)));

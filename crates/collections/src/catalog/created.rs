@@ -1,0 +1,55 @@
+//! Collections that transactions create.
+
+use super::Catalog;
+use crate::error::Result;
+use crate::index::IndexSet;
+use crate::names::FullName;
+use crate::options::CollectionOptions;
+use crate::snapshot::Created;
+use crate::state::CollectionState;
+use crate::trees::{SYSTEM, describe_documents};
+use alluvium_store::{TreeId, WriteSet};
+use std::sync::Arc;
+
+impl Catalog {
+    /// The state of a collection that a transaction is to create. Its trees are among those of `set`.
+    ///
+    /// # Errors
+    /// [`Error::CollectionExists`]; errors of the store.
+    pub(crate) fn create_in(
+        &self,
+        set: &mut WriteSet,
+        name: &FullName,
+        options: CollectionOptions,
+    ) -> Result<Arc<CollectionState>> {
+        self.check_free(name)?;
+        // Another transaction that creates the name has claimed it.
+        set.claim(TreeId::EMPTY, name.to_string().as_bytes())?;
+        let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
+        let trees = set.create_trees_with(2, describe)?;
+        Ok(self.new_state(trees[0], trees[1], options))
+    }
+
+    /// Calls `commit`, which creates collections of a transaction, and enters them. Before that, all their names are
+    /// still free, or the result is a conflict.
+    ///
+    /// # Errors
+    /// A conflict; those of `commit`.
+    pub(crate) fn entering<T>(&self, created: &Created, commit: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _change = self.begin_name_change();
+        if created.keys().any(|name| self.check_free(name).is_err()) {
+            return Err(alluvium_store::Error::Conflict.into());
+        }
+        let committed = commit();
+        for (name, state) in created {
+            // As for a drop, the name is used also if the outcome is unknown.
+            if committed.is_ok() || self.store.description(state.documents).is_some() {
+                let set = state.indexes();
+                let (indexes, options) = (set.indexes.clone(), set.options.clone());
+                state.set_indexes(Arc::new(IndexSet { schema: self.store.schema(state.documents), indexes, options }));
+                self.enter(name, state);
+            }
+        }
+        committed
+    }
+}
