@@ -1,10 +1,13 @@
-//! A transaction reads like a database that has its snapshot and its writes alone: every
-//! operation and every query gives the same in both, by each index and without one. After the commit the whole database
-//! has its writes, and those of the others.
+//! A transaction reads like a database that has its snapshot and its writes alone: every operation and every query gives
+//! the same in both, by each index and without one. After the commit the whole database has its writes, and those of the
+//! others.
 
-use alluvium::{Collection, Database, ErrorKind, Transaction, doc};
+use alluvium::{Collection, Database, Durability, ErrorKind, Transaction, doc};
 use alluvium_env::Env;
+use alluvium_env::fault::{Fault, FaultFs, OpKind};
+use alluvium_env::mem::MemFs;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const COLLECTIONS: [&str; 2] = ["pets", "owners"];
 /// The index by which a query is to be answered.
@@ -448,4 +451,26 @@ fn a_transaction_that_is_too_large_is_refused() {
     assert!(error.to_string().contains("budget") || error.to_string().contains("memory"), "{error}");
     assert!(!transaction.is_running() && pets.count().unwrap() == 0);
     assert_eq!(db.query_memory().held(), 0);
+}
+
+/// After a failed sync, it is unknown whether the transaction was written: it was neither committed nor aborted.
+#[test]
+fn a_commit_of_unknown_outcome_is_no_abort() {
+    let faults = Arc::new(FaultFs::over(Arc::new(MemFs::new())));
+    let env = Env { fs: faults.clone(), ..Env::in_memory(1) };
+    let db = Database::builder().env(env).memory(8 << 20).open("db").unwrap();
+    let pets = db.create_collection("pets").run().unwrap();
+    let transaction = db.begin_with(Durability::Sync);
+    transaction.within(&pets).put(1, r#"{"kind": "dog"}"#).unwrap();
+    faults.inject(Fault::nth(1).of(OpKind::Sync));
+    assert_eq!(transaction.commit().unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    let ended = transaction.commit().unwrap_err().to_string();
+    assert_eq!(ended, "the transaction was ended with an unknown outcome already: begin another one");
+    // It is not repeated.
+    let mut calls = 0;
+    let repeated = db.transaction(|transaction| {
+        calls += 1;
+        transaction.within(&pets).put(2, "{}")
+    });
+    assert!(repeated.is_err() && calls == 1, "{calls} calls");
 }

@@ -345,3 +345,35 @@ fn plain_writes_wait_for_write_sets() {
     assert!(matches!(put(b"rex", b"fox"), Err(Error::Claimed)));
     store.commit(set, Durability::Periodic).unwrap();
 }
+
+/// A plain write waits for a limited time, also if other write sets end all the time.
+#[test]
+fn a_wait_ends_while_other_write_sets_come_and_go() {
+    let clock = Arc::new(ManualClock::new());
+    let env = Env { fs: Arc::new(MemFs::new()), clock: clock.clone(), rng: Arc::new(SeededRng::new(1)) };
+    let store = Store::open(env, Path::new("db"), Options::default()).unwrap();
+    let tree = store.create_trees(&[b"pets"]).unwrap()[0];
+    let put = |key: &[u8]| {
+        let mut batch = store.batch();
+        batch.put(tree, key, b"dog");
+        batch
+    };
+    let mut stays = store.write_set();
+    stays.add(&put(b"rex")).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| store.write(put(b"rex"), Durability::Periodic));
+        for _ in 0..2000 {
+            if waiting.is_finished() {
+                break;
+            }
+            let mut ends = store.write_set();
+            ends.add(&put(b"tom")).unwrap();
+            drop(ends);
+            clock.advance(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(waiting.is_finished(), "it still waits");
+        assert!(matches!(waiting.join().unwrap(), Err(Error::Claimed)));
+    });
+    store.commit(stays, Durability::Periodic).unwrap();
+}
