@@ -10,6 +10,7 @@ use alluvium_collections::limits::Limits;
 use alluvium_collections::read::from_document;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::write::Patience;
 use alluvium_document::{Document, DocumentFor, FromDocument, Map, Value};
 
 use alluvium_store::{Durability, TreeStats};
@@ -234,6 +235,24 @@ impl<T> Collection<T> {
         limits.stop = Some(stop);
         limits.set_max_time(max_time);
         self.target.interrupt = interrupt(&limits, &self.target.engine.env);
+        self
+    }
+
+    /// A handle on the same collection whose writes wait for the transactions of others as [`Patience`] says.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # db.create_collection("pets").run()?;
+    /// # use std::sync::{Arc, atomic::AtomicUsize};
+    /// let transaction = db.begin();
+    /// transaction.collection("pets").put("rex", "{}")?;
+    /// let pets = db.collection("pets").with_patience(&Arc::new(alluvium::Patience::new(Arc::new(AtomicUsize::new(0)), 8)));
+    /// assert!(pets.delete("rex").is_err()); // At once: try it again when the transaction has ended.
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn with_patience(mut self, patience: &Arc<Patience>) -> Self {
+        self.target.patience = Some(Arc::clone(patience));
         self
     }
 

@@ -7,7 +7,7 @@ use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
-use alluvium_collections::write::{Record, Transaction, Writer};
+use alluvium_collections::write::{Patience, Record, Transaction, WriteLimits, Writer};
 use alluvium_query::expression::{Interrupt, Variables};
 use alluvium_store::Durability;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) struct Target {
     pub validates: bool,
     /// Ends the validator's check of a document if the check takes too long or is stopped.
     pub interrupt: Option<Interrupt>,
+    /// Which waits for transactions its writes may have.
+    pub patience: Option<Arc<Patience>>,
     record: Option<Arc<Recorded>>,
     /// The transaction that all operations belong to.
     transaction: Option<Arc<Transaction>>,
@@ -42,6 +44,7 @@ impl Target {
             durability,
             validates: true,
             interrupt: None,
+            patience: None,
             record: None,
             transaction: None,
         }
@@ -101,7 +104,7 @@ impl Target {
             name: self.name()?,
             durability: self.durability,
             validates: self.validates,
-            interrupt: self.interrupt.as_ref(),
+            limits: WriteLimits { interrupt: self.interrupt.as_ref(), patience: self.patience.as_deref() },
             record,
             transaction: self.transaction.as_deref(),
         })

@@ -198,7 +198,42 @@ impl Transaction {
     /// write; after an error other than [`crate::ErrorKind::OutcomeUnknown`] nothing was written.
     /// [`crate::Error::TransactionEnded`] if it had ended.
     pub fn commit(&self) -> Result<()> {
-        self.writes.0.commit()
+        self.writes.0.commit(None)
+    }
+
+    /// As [`Transaction::commit`], as durable as `durability` says.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.create_collection("pets").run()?;
+    /// let transaction = db.begin();
+    /// transaction.within(&pets).put("rex", r#"{"kind": "dog"}"#)?;
+    /// transaction.commit_with(alluvium::Durability::Sync)?; // It is on the disk now.
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit_with(&self, durability: Durability) -> Result<()> {
+        self.writes.0.commit(Some(durability))
+    }
+
+    /// True if the transaction has written something, or has created a collection.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # let pets = db.create_collection("pets").run()?;
+    /// let transaction = db.begin();
+    /// assert!(!transaction.has_writes()?);
+    /// transaction.within(&pets).put("rex", r#"{"kind": "dog"}"#)?;
+    /// assert!(transaction.has_writes()?);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::TransactionEnded`].
+    pub fn has_writes(&self) -> Result<bool> {
+        self.writes.0.has_writes()
     }
 
     /// Ends the transaction without a trace. Does nothing if it has ended.

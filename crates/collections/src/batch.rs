@@ -5,7 +5,7 @@ use crate::error::{Error, Result, id_text};
 use crate::ids;
 use crate::names::FullName;
 use crate::state::CollectionState;
-use crate::write::{DocumentLock, Named, Reads, Transaction, WriteTxn, execute, retry};
+use crate::write::{DocumentLock, Named, Reads, Transaction, WriteLimits, WriteTxn, execute, retry};
 use alluvium_document::{Document, Map, Value};
 use alluvium_query::update::Update;
 use alluvium_store::{Durability, LockMode, TreeId};
@@ -83,7 +83,12 @@ impl<'a> Plan<'a> {
                 Some(group) => group,
                 None => {
                     let state = find(collection)?;
-                    plan.groups.push(Named { name: collection, state, validates: true, interrupt: None });
+                    plan.groups.push(Named {
+                        name: collection,
+                        state,
+                        validates: true,
+                        limits: WriteLimits::default(),
+                    });
                     plan.groups.len() - 1
                 }
             };

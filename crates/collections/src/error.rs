@@ -563,6 +563,10 @@ impl Error {
             Self::DamagedDocument { .. } => (301, "DataCorruptionDetected"),
             Self::BulkWrite { errors, .. } => return errors.first()?.1.code(),
             Self::WriteMany { error, .. } => return error.code(),
+            Self::NotInTransaction { .. } => (263, "OperationNotSupportedInTransaction"),
+            Self::TransactionEnded { .. } => (251, "NoSuchTransaction"),
+            Self::Store(alluvium_store::Error::Conflict) => (112, "WriteConflict"),
+            Self::Store(alluvium_store::Error::Claimed) => (24, "LockTimeout"),
             _ => return None,
         })
     }

@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::index_scan::IndexScan;
 use crate::results::Written;
 use crate::view::CollectionView;
-use crate::write::Writer;
+use crate::write::{WriteLimits, Writer};
 use alluvium_document::{Document, Value, key};
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::{Interrupt, Interruption};
@@ -46,7 +46,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
                 name: &name,
                 durability: engine.store().options().durability,
                 validates: true,
-                interrupt: Some(&interrupt),
+                limits: WriteLimits { interrupt: Some(&interrupt), patience: None },
                 record: None,
                 transaction: None,
             },

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ids;
 use crate::names::FullName;
 use crate::options::CollectionOptions;
-use crate::write::Writer;
+use crate::write::{WriteLimits, Writer};
 use alluvium_document::{Map, bson};
 use alluvium_query::expression::Interrupt;
 use alluvium_store::Durability;
@@ -46,7 +46,7 @@ impl<'e> Filling<'e> {
             name: &self.name,
             durability,
             validates,
-            interrupt,
+            limits: WriteLimits { interrupt, patience: None },
             record: None,
             transaction: None,
         };

@@ -14,7 +14,7 @@ use crate::read::Reader;
 use crate::results::UpdateResult;
 use crate::state::CollectionState;
 use crate::view::CollectionView;
-use crate::write::Writer;
+use crate::write::{WriteLimits, Writer};
 use alluvium_document::IntoDocument;
 use alluvium_document::{Document, Map, Value};
 use alluvium_env::Env;
@@ -69,7 +69,7 @@ impl Collection {
             name: &self.name,
             durability: Durability::Periodic,
             validates: true,
-            interrupt: None,
+            limits: WriteLimits::default(),
             record: None,
             transaction: None,
         }

@@ -19,14 +19,16 @@
 //! starts over from the catalogue.
 
 mod entries;
+mod patience;
 mod transaction;
 mod txn;
 mod unique;
 mod writer;
 
+pub use patience::Patience;
 pub use transaction::{Transaction, repeat};
 pub(crate) use txn::{DocumentLock, Named, Reads, execute, retry};
-pub use txn::{Locked, WriteTxn};
+pub use txn::{Locked, WriteLimits, WriteTxn};
 pub(crate) use unique::{Collection, demands_key, duplicate_key};
 pub use unique::{Sequence, Taken};
 pub use writer::{Record, Writer};

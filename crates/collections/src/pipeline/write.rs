@@ -11,7 +11,7 @@ use crate::indexes;
 use crate::names::FullName;
 use crate::read::Reader;
 use crate::view::CollectionView;
-use crate::write::Writer;
+use crate::write::{WriteLimits, Writer};
 use alluvium_document::compare::equal;
 use alluvium_document::timestamps::Present;
 use alluvium_document::{Map, Value, bson};
@@ -84,9 +84,9 @@ pub(super) fn merge(to: &Destination<'_>, merge: &MergeInto, next: Next<'_>) -> 
     }
     let (durability, validates) = (to.durability, to.validates);
     let interrupt = interrupt(to.limits, &to.engine.env);
-    let interrupt = interrupt.as_ref();
+    let limits = WriteLimits { interrupt: interrupt.as_ref(), patience: None };
     let writer =
-        Writer { engine: to.engine, name: &name, durability, validates, interrupt, record: None, transaction: None };
+        Writer { engine: to.engine, name: &name, durability, validates, limits, record: None, transaction: None };
     let (mut first_error, mut count, mut bytes) = (None, 0, 0);
     loop {
         let record = match next() {

@@ -252,21 +252,32 @@ impl Transaction {
         Ok(value)
     }
 
-    /// Makes the writes of the transaction visible, all at once.
+    /// True if the transaction has written something, or has created a collection.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`].
+    pub fn has_writes(&self) -> Result<bool> {
+        let mut guard = self.running.lock();
+        Ok(!self.running(&mut guard)?.set.is_empty())
+    }
+
+    /// Makes the writes of the transaction visible, all at once, and as durable as the transaction was begun to be, or as
+    /// `durability` says.
     ///
     /// # Errors
     /// A conflict if a document or a unique key was written by others since the transaction began, or a collection was
     /// dropped or got other indexes; as for any write. The transaction has ended then, and has left nothing, unless the
     /// outcome is unknown. [`Error::TransactionEnded`] if it had ended before.
-    pub fn commit(&self) -> Result<()> {
+    pub fn commit(&self, durability: Option<Durability>) -> Result<()> {
+        let durability = durability.unwrap_or(self.durability);
         let mut guard = self.running.lock();
         self.running(&mut guard)?;
         let created = self.snapshot()?.created;
         // The writes are taken first: whatever follows, no other statement may be added.
         let Some(running) = self.end(&mut guard, Ending::Aborted) else { return Ok(()) };
         let written = match &created {
-            None => self.write(running),
-            Some(created) => self.engine.catalog.entering(created, || self.write(running)),
+            None => self.write(running, durability),
+            Some(created) => self.engine.catalog.entering(created, || self.write(running, durability)),
         };
         *self.seen.lock() = Err(match &written {
             Ok(()) => Ending::Committed,
@@ -276,7 +287,7 @@ impl Transaction {
         written
     }
 
-    fn write(&self, running: Running) -> Result<()> {
+    fn write(&self, running: Running, durability: Durability) -> Result<()> {
         let store = self.engine.store();
         let Running { set, collections, charge: _charge, .. } = running;
         if set.is_empty() {
@@ -294,7 +305,7 @@ impl Transaction {
             }
             Ok(())
         };
-        let number = store.commit_checked(set, self.durability, unique, check).map_err(|error| match error {
+        let number = store.commit_checked(set, durability, unique, check).map_err(|error| match error {
             Error::Store(alluvium_store::Error::NoSuchTree(_) | alluvium_store::Error::SchemaChanged(_)) => {
                 alluvium_store::Error::Conflict.into()
             }

@@ -7,6 +7,7 @@ mod statement;
 mod text;
 
 use super::entries::{Entries, Puts};
+use super::patience::Patience;
 use super::unique::Collection;
 use crate::document_count::Change;
 use crate::engine::Engine;
@@ -41,8 +42,17 @@ pub struct Named<'a> {
     pub state: Arc<CollectionState>,
     /// False if the validator of the collection is skipped.
     pub validates: bool,
-    /// Ends long checks by the validator.
+    /// The limits of the write.
+    pub limits: WriteLimits<'a>,
+}
+
+/// The limits of a write: its time, and its waits.
+#[derive(Clone, Copy, Default)]
+pub struct WriteLimits<'a> {
+    /// Ends long checks by the validator, and waits for the transactions of others.
     pub interrupt: Option<&'a Interrupt>,
+    /// Which waits for the transactions of others are allowed; all of them if this is `None`.
+    pub patience: Option<&'a Patience>,
 }
 
 /// A document to be locked: its collection (an index into the list of the write), its key, and the mode of the lock.
@@ -66,7 +76,7 @@ struct Group<'a> {
     state: Arc<CollectionState>,
     entries: Entries<'a>,
     validates: bool,
-    interrupt: Option<&'a Interrupt>,
+    limits: WriteLimits<'a>,
     /// The validator with this interrupt, made when a check may take long.
     interrupted: OnceCell<Validator>,
     shapes: Vec<Arc<Shape>>,
@@ -163,7 +173,9 @@ fn execute_blind<'a, T>(
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked, so the store admits the batch and locks its keys itself.
         txn.put_shapes();
+        txn.wait_for_transactions(&[])?;
         let number = store.write(txn.batch, durability)?;
+        note_written(&txn.groups);
         txn.groups.iter().for_each(Group::mark_shapes);
         note_counts(&txn.groups, &txn.absent, number);
         return Ok(value);
@@ -517,6 +529,14 @@ impl<'a> WriteTxn<'a> {
     }
 }
 
+/// Notes that a write of the command was made, for writes that wait for the transactions of others afterwards.
+#[inline]
+fn note_written(groups: &[Group<'_>]) {
+    if let Some(patience) = groups.first().and_then(|group| group.limits.patience) {
+        patience.note_written();
+    }
+}
+
 /// Notes how a visible batch has changed the numbers of documents, for collections that keep the number. The flag is
 /// read after the write, so a concurrent count either includes the batch, or has set the flag before.
 #[inline]
@@ -559,6 +579,7 @@ impl Locked<'_> {
             return Locked { txn, durability, locks, _admitted }.commit_capped();
         }
         let number = txn.store.write_locked(txn.batch, durability, &locks)?;
+        note_written(&txn.groups);
         txn.groups.iter().for_each(Group::mark_shapes);
         note_counts(&txn.groups, &txn.absent, number);
         Ok(())

@@ -1,7 +1,7 @@
 //! Writes to one collection.
 
 use super::transaction::Transaction;
-use super::txn::{DocumentLock, Named, Reads, WriteTxn, execute, retry};
+use super::txn::{DocumentLock, Named, Reads, WriteLimits, WriteTxn, execute, retry};
 use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids;
@@ -10,7 +10,6 @@ use crate::results::{WriteRecord, Written};
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
 use alluvium_document::Value;
-use alluvium_query::expression::Interrupt;
 use alluvium_store::{Durability, LockMode, Seq};
 use std::sync::Arc;
 
@@ -25,8 +24,8 @@ pub struct Writer<'a> {
     pub durability: Durability,
     /// False if the validator of the collection is skipped.
     pub validates: bool,
-    /// Ends long checks of a document by the validator.
-    pub interrupt: Option<&'a Interrupt>,
+    /// The limits of each write.
+    pub limits: WriteLimits<'a>,
     /// The record of each write, and its collection.
     pub record: Option<Record<'a>>,
     /// The transaction that the writes belong to.
@@ -116,7 +115,7 @@ impl<'a> Writer<'a> {
         state: Arc<CollectionState>,
         encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<T> {
-        let group = Named { name: self.name, state, validates: self.validates, interrupt: self.interrupt };
+        let group = Named { name: self.name, state, validates: self.validates, limits: self.limits };
         match self.record_group()? {
             None => self.execute(&[group], None, encode),
             Some(record) => self.execute(&[group, record], None, encode),
@@ -127,7 +126,7 @@ impl<'a> Writer<'a> {
     fn record_group(&self) -> Result<Option<Named<'a>>> {
         let Some(Record { name, .. }) = self.record else { return Ok(None) };
         let state = self.engine.catalog.find_or_create(name)?;
-        Ok(Some(Named { name, state, validates: false, interrupt: None }))
+        Ok(Some(Named { name, state, validates: false, limits: WriteLimits::default() }))
     }
 
     /// Adds the record of a write with this result to its batch.
@@ -177,8 +176,8 @@ impl<'a> Writer<'a> {
         self.retry(|| {
             let Some(state) = self.existing()? else { return Ok(None) };
             let reads = Reads { locks, reserve_bytes: state.change_size.reserve() };
-            let (name, validates, interrupt) = (self.name, self.validates, self.interrupt);
-            let group = Named { name, state, validates, interrupt };
+            let (name, validates, limits) = (self.name, self.validates, self.limits);
+            let group = Named { name, state, validates, limits };
             match self.record_group()? {
                 None => self.execute(&[group], Some(reads), &mut encode),
                 Some(record) => self.execute(&[group, record], Some(reads), &mut encode),

@@ -1,6 +1,6 @@
 //! Writes of many encoded documents to one collection. Used by loads.
 
-use super::{Locked, Named, WriteTxn};
+use super::{Locked, Named, WriteLimits, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::names::FullName;
@@ -16,8 +16,10 @@ impl<'a> WriteTxn<'a> {
     /// An empty write to one collection, with room for `bytes` of rows: see
     /// [`WriteTxn::put_encoded`].
     pub fn with_room(engine: &'a Engine, name: &'a FullName, state: &Arc<CollectionState>, bytes: usize) -> Self {
-        let mut txn =
-            Self::new(engine.store(), &[Named { name, state: state.clone(), validates: true, interrupt: None }]);
+        let mut txn = Self::new(
+            engine.store(),
+            &[Named { name, state: state.clone(), validates: true, limits: WriteLimits::default() }],
+        );
         txn.batch.reserve(bytes);
         txn
     }
@@ -66,7 +68,7 @@ impl<'a> WriteTxn<'a> {
     fn empty(&self) -> Self {
         let group = &self.groups[0];
         let (name, state) = (group.name, group.state.clone());
-        Self::new(self.store, &[Named { name, state, validates: group.validates, interrupt: group.interrupt }])
+        Self::new(self.store, &[Named { name, state, validates: group.validates, limits: group.limits }])
     }
 
     /// The same documents, with entries for the current indexes of the collection.

@@ -11,14 +11,14 @@ use std::cell::OnceCell;
 
 impl<'a> Group<'a> {
     pub(super) fn new(named: &Named<'a>) -> Self {
-        let Named { name, state, validates, interrupt } = named.clone();
+        let Named { name, state, validates, limits } = named.clone();
         let entries = Entries::new(state.indexes(), name);
         Self {
             name,
             state,
             entries,
             validates,
-            interrupt,
+            limits,
             interrupted: OnceCell::new(),
             shapes: Vec::new(),
             shapes_put: 0,
@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
     #[cold]
     pub(super) fn validate(&self, document: &Document, before: Option<&Document>) -> Result<()> {
         let Some(validator) = self.validator() else { return Ok(()) };
-        let validator = match self.interrupt {
+        let validator = match self.limits.interrupt {
             Some(interrupt) if validator.may_take_long(document) => {
                 self.interrupted.get_or_init(|| validator.interrupted_by(interrupt))
             }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::names::FullName;
 use crate::read::Reader;
 use crate::state::CollectionState;
+use crate::write::Patience;
 use crate::write::entries::Claim;
 use alluvium_document::shape::Shape;
 use alluvium_query::expression::ExpressionError;
@@ -50,9 +51,12 @@ impl<'a> WriteTxn<'a> {
             let tree = group.state.documents;
             self.batch.keys(tree).map(move |key| (tree, key))
         });
-        let interrupt = self.groups.iter().find_map(|group| group.interrupt);
-        let goes_on = || interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
+        let interrupt = self.groups.iter().find_map(|group| group.limits.interrupt);
+        let waiting = self.groups.iter().find_map(|group| group.limits.patience).map(Patience::begin);
+        let is_refused = matches!(waiting, Some(None));
+        let goes_on = || !is_refused && interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
         match (self.store.wait_for_write_sets(read.chain(written), &goes_on), interrupt) {
+            (Err(alluvium_store::Error::Stopped), _) if is_refused => Err(alluvium_store::Error::Claimed.into()),
             (Err(alluvium_store::Error::Stopped), Some(interrupt)) => {
                 interrupt.check().map_err(|reason| PipelineError::from(ExpressionError::from(reason)).into())
             }
