@@ -175,10 +175,13 @@ pub(crate) struct FirstBatch {
     pub is_own: bool,
 }
 
-/// The identity of the collection that a cursor reads; `None` at a snapshot, which keeps its collections, and for a
-/// view, which has no identity.
+/// The identity of the collection that a cursor reads; `None` at a snapshot and in a transaction, which keep their collections, and for
+/// a view, which has no identity.
 fn identity(call: &Call<'_>, documents: &Documents, namespace: &str) -> Option<u64> {
-    if call.snapshot.is_some() || !matches!(documents, Documents::Query(..) | Documents::WithRecordIds(..)) {
+    if call.snapshot.is_some()
+        || call.transaction.is_some()
+        || !matches!(documents, Documents::Query(..) | Documents::WithRecordIds(..))
+    {
         return None;
     }
     call.shared.db.collection(namespace).identity().ok().flatten()
@@ -253,6 +256,7 @@ impl FirstBatch {
             fields_bytes: call.body.memory(),
             needs,
             session: call.session.clone(),
+            transaction: call.transaction.as_ref().map(|joined| joined.number),
             is_limited: !call.max_time().is_zero(),
             stop: Arc::clone(&call.stop),
             never_expires: self.never_expires,

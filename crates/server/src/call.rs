@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::client::Client;
 use crate::concern::WriteConcern;
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, is_transient};
 use crate::fields::Fields;
 use crate::funds::Funds;
 use crate::host::Host;
@@ -13,10 +13,10 @@ use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
 use crate::security::privilege::Need;
-use crate::sessions::SessionId;
+use crate::sessions::{End, Joined, SessionId};
 use crate::shared::Shared;
 use crate::slow::{self, Level};
-use alluvium::{Collection, Cursor, Explanation, Map, Snapshot, Timestamp, Value, Written};
+use alluvium::{Collection, Cursor, Explanation, Map, Patience, Snapshot, Timestamp, Transaction, Value, Written};
 use alluvium_document::BsonBuilder;
 use alluvium_document::bson::{self, decode_document, tree_bytes};
 use alluvium_wire::{Form, Sequence, reply};
@@ -28,6 +28,9 @@ use std::time::Duration;
 
 /// The error code for a name that no collection can have.
 const INVALID_NAMESPACE: i32 = 73;
+
+/// The error code of a write whose document a transaction has written.
+const CLAIMED: i32 = 24;
 
 /// The memory of documents of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
@@ -64,6 +67,12 @@ pub(crate) struct Call<'a> {
     pub write_concern: WriteConcern,
     /// The records of a retryable write.
     pub retry: Option<Retry>,
+    /// The transaction that the command belongs to.
+    pub transaction: Option<Joined<'a>>,
+    /// How writes wait for the transactions of others: not at all, if the connection executes the command again.
+    pub patience: Option<Arc<Patience>>,
+    /// How the command leaves its transaction.
+    pub transaction_end: Cell<End>,
     /// The snapshot that a read has requested.
     pub snapshot: Option<ReadAt>,
     /// The time when the command began, on the server's clock.
@@ -165,7 +174,37 @@ impl Call<'_> {
 
     /// A collection of the command's database, to be read.
     pub(crate) fn collection_to_read(&self, name: &str) -> Collection {
-        self.shared.db.logical_database(&self.db).collection(name)
+        let collection = self.shared.db.logical_database(&self.db).collection(name);
+        match self.open_transaction() {
+            None => collection,
+            Some(transaction) => transaction.within(&collection),
+        }
+    }
+
+    /// The open transaction that the command belongs to.
+    pub(crate) fn open_transaction(&self) -> Option<&Transaction> {
+        self.transaction.as_ref()?.transaction()
+    }
+
+    /// True if the command has written nothing yet, and is executed again when a transaction of others has ended.
+    pub(crate) fn waits_for_transaction(&self, error: &CommandError) -> bool {
+        error.code == CLAIMED && self.patience.as_ref().is_some_and(|patience| !patience.has_written())
+    }
+
+    /// Notes that a statement of the command has failed, which aborts its transaction. Returns the error if it is that of
+    /// the whole command: the client may repeat its transaction, or the server executes the command again.
+    ///
+    /// # Errors
+    /// The error.
+    pub(crate) fn note_failed(&self, error: &CommandError) -> CommandResult<()> {
+        if self.waits_for_transaction(error) {
+            return Err(error.clone());
+        }
+        if self.transaction.is_none() {
+            return Ok(());
+        }
+        self.transaction_end.set(End::Aborted);
+        if is_transient(error.code, false) { Err(error.clone()) } else { Ok(()) }
     }
 
     /// A collection of the command's database, to be written as the command says.
@@ -175,6 +214,9 @@ impl Call<'_> {
             collection = collection.without_validation();
         }
         collection = collection.with_limits(Arc::clone(&self.stop), self.max_time());
+        if let Some(patience) = &self.patience {
+            collection = collection.with_patience(patience);
+        }
         match self.write_concern.durability() {
             Some(durability) => collection.with_durability(durability),
             None => collection,

@@ -5,7 +5,7 @@ use crate::memory::Charge;
 use crate::running::Running;
 use crate::security::login::Peer;
 use crate::socket::is_gone;
-use crate::tailing::Tailing;
+use crate::waits::Waits;
 use alluvium::Map;
 use alluvium_env::sync::Mutex;
 use std::os::fd::OwnedFd;
@@ -26,8 +26,8 @@ pub(crate) struct Client {
     pub running: Running,
     /// The connection ends, and no further reply is sent.
     closes: AtomicBool,
-    /// The state of a `getMore` that waits for more documents of a tailable cursor.
-    pub tailing: Tailing,
+    /// The state of a request that waits.
+    pub waits: Waits,
     /// The memory of the reply that is being made.
     reply_charge: Mutex<Option<Charge>>,
     /// The socket of the connection.
@@ -43,7 +43,7 @@ impl Client {
             metadata: Mutex::new(None),
             running: Running::default(),
             closes: AtomicBool::new(false),
-            tailing: Tailing::default(),
+            waits: Waits::default(),
             reply_charge: Mutex::new(None),
             socket,
         }

@@ -101,6 +101,8 @@ pub(crate) struct Command {
     pub writes: Writes,
     /// True if the server does not apply a repeated command again.
     pub retryable: bool,
+    /// Whether the command may run in a transaction.
+    pub in_transaction: InTransaction,
     /// The read concerns that the command accepts.
     pub levels: Levels,
     /// True if the command exists only with `--enable-test-commands`.
@@ -151,6 +153,19 @@ pub(crate) enum Writes {
     Files,
 }
 
+/// Whether a command may run in a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InTransaction {
+    /// It may not.
+    No,
+    /// It may, and may be the first statement.
+    Yes,
+    /// It may, but not as the first statement.
+    Later,
+    /// It ends the transaction.
+    End,
+}
+
 /// The read concerns that a command accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Levels {
@@ -178,6 +193,7 @@ impl Command {
             admin_only: false,
             writes: Writes::Nothing,
             retryable: false,
+            in_transaction: InTransaction::No,
             levels: Levels::Local,
             is_for_tests: false,
             is_strict: false,
@@ -214,6 +230,11 @@ impl Command {
     /// Makes the command a part of version 1 of the stable API.
     const fn stable(self) -> Self {
         Self { is_stable: true, ..self }
+    }
+
+    /// Lets the command run in transactions.
+    const fn in_transactions(self) -> Self {
+        Self { in_transaction: InTransaction::Yes, ..self }
     }
 
     /// Makes the command run in the control lane.

@@ -18,8 +18,8 @@ use crate::receiving::{Received, Refused, receive};
 use crate::sending;
 use crate::shared::Shared;
 use crate::socket::{self, Stream};
-use crate::tailing::Wait;
 use crate::threads::{self, Wish};
+use crate::waits::{Event, Wait};
 use crate::write_gate::Writing;
 use alluvium::Map;
 use alluvium_wire::compression::{Compressor, compress};
@@ -37,6 +37,8 @@ const QUICK: Duration = Duration::from_millis(5);
 /// A connection asks for a thread of its own after this number of quick requests.
 const QUICK_REQUESTS: u32 = 4;
 
+/// The least time between two looks of a write whether it may be made, while transactions end.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// The time between two checks whether the client of a blocked write has disconnected.
 const GATE_CHECK: Duration = Duration::from_millis(100);
 
@@ -203,35 +205,67 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Executes a request. A request that waits for documents of a tailable cursor is executed again until it has a
-    /// reply.
+    /// Executes a request. A request that waits for documents of a tailable cursor, or for a transaction, is executed
+    /// again until it has a reply.
     async fn execute(
         &mut self,
         request: Request,
         charge: Option<&Charge>,
         payer: &Payer<'_>,
     ) -> io::Result<Option<Reply>> {
-        let again = is_get_more(&request).then(|| request.clone());
+        let again = (is_get_more(&request) || self.may_meet_transactions(&request)).then(|| request.clone());
+        self.client.waits.set_repeatable(again.is_some());
         let _copy = again.as_ref().and(charge).map(|charge| payer.memory.note(&payer.principal, charge.bytes()));
         let mut executed = self.execute_once(request, true, payer).await?;
-        while let (Some(request), Some(wait)) = (&again, self.client.tailing.take_wait()) {
-            if !self.wait(&wait).await {
+        while let (Some(request), Some(mut wait)) = (&again, self.client.waits.take_wait()) {
+            if !self.wait(&mut wait, request).await {
                 return Ok(None);
             }
-            self.client.tailing.resume(wait.until);
+            self.client.waits.resume(wait.until);
             drop(wait);
             executed = self.execute_once(request.clone(), false, payer).await?;
         }
+        let _unused = self.client.waits.take_resumed();
         Ok(executed)
     }
 
-    /// Waits until a request for documents of a tailable cursor has to be executed again. Returns false if the client
-    /// has disconnected.
-    async fn wait(&mut self, wait: &Wait) -> bool {
+    /// True for a write outside of transactions, while there are open transactions.
+    fn may_meet_transactions(&self, request: &Request) -> bool {
+        self.shared.sessions.transactions.any()
+            && request.body.get("autocommit").is_none()
+            && dispatch::command_of(request).is_some_and(|command| command.writes(&request.body))
+    }
+
+    /// Waits until a request has to be executed again. Returns false if the client has disconnected.
+    async fn wait(&mut self, wait: &mut Wait, request: &Request) -> bool {
         let time = wait.until.saturating_sub(self.shared.env.clock.now());
-        tokio::select! {
-            () = wait.changed.notified() => {}
-            () = self.pause(time) => {}
+        match &mut wait.event {
+            Event::Documents { changed, .. } => tokio::select! {
+                () = changed.notified() => {}
+                () = self.pause(time) => {}
+            },
+            Event::Transaction(ended) => {
+                let stop = self.client.running.begin();
+                let shared = Arc::clone(&self.shared);
+                let client = Arc::clone(&self.client);
+                let command = dispatch::command_of(request);
+                let _listed = command.map(|it| dispatch::list_waiting(&shared, &client, it, &request.body, &stop));
+                // Many writes may wait, and many transactions may end: a write looks again after a while.
+                self.pause(time.min(LOOK_AGAIN)).await;
+                let mut waited = LOOK_AGAIN;
+                while waited < time && !stop.load(Ordering::Relaxed) {
+                    let part = GATE_CHECK.min(time.saturating_sub(waited));
+                    tokio::select! {
+                        _ = ended.changed() => break,
+                        () = self.pause(part) => waited += part,
+                    }
+                }
+                if stop.load(Ordering::Relaxed) {
+                    // The next execution ends at once.
+                    wait.until = Duration::ZERO;
+                }
+                self.client.running.finish();
+            }
         }
         !self.client.running.is_gone()
     }

@@ -169,6 +169,8 @@ pub(crate) struct OpenCursor {
     pub needs: Vec<Need<'static>>,
     /// The session that the cursor belongs to.
     pub session: Option<SessionId>,
+    /// The number of the transaction that the cursor belongs to.
+    pub transaction: Option<i64>,
     /// True if the query has a time limit.
     pub is_limited: bool,
     /// Stops the query.
@@ -189,6 +191,7 @@ enum Entry {
         stop: Arc<AtomicBool>,
         user: Option<String>,
         session: Option<SessionId>,
+        transaction: Option<i64>,
     },
 }
 
@@ -311,6 +314,7 @@ impl Cursors {
                     stop: Arc::clone(&cursor.stop),
                     user: cursor.user.clone(),
                     session: cursor.session.clone(),
+                    transaction: cursor.transaction,
                 };
                 match state.entries.insert(id, busy) {
                     Some(Entry::Idle { cursor, bytes, .. }) => {
@@ -363,6 +367,14 @@ impl Cursors {
         self.kill_where(|entry| match entry {
             Entry::Idle { cursor, .. } => is_of(&cursor.session),
             Entry::Busy { session, .. } => is_of(session),
+        });
+    }
+
+    /// Closes the cursors of the transaction of a session.
+    pub(crate) fn kill_of_transaction(&self, session: &SessionId) {
+        self.kill_where(|entry| match entry {
+            Entry::Idle { cursor, .. } => cursor.transaction.is_some() && cursor.session.as_ref() == Some(session),
+            Entry::Busy { session: of, transaction, .. } => transaction.is_some() && of.as_ref() == Some(session),
         });
     }
 

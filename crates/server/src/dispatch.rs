@@ -2,8 +2,10 @@
 
 mod concerns;
 mod gates;
+mod incoming;
 mod profiling;
 mod replies;
+mod transactions;
 
 use crate::body::Body;
 use crate::call::Call;
@@ -19,17 +21,18 @@ use crate::operations::{Listed, Operation};
 use crate::retries::Retry;
 use crate::security::action::Action;
 use crate::security::privilege::Need;
-use crate::sessions::{CheckedOut, SessionId};
+use crate::sessions::{CheckedOut, End, SessionId};
 use crate::shared::Shared;
 use alluvium::{Map, Timestamp, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_wire::Request;
-use gates::Incoming;
+use incoming::Incoming;
 pub(crate) use replies::refused;
 use replies::{Labels, cluster_time, complete, describe, failed, put_concern_error};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use tokio::sync::watch;
 
 /// A reply.
 pub(crate) struct Reply {
@@ -68,8 +71,7 @@ pub(crate) fn execute(
         *name = Value::from(command.name);
     }
     let body = Body::new(std::mem::take(&mut request.body));
-    let labels =
-        Labels { can_retry: body.contains("txnNumber"), given: failure.as_ref().and_then(|it| it.labels.clone()) };
+    let labels = Labels::new(command, &body, failure.as_ref().and_then(|it| it.labels.clone()));
     let concern = WriteConcern::parse(&body, shared.config.replica_set.is_some());
     // The reply to a write has the error of its write concern, even if the write fails.
     let unsatisfiable = concern.as_ref().ok().filter(|_| command.may_write()).and_then(|it| it.unsatisfiable.clone());
@@ -169,7 +171,6 @@ struct Done {
 /// Runs a command.
 fn run(order: Order<'_>) -> CommandResult<Done> {
     let Order { shared, client, command, body, request, failure, concern, labels, stop } = order;
-    let Request { form, sequences, exhaust_allowed, .. } = request;
     let time = client_time(shared, &body);
     let db = database_of(&body, command)?;
     let namespace: Arc<str> = (command.namespace)(&db, &body).into();
@@ -179,7 +180,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         command,
         db: &db,
         body: &body,
-        sequences: &sequences,
+        sequences: &request.sequences,
         failure: failure.as_ref(),
         write_concern: &concern,
         cluster_time: &time,
@@ -189,8 +190,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     advance_time(shared, client, time?)?;
     // Each of the following steps has an effect that lasts until the command ends. The session is noted first, so that
     // a waiting client keeps its session.
-    let session = SessionId::of_command(&body, client.user())?;
-    session.iter().try_for_each(|id| shared.sessions.touch(id))?;
+    let session = session_of(shared, client, &body)?;
     // Lists the command before steps that may wait, so that `killOp` can end them.
     let (body, statements) = command.set_apart(body);
     let listed = shared.operations.begin(Operation {
@@ -207,8 +207,9 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let snapshot = concerns::read_concern(shared, client, command, &body)?;
     check_uuid(shared, command, &db, &body)?;
     // Begins the session's write last, because the session is locked for other writes from here on.
-    let retry = begin_retry(shared, command, &body, session.as_ref(), &stop)?;
-    let (_checked_out, retry) = retry.map_or((None, None), |(checked_out, retry)| (Some(checked_out), Some(retry)));
+    let (_checked_out, retry) = begin_retry(shared, command, &body, session.as_ref(), &stop)?.unzip();
+    let waiting = ends_of_transactions(shared, client);
+    let transaction = transactions::join(shared, command, &body, session.as_ref(), &stop)?;
     let mut call = Call {
         shared,
         client,
@@ -218,26 +219,27 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         db,
         body,
         statements,
-        sequences,
+        sequences: request.sequences,
         session,
         stop,
         operation: listed.number,
-        form,
+        form: request.form,
         write_concern,
         retry,
+        transaction,
+        patience: waiting.as_ref().map(|_| Arc::new(shared.patience())),
+        transaction_end: Cell::new(End::None),
         snapshot,
         began: shared.env.clock.now(),
-        exhaust_allowed,
+        exhaust_allowed: request.exhaust_allowed,
         has_more: Cell::new(false),
         plan: RefCell::new(None),
         counts: RefCell::default(),
         carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
-    let mut builder = execute_noted(command, &mut call, &namespace)?;
-    let failed_concern = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
-    let error = failed_concern.or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe));
-    if let Some(error) = error {
+    let mut builder = execute_joined(command, &mut call, &namespace, waiting)?;
+    if let Some(error) = concern_error(command, &call, failure) {
         put_concern_error(&mut builder, error, labels)?;
     }
     Ok(Done { builder, has_more: call.has_more.get() })
@@ -259,6 +261,44 @@ fn advance_time(shared: &Shared, client: &Client, time: Option<Timestamp>) -> Co
         times.advance(time, &shared.writes);
     }
     Ok(())
+}
+
+/// The session of a request. It is used from now on.
+fn session_of(shared: &Shared, client: &Client, body: &Body) -> CommandResult<Option<SessionId>> {
+    let session = SessionId::of_command(body, client.user())?;
+    session.iter().try_for_each(|id| shared.sessions.touch(id))?;
+    Ok(session)
+}
+
+/// Changes when a transaction ends, for a command that can be executed again. Taken before the command begins, so that it
+/// misses no end.
+fn ends_of_transactions(shared: &Shared, client: &Client) -> Option<watch::Receiver<u64>> {
+    client.waits.is_repeatable().then(|| shared.sessions.transactions.watch())
+}
+
+/// The error of the write concern, for the reply of a command that has succeeded.
+fn concern_error(command: &Command, call: &Call<'_>, failure: Option<Failure>) -> Option<Map> {
+    let failed = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
+    failed.or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe))
+}
+
+/// Executes a command, and ends its part in a transaction. A write that meets the transaction of others begins to wait.
+fn execute_joined(
+    command: &Command,
+    call: &mut Call<'_>,
+    namespace: &str,
+    waiting: Option<watch::Receiver<u64>>,
+) -> CommandResult<BsonBuilder> {
+    let mut result = execute_noted(command, call, namespace);
+    if let (Some(mut joined), Some(session)) = (call.transaction.take(), &call.session) {
+        result = transactions::finish(call.shared, session, &mut joined, call.transaction_end.get(), result);
+    }
+    if let (Err(error), Some(ended)) = (&result, waiting)
+        && call.waits_for_transaction(error)
+    {
+        transactions::wait(call, ended)?;
+    }
+    result
 }
 
 /// Executes a command, and records it in the counters, the audit log and the profiler.
@@ -298,7 +338,8 @@ fn begin_retry<'a>(
     session: Option<&SessionId>,
     stop: &AtomicBool,
 ) -> CommandResult<Option<(CheckedOut<'a>, Retry)>> {
-    let Some(number) = body.integer("txnNumber").filter(|_| command.retryable) else { return Ok(None) };
+    let is_retryable = command.retryable && !transactions::is_within(body);
+    let Some(number) = body.integer("txnNumber").filter(|_| is_retryable) else { return Ok(None) };
     if shared.config.replica_set.is_none() {
         let message = "Transaction numbers are only allowed on a replica set member or mongos";
         return Err(CommandError::illegal_operation(message));
@@ -307,7 +348,15 @@ fn begin_retry<'a>(
         return Err(CommandError::invalid_options("Transaction number requires a session ID to also be specified"));
     };
     let checked_out = shared.sessions.check_out(session, number, stop)?;
-    let retry = Retry::load(&shared.db, &checked_out, session, number)?;
+    if checked_out.replaced {
+        shared.cursors.kill_of_transaction(session);
+    }
+    let loaded = Retry::load(&shared.db, &checked_out, session, number);
+    let retry = loaded.map_err(|error| {
+        // The next write may be a repetition whose records have to be read: its number must not look new.
+        shared.sessions.forget_number(session);
+        error
+    })?;
     Ok(Some((checked_out, retry)))
 }
 

@@ -53,6 +53,8 @@ codes! {
     not_supported_on_view = 166 "CommandNotSupportedOnView",
     unsatisfiable_write_concern = 100 "UnsatisfiableWriteConcern",
     not_supported = 115 "CommandNotSupported",
+    no_such_transaction = 251 "NoSuchTransaction",
+    not_in_transaction = 263 "OperationNotSupportedInTransaction",
     cursor_in_use = 12051 "Location12051",
     missing_field = 40414 "IDLFailedToParse",
     unknown_field = 40415 "Location40415",
@@ -114,6 +116,13 @@ impl From<alluvium::Error> for CommandError {
 pub(crate) fn is_worth_a_retry(code: i32) -> bool {
     const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
     CODES.contains(&code)
+}
+
+/// True if repeating a whole transaction after an error with this code may succeed. The error of a commit or an abort says
+/// less: a commit that was interrupted may have happened.
+pub(crate) fn is_transient(code: i32, is_end: bool) -> bool {
+    const CONFLICTS: [i32; 5] = [24, 112, 239, 246, 251];
+    CONFLICTS.contains(&code) || !is_end && is_worth_a_retry(code)
 }
 
 /// The error for an `_id` that exists already; `id` is extended JSON.

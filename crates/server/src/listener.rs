@@ -37,6 +37,8 @@ const IO_THREADS: usize = 2;
 const BLOCKING_THREADS: usize = 4;
 /// The time between two searches for cursors that were not read for long.
 const HOUSEKEEPING: Duration = Duration::from_secs(10);
+/// The time between two searches for transactions that have been open for too long.
+const TRANSACTIONS: Duration = Duration::from_secs(1);
 /// The pause after a failure to accept a connection, for example because of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The time that running requests have to end when the server stops.
@@ -210,6 +212,7 @@ impl Server {
             }
         });
         runtime.shutdown_timeout(GRACE);
+        shared.sessions.abort_all_transactions();
         shared.cluster_time.close();
     }
 }
@@ -217,10 +220,22 @@ impl Server {
 async fn keep_house(shared: Arc<Shared>) {
     let known = Arc::clone(&shared);
     let _logged = tokio::task::spawn_blocking(move || known.remember_sessions()).await;
+    let mut since = Duration::ZERO;
     loop {
-        tokio::time::sleep(HOUSEKEEPING).await;
+        tokio::time::sleep(TRANSACTIONS).await;
+        since += TRANSACTIONS;
         let shared = Arc::clone(&shared);
-        let _logged = tokio::task::spawn_blocking(move || shared.expire()).await;
+        let is_all = since >= HOUSEKEEPING;
+        let keep = move || {
+            shared.expire_transactions();
+            if is_all {
+                shared.expire();
+            }
+        };
+        let _logged = tokio::task::spawn_blocking(keep).await;
+        if is_all {
+            since = Duration::ZERO;
+        }
     }
 }
 

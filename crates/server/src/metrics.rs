@@ -60,6 +60,7 @@ impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let figures = &self.shared.figures;
         let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+        let transactions = &self.shared.sessions.transactions;
         let counters = [
             ("documents_inserted", "Documents that clients have sent to be inserted", count(&figures.inserts)),
             ("queries", "Commands find and aggregate", count(&figures.queries)),
@@ -69,6 +70,9 @@ impl Collector for Metrics {
             ("requests", "Requests of all commands", count(&figures.requests)),
             ("received_bytes", "Bytes of requests", count(&figures.bytes_in)),
             ("sent_bytes", "Bytes of replies", count(&figures.bytes_out)),
+            ("transactions_started", "Transactions of clients", count(&transactions.started)),
+            ("transactions_committed", "Transactions that were committed", count(&transactions.committed)),
+            ("transactions_aborted", "Transactions that were aborted", count(&transactions.aborted)),
             ("connections_accepted", "Connections since the start", count(&figures.connections_total)),
         ];
         for (name, help, value) in counters {
@@ -78,6 +82,8 @@ impl Collector for Metrics {
         gauge(&mut encoder, "connections", "Open connections", open)?;
         gauge(&mut encoder, "cursors", "Open cursors", self.shared.cursors.len() as f64)?;
         gauge(&mut encoder, "sessions", "Sessions in use", self.shared.sessions.len() as f64)?;
+        let open = transactions.open.load(Ordering::Relaxed) as f64;
+        gauge(&mut encoder, "transactions", "Open transactions of clients", open)?;
         gauge(&mut encoder, "operations", "Requests that run", self.shared.operations.list().len() as f64)?;
         let bytes = self.shared.memory.used() as f64;
         gauge(&mut encoder, "request_bytes", "Bytes of large requests, and of replies that are not sent yet", bytes)?;

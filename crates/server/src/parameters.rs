@@ -20,13 +20,12 @@ const MILLIS_MAX: i64 = i32::MAX as i64;
 const INHERITED: i32 = -1;
 
 /// Parameters that launchers and test suites set, with MongoDB's defaults. They have no effect here.
-const WITHOUT_EFFECT: [(&str, Value); 7] = [
+const WITHOUT_EFFECT: [(&str, Value); 6] = [
     ("diagnosticDataCollectionEnabled", Value::Bool(false)),
     ("disableLogicalSessionCacheRefresh", Value::Bool(false)),
     ("maxTransactionLockRequestTimeoutMillis", Value::Int32(5)),
     ("periodicNoopIntervalSecs", Value::Int32(10)),
     ("syncdelay", Value::Int32(60)),
-    ("transactionLifetimeLimitSeconds", Value::Int32(60)),
     ("writePeriodicNoops", Value::Bool(true)),
 ];
 
@@ -86,6 +85,8 @@ pub(crate) struct Parameters {
     descriptor: String,
     /// The time after which a cursor that is not read is closed.
     cursor_timeout: Duration,
+    /// The seconds after which an open transaction is aborted.
+    transaction_seconds: i32,
     /// The seconds between two searches for expired documents.
     ttl_seconds: i32,
     /// True if expired documents are deleted.
@@ -106,6 +107,7 @@ impl Default for Parameters {
             components: BTreeMap::new(),
             descriptor: String::new(),
             cursor_timeout: crate::cursors::IDLE,
+            transaction_seconds: 60,
             ttl_seconds: 60,
             ttl_enabled: true,
             without_effect: BTreeMap::new(),
@@ -146,6 +148,11 @@ impl Parameters {
         self.cursor_timeout
     }
 
+    /// The time after which an open transaction is aborted.
+    pub(crate) fn transaction_lifetime(&self) -> Duration {
+        Duration::from_secs(self.transaction_seconds.unsigned_abs().into())
+    }
+
     /// The parameters that can be set.
     pub(crate) fn to_map(&self) -> Map {
         let millis = i64::try_from(self.cursor_timeout.as_millis()).unwrap_or(i64::MAX);
@@ -155,6 +162,7 @@ impl Parameters {
             ("logComponentVerbosity", Value::Map(self.verbosity(""))),
             ("automationServiceDescriptor", Value::from(self.descriptor.as_str())),
             ("cursorTimeoutMillis", Value::Int64(millis)),
+            ("transactionLifetimeLimitSeconds", Value::Int32(self.transaction_seconds)),
             ("ttlMonitorSleepSecs", Value::Int32(self.ttl_seconds)),
             ("ttlMonitorEnabled", Value::Bool(self.ttl_enabled)),
         ]);
@@ -209,10 +217,8 @@ impl Parameters {
                 Some(millis) if millis > 0 => self.cursor_timeout = Duration::from_millis(millis),
                 _ => return Err(CommandError::bad_value(format!("{name} is a positive number of milliseconds"))),
             },
-            "ttlMonitorSleepSecs" => match truncated(value).and_then(|seconds| i32::try_from(seconds).ok()) {
-                Some(seconds) if seconds > 0 => self.ttl_seconds = seconds,
-                _ => return Err(CommandError::bad_value(format!("{name} is a positive number of seconds"))),
-            },
+            "transactionLifetimeLimitSeconds" => self.transaction_seconds = seconds(name, value)?,
+            "ttlMonitorSleepSecs" => self.ttl_seconds = seconds(name, value)?,
             "ttlMonitorEnabled" => self.ttl_enabled = is_true(value),
             _ => return self.set_without_effect(name, value),
         }
@@ -271,6 +277,13 @@ impl Parameters {
         };
         self.cluster.insert(name, kind.parse(name, value)?);
         Ok(())
+    }
+}
+
+fn seconds(name: &str, value: &Value) -> CommandResult<i32> {
+    match truncated(value).and_then(|seconds| i32::try_from(seconds).ok()) {
+        Some(seconds) if seconds > 0 => Ok(seconds),
+        _ => Err(CommandError::bad_value(format!("{name} is a positive number of seconds"))),
     }
 }
 

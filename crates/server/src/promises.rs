@@ -10,6 +10,7 @@ mod retries;
 mod sessions;
 mod settings;
 mod snapshots;
+mod transactions;
 mod users;
 mod watching;
 
@@ -99,6 +100,7 @@ impl World {
     /// Advances the clock, and lets the server close what was not used for long.
     fn wait(&self, time: Duration) {
         self.clock.advance(time);
+        self.shared.expire_transactions();
         self.shared.expire();
     }
 

@@ -4,7 +4,8 @@
 //! Each statement of such a write stores a record with its result in the collection `config.transactions`. The record
 //! is in the same batch as the write itself, so that a crash keeps both or neither. The `_id` of a record contains the
 //! session, its user and the position of the statement; the record contains the number of the write. A session
-//! therefore has as many records as its largest command had statements. The records are deleted when the session ends.
+//! therefore has as many records as its largest command had statements, and one for its last transaction, which the
+//! commit puts. The records are deleted when the session ends.
 //!
 //! A statement that changes nothing, or fails, has no batch. Its result is stored in the record of the next statement
 //! that changes something. A repetition therefore does not run the statement again, and the statement cannot see the
@@ -13,7 +14,7 @@
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::sessions::{CheckedOut, SessionId, too_old};
-use alluvium::{Binary, Database, Map, Value, WriteRecord, Written};
+use alluvium::{Binary, Database, Map, Transaction, Value, WriteRecord, Written};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -159,6 +160,58 @@ impl Retry {
         };
         WriteRecord { collection: RECORDS.to_owned(), id: Value::Map(self.id_of(at)), fields: Arc::new(fields) }
     }
+}
+
+/// The position of a commit in the `_id` of its record.
+const COMMIT: &str = "commit";
+
+/// Creates the collection of the records, if it does not exist. A transaction cannot put its record into a collection that
+/// is newer than itself.
+///
+/// # Errors
+/// The errors of any write.
+pub(crate) fn prepare(db: &Database) -> CommandResult<()> {
+    if db.collection(RECORDS).identity()?.is_some() {
+        return Ok(());
+    }
+    match db.create_collection(RECORDS).run() {
+        Ok(_) | Err(alluvium::Error::CollectionExists(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Puts the record of a commit, as a part of the transaction: it is there if and only if the transaction was committed.
+///
+/// # Errors
+/// The errors of any write in a transaction.
+pub(crate) fn record_commit(transaction: &Transaction, session: &SessionId, number: i64) -> CommandResult<()> {
+    let id = record_id(session, Some(Value::from(COMMIT)));
+    let fields = Map::from([("number", Value::Int64(number))]);
+    Ok(transaction.collection(RECORDS).put(Value::Map(id), fields)?)
+}
+
+/// The number of the last transaction of a session that was committed with writes.
+///
+/// # Errors
+/// The errors of any read.
+pub(crate) fn last_commit(db: &Database, session: &SessionId) -> CommandResult<Option<i64>> {
+    let id = record_id(session, Some(Value::from(COMMIT)));
+    let record = db.collection(RECORDS).get(Value::Map(id))?;
+    let number = record.map(|record| record.to_map()).transpose().map_err(alluvium::Error::from)?;
+    Ok(number.and_then(|record| record.integer("number")))
+}
+
+/// The highest number in the records of a session.
+///
+/// # Errors
+/// The errors of any read.
+pub(crate) fn last_number(db: &Database, session: &SessionId) -> CommandResult<Option<i64>> {
+    let mut last = None;
+    for record in of_session(db, session)? {
+        let record = record?.to_map().map_err(alluvium::Error::from)?;
+        last = last.max(record.integer("number"));
+    }
+    Ok(last)
 }
 
 /// The number of a statement, which `id` has, and its result in a record; `None` for a record that only has results of

@@ -1,5 +1,7 @@
 //! Sessions of clients.
 
+mod transactions;
+
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
 use alluvium::{Map, Value};
@@ -8,6 +10,8 @@ use alluvium_env::sync::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use transactions::Phase;
+pub(crate) use transactions::{Counts, End, Joined, Joining, OpenTransaction, Step, too_old as transaction_too_old};
 
 /// A session that was not used for this time ends; `hello` announces 30 minutes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -55,21 +59,25 @@ impl std::fmt::Display for SessionId {
 /// The sessions in use.
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<SessionId, Session>>,
-    /// Notified when a retryable write of a session has ended.
+    /// Notified when a retryable write or a command of a transaction has ended.
     ended: Condvar,
+    /// Counts of the transactions of all sessions.
+    pub transactions: Counts,
     env: Env,
 }
 
 #[derive(Default)]
 struct Session {
     last_used: Duration,
-    /// The highest number of a retryable write since the server started.
+    /// The highest number of a retryable write or of a transaction since the server started.
     number: Option<i64>,
-    /// True while a retryable write runs, or while the session is being ended.
+    /// True while a retryable write or a command of a transaction runs, or while the session is being ended.
     busy: bool,
-    /// True if a client has ended the session while a retryable write ran. The session then ends with the next
+    /// True if a client has ended the session while it was busy. The session then ends with the next
     /// [`Sessions::expire`].
     ended: bool,
+    /// The transaction with the number of the session, if it is that of a transaction.
+    transaction: Option<Phase>,
 }
 
 /// Sessions that are being ended. No write begins in these sessions until this value is dropped. Afterwards, they have
@@ -95,11 +103,13 @@ pub(crate) struct CheckedOut<'a> {
     /// True if the session has used a lower number since the server started, and no number as high as this one. The
     /// write is then certainly not a repetition.
     pub is_new: bool,
+    /// True if the session had an open transaction, which was aborted.
+    pub replaced: bool,
 }
 
 impl Sessions {
     pub(crate) fn new(env: Env) -> Self {
-        Self { by_id: Mutex::new(HashMap::new()), ended: Condvar::new(), env }
+        Self { by_id: Mutex::default(), ended: Condvar::new(), transactions: Counts::default(), env }
     }
 
     /// Notes that a session is used.
@@ -127,7 +137,8 @@ impl Sessions {
     /// write, although the first attempt may still be running.
     ///
     /// # Errors
-    /// Error 225 if the session has used a higher number; 11601 if `stop` is set.
+    /// Error 225 if the session has used a higher number; 72 if the number is that of a transaction; 11601 if `stop` is
+    /// set.
     pub(crate) fn check_out(&self, id: &SessionId, number: i64, stop: &AtomicBool) -> CommandResult<CheckedOut<'_>> {
         let mut sessions = self.by_id.lock();
         loop {
@@ -135,17 +146,31 @@ impl Sessions {
             if let Some(latest) = session.number.filter(|latest| *latest > number) {
                 return Err(too_old(number, latest));
             }
+            if session.number == Some(number) && session.transaction.is_some() {
+                let message = format!("txnNumber {number} is that of a transaction, and needs autocommit: false");
+                return Err(CommandError::invalid_options(message));
+            }
             if !session.busy {
+                let old = session.transaction.take();
                 let is_new = session.number.is_some_and(|latest| latest < number);
                 session.busy = true;
                 session.number = Some(number);
                 session.last_used = self.env.clock.now();
-                return Ok(CheckedOut { sessions: self, id: id.clone(), is_new });
+                drop(sessions);
+                let replaced = self.release(old);
+                return Ok(CheckedOut { sessions: self, id: id.clone(), is_new, replaced });
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(CommandError::new(11601, "Interrupted", "operation was interrupted"));
             }
             self.ended.wait_for(&mut sessions, STOP_CHECK);
+        }
+    }
+
+    /// Forgets the number of a session, so that its records are read before its next write.
+    pub(crate) fn forget_number(&self, id: &SessionId) {
+        if let Some(session) = self.by_id.lock().get_mut(id) {
+            session.number = None;
         }
     }
 
@@ -212,15 +237,19 @@ impl Drop for CheckedOut<'_> {
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
+        let mut removed = Vec::new();
         let mut sessions = self.sessions.by_id.lock();
         for id in &self.ids {
             match (self.stay, sessions.get_mut(id)) {
                 (true, Some(session)) => (session.busy, session.last_used) = (false, self.sessions.env.clock.now()),
-                _ => drop(sessions.remove(id)),
+                _ => removed.extend(sessions.remove(id)),
             }
         }
         drop(sessions);
         self.sessions.ended.notify_all();
+        for session in removed {
+            self.sessions.release(session.transaction);
+        }
     }
 }
 

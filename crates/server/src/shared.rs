@@ -26,7 +26,7 @@ use crate::tls::Tls;
 use crate::write_block::WriteBlock;
 use crate::write_gate::WriteGate;
 use alluvium::env::Env;
-use alluvium::{Database, Timestamp};
+use alluvium::{Database, Patience, Timestamp};
 use alluvium_env::sync::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,6 +36,9 @@ use tokio::sync::Notify;
 
 /// The arguments of `autoCompact`: megabytes, and whether the compaction runs once.
 type AutoCompact = (i64, bool);
+
+/// The part of the permits that writes may hold while they wait for transactions, so that transactions can end.
+const WAITING_PART: usize = 4;
 
 /// The state of a server.
 pub(crate) struct Shared {
@@ -103,6 +106,8 @@ pub(crate) struct Shared {
     pub shutdown: Notify,
     /// The threads of busy connections.
     pub threads: Arc<Threads>,
+    /// The number of writes that wait on their threads for the transactions of others.
+    pub writes_waiting: Arc<AtomicUsize>,
     /// True while the server stops.
     pub stopping: AtomicBool,
     /// The number of the last connection.
@@ -156,6 +161,7 @@ impl Shared {
             executing: AtomicUsize::new(0),
             shutdown: Notify::new(),
             threads: Arc::new(Threads::new(config.threads.min(threads::most()))),
+            writes_waiting: Arc::default(),
             stopping: AtomicBool::new(false),
             last_connection: AtomicI32::new(0),
             db,
@@ -174,6 +180,20 @@ impl Shared {
         let existing: HashSet<String> = collections.chain(self.db.views().into_iter().map(|(name, _)| name)).collect();
         self.latencies.retain(|name| existing.contains(name));
         self.end_sessions(self.sessions.expire());
+    }
+
+    /// How the writes of a command wait for the transactions of others.
+    pub(crate) fn patience(&self) -> Patience {
+        let waiting_max = self.config.threads / WAITING_PART;
+        Patience::new(Arc::clone(&self.writes_waiting), waiting_max)
+    }
+
+    /// Aborts the transactions that have been open for longer than `transactionLifetimeLimitSeconds`.
+    pub(crate) fn expire_transactions(&self) {
+        let limit = self.parameters.lock().transaction_lifetime();
+        for session in self.sessions.expire_transactions(limit) {
+            self.cursors.kill_of_transaction(&session);
+        }
     }
 
     /// Closes the cursors of sessions that have ended, and deletes the records of their writes.

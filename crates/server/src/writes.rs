@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub upserted: Vec<(usize, Value)>,
     errors: Vec<Value>,
     retried: Vec<Value>,
+    /// The error of the whole command.
+    failed: Option<CommandError>,
 }
 
 impl Outcome {
@@ -55,6 +57,7 @@ impl Outcome {
             upserted: Vec::new(),
             errors: Vec::new(),
             retried: Vec::new(),
+            failed: None,
         }
     }
 
@@ -68,9 +71,13 @@ impl Outcome {
         self.retried.extend(call.retry.as_ref().map(|retry| Value::Int32(retry.statement(at))));
     }
 
-    /// Notes that a statement failed.
-    pub(crate) fn fail(&mut self, at: usize, error: CommandError) {
-        self.over |= self.ordered || error.is_fatal();
+    /// Notes that a statement failed. In a transaction, no further statement runs.
+    pub(crate) fn fail(&mut self, call: &Call<'_>, at: usize, error: CommandError) {
+        self.over |= self.ordered || error.is_fatal() || call.transaction.is_some();
+        if let Err(error) = call.note_failed(&error) {
+            self.failed = Some(error);
+            return;
+        }
         let mut described = Map::from([("index", int(at as u64))]);
         error.describe(&mut described);
         self.errors.push(Value::Map(described));
@@ -79,8 +86,11 @@ impl Outcome {
     /// The reply with `n`, `upserted` and `writeErrors`, and for updates with `nModified`.
     ///
     /// # Errors
-    /// Error 22 if a value cannot be encoded.
+    /// Error 22 if a value cannot be encoded; the error of the whole command.
     pub(crate) fn reply(self, call: &Call<'_>, modified: Option<u64>) -> CommandResult<BsonBuilder> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         let mut builder = call.reply();
         builder.put("n", &int(self.matched + self.upserted.len() as u64))?;
         if let Some(modified) = modified {

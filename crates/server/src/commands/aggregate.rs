@@ -16,7 +16,7 @@ use crate::security::needs;
 use crate::server_stages;
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
-use alluvium_query::pipeline::stages::StageName;
+use alluvium_query::pipeline::stages::{self, StageName};
 
 pub(super) const COMMAND: Command = Command {
     fields: &[
@@ -46,7 +46,7 @@ pub(super) const COMMAND: Command = Command {
     query: QueryPlace::Pipeline,
     explain: Some(explain),
     writes: Writes::ByPipeline,
-    ..Command::writing("aggregate", run).counted(Use::Read, "command").stable().strict()
+    ..Command::writing("aggregate", run).counted(Use::Read, "command").stable().strict().in_transactions()
 };
 
 const CURSOR: &[Field] = &[optional("batchSize", Kind::Number)];
@@ -63,6 +63,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     check_target(target, stages)?;
     server_stages::check(&call.db, target, stages)?;
+    if call.transaction.is_some() {
+        check_in_transaction(stages, call.body.flag("explain"))?;
+    }
     read::check_variables(&call.body)?;
     let explains = call.body.flag("explain");
     if explains && call.body.document("writeConcern").is_some() {
@@ -95,6 +98,21 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let cursor = pipeline(call, &collection, &call.body)?.run()?;
     FirstBatch { size, ..FirstBatch::of(cursor, namespace) }.reply(call)
+}
+
+/// Refuses what no pipeline of a transaction has.
+fn check_in_transaction(stages: &[Value], explains: bool) -> CommandResult<()> {
+    if explains {
+        return Err(CommandError::not_in_transaction("Cannot run 'explain' in a multi-document transaction."));
+    }
+    for stage in stages.iter().filter_map(Value::as_map) {
+        let name = stage.entries.first().and_then(|(name, _)| name.as_str()).unwrap_or_default();
+        if stages::writes(stage) || stages::find(name).is_some_and(|row| row.of_server.is_some()) {
+            let message = format!("Aggregation stage {name} cannot run within a multi-document transaction");
+            return Err(CommandError::not_in_transaction(message));
+        }
+    }
+    Ok(())
 }
 
 /// The most documents of the first batch; `None` without a cursor.

@@ -31,7 +31,7 @@ pub(super) const COMMAND: Command = Command {
     access: Access::ByFields(needs::writes::bulk_write),
     admin_only: true,
     retryable: true,
-    ..Command::writing("bulkWrite", run).counted(Use::Insert, "command").stable().strict()
+    ..Command::writing("bulkWrite", run).counted(Use::Insert, "command").stable().strict().in_transactions()
 };
 
 const NAMESPACE: &[Field] = &[required("ns", Kind::Text), optional("collectionUUID", Kind::Any)];
@@ -100,6 +100,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         match outcome {
             Ok(done) => result.entries.extend(done.fields.entries),
             Err(error) => {
+                call.note_failed(&error)?;
                 totals.errors += 1;
                 result.push("n", 0);
                 error.describe(&mut result);
@@ -108,7 +109,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         if failed || !errors_only {
             results.push(result);
         }
-        if failed && ordered {
+        if failed && (ordered || call.transaction.is_some()) {
             break;
         }
     }

@@ -39,7 +39,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::ByFields(needs::writes::create),
     levels: Levels::Local,
-    ..Command::writing("create", run).audited().stable().strict()
+    ..Command::writing("create", run).audited().stable().strict().in_transactions()
 };
 
 /// Options that the server cannot store.
@@ -55,6 +55,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let full = call.namespace()?;
     let db = &call.shared.db;
     if let Some(on) = call.body.text("viewOn") {
+        if call.transaction.is_some() {
+            return Err(CommandError::not_in_transaction("a view cannot be created in a transaction"));
+        }
         if call.body.flag("naturalOrder") {
             let message = "a view has the order of its pipeline: 'naturalOrder' is an option of collections";
             return Err(CommandError::invalid_options(message));
@@ -74,7 +77,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Err(alluvium::Error::IsView(_)) => return Err(alluvium::Error::CollectionExists(full).into()),
         found => found?.is_some(),
     };
-    let mut new = db.create_collection(&full);
+    let mut new = match call.open_transaction() {
+        None => db.create_collection(&full),
+        Some(transaction) => transaction.create_collection(&full),
+    };
     if let Some(validator) = validator_of(&call.body, &Map::new())? {
         new = new.options(validator.to_options());
     }

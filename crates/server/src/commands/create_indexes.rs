@@ -24,7 +24,7 @@ pub(super) const COMMAND: Command = Command {
         optional("collectionUUID", Kind::Any),
     ],
     access: Access::Collection(Action::CreateIndex),
-    ..Command::writing("createIndexes", run).audited().stable().strict()
+    ..Command::writing("createIndexes", run).audited().stable().strict().in_transactions()
 };
 
 /// Options that old clients send and that have no effect.

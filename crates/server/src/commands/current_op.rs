@@ -27,7 +27,7 @@ pub(super) const KILL: Command = Command {
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let which = Which { idle_connections: call.body.flag("$all"), ..Which::default() };
+    let which = Which { idle_connections: call.body.flag("$all"), idle_sessions: true, ..Which::default() };
     let mut filter = Map::clone(&call.body);
     let own =
         ["currentOp", "currentop", "$ownOps", "$all", "$db", "lsid", "$readPreference", "$clusterTime", "comment"];

@@ -36,7 +36,7 @@ pub(super) const COMMAND: Command = Command {
     retryable: true,
     query: QueryPlace::Statements("deletes"),
     explain: Some(explain),
-    ..Command::writing("delete", run).counted(Use::Remove, "remove").stable().strict()
+    ..Command::writing("delete", run).counted(Use::Remove, "remove").stable().strict().in_transactions()
 };
 
 /// The fields of one statement.
@@ -80,7 +80,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         };
         match deleted {
             Ok(deleted) => outcome.matched += deleted,
-            Err(error) => outcome.fail(at, error),
+            Err(error) => outcome.fail(call, at, error),
         }
         if outcome.is_over() {
             break;

@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command = Command {
     query: QueryPlace::Filter("query"),
     explain: Some(explain),
     usage: Use::Read,
-    ..Command::reading("distinct", run).strict()
+    ..Command::reading("distinct", run).strict().in_transactions()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -53,7 +53,7 @@ pub(super) const COMMAND: Command = Command {
     levels: Levels::Snapshot,
     query: QueryPlace::Filter("filter"),
     explain: Some(|call, collection, body| Ok(query(call, collection, &Body::new(body.clone()))?.explain()?.to_map())),
-    ..Command::reading("find", run).counted(Use::Query, "query").stable().strict()
+    ..Command::reading("find", run).counted(Use::Query, "query").stable().strict().in_transactions()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -63,6 +63,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let is_tailable = call.body.flag("tailable");
     if is_tailable {
         check_tailable(&call.body)?;
+        if call.transaction.is_some() {
+            return Err(CommandError::not_in_transaction("a transaction has no tailable cursors"));
+        }
     }
     let limit = call.body.count("limit")?.filter(|limit| *limit > 0);
     let single = call.body.flag("singleBatch");

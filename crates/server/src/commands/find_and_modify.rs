@@ -44,7 +44,7 @@ pub(super) const COMMAND: Command = Command {
     usage: Use::Update,
     query: QueryPlace::WriteFilter("query"),
     explain: Some(explain),
-    ..Command::writing("findAndModify", run).stable().strict()
+    ..Command::writing("findAndModify", run).stable().strict().in_transactions()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {

@@ -11,7 +11,7 @@ use crate::figures::Figures;
 use crate::latencies::Use;
 use crate::security::access::Access;
 use crate::shared::Shared;
-use crate::tailing::Wait;
+use crate::waits::{Event, Wait};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) const COMMAND: Command = Command {
     levels: Levels::OfCursor,
     namespace,
     abandon,
-    ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable().strict()
+    ..Command::reading("getMore", run).counted(Use::GetMore, "getmore").stable().strict().in_transactions()
 };
 
 /// The namespace from the field `collection`, because the first field is the number of the cursor.
@@ -49,7 +49,7 @@ fn abandon(shared: &Shared, client: &Client, body: &Map) {
 }
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    let resumed = call.client.tailing.take_resumed();
+    let resumed = call.client.waits.take_resumed();
     if resumed.is_none() {
         Figures::add(&call.shared.figures.get_mores, 1);
     }
@@ -121,7 +121,8 @@ fn take(call: &Call<'_>, id: i64, namespace: &str, has_waited: bool) -> CommandR
         }
         _ => error,
     })?;
-    if let Err(error) = check_session(call, &cursor, id) {
+    let checked = check_session(call, &cursor, id).and_then(|()| check_transaction(call, &cursor, id));
+    if let Err(error) = checked {
         cursors.give_back(id, cursor);
         return Err(error);
     }
@@ -154,6 +155,27 @@ fn check_session(call: &Call<'_>, cursor: &OpenCursor, id: i64) -> CommandResult
     Err(CommandError::new(code, name, format!("Cannot run getMore on cursor {id}, {message}")))
 }
 
+/// Checks that a cursor is read in the transaction in which it was opened.
+///
+/// # Errors
+/// MongoDB's errors 50739, 50740 and 50741.
+fn check_transaction(call: &Call<'_>, cursor: &OpenCursor, id: i64) -> CommandResult<()> {
+    let (code, name, message) = match (cursor.transaction, call.transaction.as_ref().map(|joined| joined.number)) {
+        (opened, used) if opened == used => return Ok(()),
+        (Some(opened), None) => {
+            (50_740, "Location50740", format!("which was created in transaction {opened}, outside of it"))
+        }
+        (Some(opened), Some(used)) => {
+            (50_741, "Location50741", format!("which was created in transaction {opened}, in transaction {used}"))
+        }
+        (None, used) => {
+            let used = used.unwrap_or_default();
+            (50_739, "Location50739", format!("which was not created in a transaction, in transaction {used}"))
+        }
+    };
+    Err(CommandError::new(code, name, format!("Cannot run getMore on cursor {id}, {message}")))
+}
+
 /// Checks that the collection of a cursor still has the same name.
 fn check_collection(call: &Call<'_>, cursor: &OpenCursor, namespace: &str) -> CommandResult<()> {
     let Some(identity) = cursor.identity else { return Ok(()) };
@@ -176,7 +198,7 @@ fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
     let wake = Arc::clone(&changed);
     let watch = cursor.tail.watch(move || wake.notify_one());
     cursor.waiting = Some(Wake(Arc::clone(&changed)));
-    call.client.tailing.begin(Wait { until, changed, _watch: watch });
+    call.client.waits.begin(Wait { until, event: Event::Documents { changed, _watch: watch } });
 }
 
 /// Adds the batch to a reply. Returns whether the cursor stays open, and the number of documents in the batch.

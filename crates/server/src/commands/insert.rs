@@ -30,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     access: Access::Collection(Action::Insert),
     retryable: true,
-    ..Command::writing("insert", run).counted(Use::Insert, "insert").stable().strict()
+    ..Command::writing("insert", run).counted(Use::Insert, "insert").stable().strict().in_transactions()
 };
 
 fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
@@ -84,7 +84,7 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
                     at += usize::try_from(count).unwrap_or(1).max(1);
                 }
                 Err(error) => {
-                    outcome.fail(at, error);
+                    outcome.fail(call, at, error);
                     at += 1;
                 }
             }
@@ -100,7 +100,8 @@ fn insert<D: Copy + DocumentFor<Document>>(call: &Call<'_>, name: &str, document
             collection.insert_many(chunk.iter().copied())?;
             call.end_statement(at, true, || Ok(Map::new()))
         };
-        if chunk.len() > 1 && all_at_once().is_ok() {
+        // In a transaction, a failure leaves nothing to insert one by one into.
+        if chunk.len() > 1 && call.transaction.is_none() && all_at_once().is_ok() {
             outcome.matched += chunk.len() as u64;
         } else {
             one_by_one(call, name, chunk, at, outcome);
@@ -129,7 +130,7 @@ fn one_by_one<D: Copy + DocumentFor<Document>>(
             call.end_statement(at, inserted.is_ok(), || inserted.as_ref().map(|_| Map::new()).map_err(Clone::clone));
         match inserted.and(noted) {
             Ok(_) => outcome.matched += 1,
-            Err(error) => outcome.fail(at, error),
+            Err(error) => outcome.fail(call, at, error),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `killCursors`: closes cursors early.
 
-use super::Command;
+use super::{Command, InTransaction};
 use crate::call::Call;
 use crate::cursors::Killed;
 use crate::error::{CommandError, CommandResult};
@@ -12,6 +12,7 @@ use alluvium_document::BsonBuilder;
 pub(super) const COMMAND: Command = Command {
     fields: &[required("killCursors", Kind::Collection), required("cursors", Kind::Array)],
     access: Access::Login,
+    in_transaction: InTransaction::Later,
     ..Command::reading("killCursors", run).stable().strict().control()
 };
 

@@ -11,7 +11,7 @@ use crate::security::action::Action;
 use crate::writes::int;
 use alluvium::{CollectionInfo, Map, Value};
 use alluvium_document::BsonBuilder;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub(super) const COMMAND: Command =
     Command { access: Access::Server(Action::ServerStatus), ..Command::reading("serverStatus", run).control() };
@@ -86,11 +86,25 @@ fn sections(call: &Call<'_>) -> Map {
             ("readOnly", Value::Bool(shared.db.is_read_only())),
         ]),
     );
-    let transactions = ["currentActive", "currentInactive", "currentOpen"];
-    let all = ["totalAborted", "totalCommitted", "totalStarted", "retriedCommandsCount", "retriedStatementsCount"];
-    fields.push("transactions", zeros(&[transactions.as_slice(), all.as_slice()].concat()));
+    fields.push("transactions", transactions(call));
     fields.push("alluvium", Value::Map(engine(&stats)));
     fields
+}
+
+/// Counts of transactions.
+fn transactions(call: &Call<'_>) -> Map {
+    let counts = &call.shared.sessions.transactions;
+    let now = |count: &AtomicUsize| count.load(Ordering::Relaxed) as u64;
+    let total = |count: &AtomicU64| int(count.load(Ordering::Relaxed));
+    let (active, open) = (now(&counts.active), now(&counts.open));
+    Map::from([
+        ("currentActive", int(active)),
+        ("currentInactive", int(open.saturating_sub(active))),
+        ("currentOpen", int(open)),
+        ("totalAborted", total(&counts.aborted)),
+        ("totalCommitted", total(&counts.committed)),
+        ("totalStarted", total(&counts.started)),
+    ])
 }
 
 /// The state of the replica set, and whether the writes of users are blocked.

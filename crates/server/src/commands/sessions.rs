@@ -92,7 +92,7 @@ fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
-/// Ends the cursors and the commands of sessions. The records of retryable writes remain, because clients may repeat
+/// Ends the cursors, the commands and the transactions of sessions. The records of retryable writes remain, because clients may repeat
 /// the writes.
 fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     kill_listed(call, &listed(call)?);
@@ -105,6 +105,7 @@ fn kill_listed(call: &Call<'_>, sessions: &[SessionId]) {
     let others: Vec<SessionId> = sessions.iter().filter(|session| Some(*session) != own).cloned().collect();
     call.shared.operations.kill_of_sessions(&others);
     call.shared.cursors.kill_of_sessions(sessions);
+    call.shared.sessions.abort_transactions(sessions);
 }
 
 /// Ends the operations in the sessions of some users. An empty list means all users.

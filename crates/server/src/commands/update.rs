@@ -35,7 +35,7 @@ pub(super) const COMMAND: Command = Command {
     retryable: true,
     query: QueryPlace::Statements("updates"),
     explain: Some(explain),
-    ..Command::writing("update", run).counted(Use::Update, "update").stable().strict()
+    ..Command::writing("update", run).counted(Use::Update, "update").stable().strict().in_transactions()
 };
 
 /// The error code of a stage that no version of MongoDB has.
@@ -94,7 +94,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
             }
             // As in MongoDB, which parses the stages before it runs any statement.
             Err(error) if error.code == UNKNOWN_STAGE => return Err(error),
-            Err(error) => outcome.fail(at, error),
+            Err(error) => outcome.fail(call, at, error),
         }
         if outcome.is_over() {
             break;

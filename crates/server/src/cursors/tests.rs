@@ -11,6 +11,7 @@ fn open(bytes: usize) -> OpenCursor {
         namespace: "shop.pets".to_owned(),
         user: None,
         session: None,
+        transaction: None,
         fields_bytes: 0,
         needs: Vec::new(),
         is_limited: false,

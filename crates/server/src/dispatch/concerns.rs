@@ -1,9 +1,10 @@
 //! Read and write concerns of commands.
 
+use super::transactions;
 use crate::body::Body;
 use crate::call::ReadAt;
 use crate::client::Client;
-use crate::commands::{Command, Levels, Writes};
+use crate::commands::{Command, InTransaction, Levels, Writes};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -12,6 +13,10 @@ use crate::shared::Shared;
 
 /// The write concern of a command, which is the parsed one or the default.
 pub(super) fn write_concern(shared: &Shared, command: &Command, body: &Body, parsed: WriteConcern) -> WriteConcern {
+    if transactions::is_within(body) && command.in_transaction != InTransaction::End {
+        // The commit waits for the disk.
+        return WriteConcern::default();
+    }
     let is_default = command.may_write() && !body.contains("writeConcern");
     let synced = parsed.synced || is_default && shared.default_concerns.syncs_writes();
     WriteConcern { synced, ..parsed }
@@ -27,8 +32,13 @@ pub(super) fn read_concern(
     if command.levels == Levels::OfCursor {
         return Ok(None);
     }
-    let concern = ReadConcern::parse(body)?;
-    if let Some(refusal) = refused_level(command, body, concern.level) {
+    let mut concern = ReadConcern::parse(body)?;
+    if transactions::is_within(body) && concern.level == ReadLevel::Snapshot {
+        // A transaction has a snapshot of its own; what it sees is on the disk, as for any snapshot.
+        concern.level = ReadLevel::Majority;
+    }
+    let refusal = refused_level(command, body, concern.level).filter(|_| !transactions::is_within(body));
+    if let Some(refusal) = refusal {
         return Err(CommandError::invalid_options(refusal));
     }
     let in_set = shared.config.replica_set.is_some();

@@ -1,37 +1,13 @@
 //! The checks that a request passes before its command runs.
 
+use super::incoming::Incoming;
+use super::transactions;
 use crate::api;
-use crate::body::Body;
-use crate::client::Client;
-use crate::commands::Command;
-use crate::concern::WriteConcern;
 use crate::error::{CommandError, CommandResult};
-use crate::fail_points::Failure;
 use crate::fields::{self, Fields};
 use crate::read;
 use crate::security::check::Wanted;
-use crate::shared::Shared;
-use alluvium::Timestamp;
-use alluvium_wire::Sequence;
 use std::sync::atomic::Ordering;
-
-/// A request with a known command.
-pub(super) struct Incoming<'a> {
-    pub shared: &'a Shared,
-    pub client: &'a Client,
-    pub command: &'static Command,
-    /// The database that the request is sent to.
-    pub db: &'a str,
-    pub body: &'a Body,
-    pub sequences: &'a [Sequence],
-    /// The failure that a fail point sets for the request.
-    pub failure: Option<&'a Failure>,
-    pub write_concern: &'a CommandResult<WriteConcern>,
-    /// The cluster time that the client has sent.
-    pub cluster_time: &'a CommandResult<Option<Timestamp>>,
-    /// The full name of the collection, or the name of the database.
-    pub namespace: &'a str,
-}
 
 /// A check of a request.
 type Gate = fn(&Incoming<'_>) -> CommandResult<()>;
@@ -48,7 +24,7 @@ const GATES: [Gate; 11] = [
     keeps_to_api,
     has_right_time_limit,
     has_right_cluster_time,
-    is_no_transaction,
+    transactions::check,
     is_no_oplog,
     // A command that is invalid or not allowed fails with its usual error, even if a fail point applies.
     is_not_failed,
@@ -119,15 +95,6 @@ fn has_right_time_limit(incoming: &Incoming<'_>) -> CommandResult<()> {
 
 fn has_right_cluster_time(incoming: &Incoming<'_>) -> CommandResult<()> {
     incoming.cluster_time.as_ref().map(drop).map_err(Clone::clone)
-}
-
-fn is_no_transaction(incoming: &Incoming<'_>) -> CommandResult<()> {
-    let body = incoming.body;
-    if body.flag("startTransaction") || body.get("autocommit").is_some() {
-        let message = "Transactions are not supported yet: write each document by itself, or several by bulkWrite";
-        return Err(CommandError::illegal_operation(message));
-    }
-    Ok(())
 }
 
 /// Refuses commands on the operation log. A program that follows the log would wait forever, because the collection

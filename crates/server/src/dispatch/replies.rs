@@ -1,5 +1,8 @@
 //! Replies: the fields that all replies have, and errors.
 
+use super::transactions;
+use crate::body::Body;
+use crate::commands::{Command, InTransaction};
 use crate::error::{self, CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::shared::Shared;
@@ -11,20 +14,47 @@ use std::sync::LazyLock;
 
 /// The labels of the error in a reply. Clients use labels to decide whether to retry.
 pub(super) struct Labels {
-    /// True if the command is a retryable write.
-    pub can_retry: bool,
+    /// The part of its work that the client may repeat.
+    repeated: Repeated,
     /// The labels that a fail point sets for the error.
-    pub given: Option<Vec<Value>>,
+    given: Option<Vec<Value>>,
+}
+
+/// The part of its work that a client may repeat after an error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeated {
+    /// Not said.
+    Unsaid,
+    /// A retryable write.
+    Write,
+    /// The transaction of a statement.
+    Transaction,
+    /// The commit or the abort of a transaction, or the transaction.
+    End,
 }
 
 impl Labels {
+    /// The labels of the errors of a request. `given` are those of a fail point.
+    pub(super) fn new(command: &Command, body: &Body, given: Option<Vec<Value>>) -> Self {
+        let repeated = match (transactions::is_within(body), command.in_transaction) {
+            _ if !body.contains("txnNumber") => Repeated::Unsaid,
+            (false, _) => Repeated::Write,
+            (true, InTransaction::End) => Repeated::End,
+            (true, _) => Repeated::Transaction,
+        };
+        Self { repeated, given }
+    }
+
     /// The field with the labels of an error; empty if the error has no labels.
     pub(super) fn of(&self, code: i32) -> Map {
-        let labels = match &self.given {
-            Some(given) => given.clone(),
-            None if self.can_retry && error::is_worth_a_retry(code) => vec![Value::from("RetryableWriteError")],
-            None => Vec::new(),
+        let (transient, retryable) = ("TransientTransactionError", "RetryableWriteError");
+        let label = match self.repeated {
+            Repeated::Transaction if error::is_transient(code, false) => Some(transient),
+            Repeated::End if error::is_transient(code, true) => Some(transient),
+            Repeated::Write | Repeated::End if error::is_worth_a_retry(code) => Some(retryable),
+            _ => None,
         };
+        let labels = self.given.clone().unwrap_or_else(|| label.into_iter().map(Value::from).collect());
         let labels = Some(labels).filter(|labels| !labels.is_empty());
         Map { entries: labels.into_iter().map(|labels| ("errorLabels".into(), Value::Array(labels))).collect() }
     }

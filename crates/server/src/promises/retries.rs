@@ -88,6 +88,8 @@ fn a_write_that_is_repeated_after_a_kill_is_applied_once() {
         let next = world.after_a_kill();
         let connection = next.connect();
         assert_eq!(contents(&connection), after, "what was acknowledged is there: {body}");
+        // A late message of the session.
+        connection.fails(225, "zoo", of_session(super::insert(99), 0, &doc! {"w": 1}));
         connection.ok(db_of(&body), body.clone());
         assert_eq!(contents(&connection), after, "{body}");
     }

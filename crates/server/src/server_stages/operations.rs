@@ -5,7 +5,8 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Field, Fields, Kind, optional};
 use crate::operations::Operation;
-use alluvium::{Map, Value};
+use crate::sessions::OpenTransaction;
+use alluvium::{Binary, Map, Value};
 
 const OPTIONS: &[Field] = &[
     optional("allUsers", Kind::Bool).not_null(),
@@ -27,6 +28,8 @@ pub(crate) struct Which {
     pub idle_connections: bool,
     /// Include cursors that no command is reading.
     pub idle_cursors: bool,
+    /// Include transactions without a running statement.
+    pub idle_sessions: bool,
     /// Truncate long commands.
     pub cut: bool,
 }
@@ -42,6 +45,7 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
         Which {
             idle_connections: options.flag("idleConnections"),
             idle_cursors: options.flag("idleCursors"),
+            idle_sessions: !options.contains("idleSessions") || options.flag("idleSessions"),
             cut: options.flag("truncateOps"),
         },
     ))
@@ -70,7 +74,33 @@ pub(crate) fn list(call: &Call<'_>, which: Which) -> Vec<Map> {
             entry
         }));
     }
+    if which.idle_sessions {
+        let idle = call.shared.sessions.open_transactions().into_iter().filter(|transaction| !transaction.is_active);
+        list.extend(idle.map(|transaction| idle_session(call, &transaction)));
+    }
     list
+}
+
+/// A transaction without a running statement.
+fn idle_session(call: &Call<'_>, open: &OpenTransaction) -> Map {
+    let id = Binary { subtype: 4, bytes: open.session.uuid.to_vec() };
+    let micros = i64::try_from(open.open.as_micros()).unwrap_or(i64::MAX);
+    let parameters = Map::from([("txnNumber", Value::Int64(open.number)), ("autocommit", Value::Bool(false))]);
+    Map::from([
+        ("type", Value::from("idleSession")),
+        ("host", Value::from(call.host().as_str())),
+        ("desc", Value::from("inactive transaction")),
+        ("active", Value::Bool(false)),
+        ("lsid", Value::Map(Map::from([("id", Value::Binary(id))]))),
+        (
+            "transaction",
+            Value::Map(Map::from([
+                ("parameters", Value::Map(parameters)),
+                ("startWallClockTime", Value::DateTime(open.began_millis)),
+                ("timeOpenMicros", Value::Int64(micros)),
+            ])),
+        ),
+    ])
 }
 
 fn connection(call: &Call<'_>, number: i32, address: String) -> Map {

@@ -23,3 +23,4 @@ mod tailable_cursors_wait_for_documents;
 mod the_first_user_can_administer_users;
 mod users_log_in_and_are_refused_what_their_roles_do_not_allow;
 mod what_was_synced_survives_a_power_cut;
+mod writes_wait_for_transactions;

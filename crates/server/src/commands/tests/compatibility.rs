@@ -57,7 +57,6 @@ const DOCUMENTED: &[(&str, &str)] = &[
 
 /// The gaps of commands in the registry: options that are refused by name, or have no effect.
 const PARTLY: &[(&str, &str)] = &[
-    ("abortTransaction", "refused by name: there are no transactions yet"),
     ("aggregate", "`readOnce`, `querySettings` and `exchange` have no effect"),
     (
         "applyOps",
@@ -66,7 +65,6 @@ const PARTLY: &[(&str, &str)] = &[
     ("autoCompact", "compaction runs always; its options have no effect"),
     ("bulkWrite", "`bypassEmptyTsReplacement` has no effect"),
     ("collMod", "`recordIdsReplicated` has no effect; `timeseries` and `prepareUnique` are refused"),
-    ("commitTransaction", "refused by name: there are no transactions yet"),
     ("compact", "`force` has no effect: no operation is held up"),
     (
         "create",

@@ -14,11 +14,12 @@ for operators, which are refused by name ([COMPATIBILITY.md](COMPATIBILITY.md)).
 an *audited* command is a line of the audit log ([SERVER.md](SERVER.md#audit-log)).
 
 All commands have the fields `$db`, `$readPreference`, `$clusterTime`, `lsid`, `txnNumber`,
-`readConcern`, `writeConcern`, `maxTimeMS`, `comment` and `apiVersion`. This page is written by a
-test (`UPDATE=1 cargo test -p alluvium-server --lib commands`).
+`autocommit`, `startTransaction`, `readConcern`, `writeConcern`, `maxTimeMS`, `comment` and
+`apiVersion`. This page is written by a test (`UPDATE=1 cargo test -p alluvium-server --lib
+commands`).
 
-| command | fields | writes | retried once | on `admin` | strict | audited |
-|---|---|---|---|---|---|---|
+| command | fields | writes | retried once | in transactions | on `admin` | strict | audited |
+|---|---|---|---|---|---|---|---|
 ";
 
 fn page() -> String {
@@ -32,7 +33,14 @@ fn page() -> String {
         let (writes, retried, admin) = (yes(command.may_write()), yes(command.retryable), yes(command.admin_only));
         let (names, fields) = (names.join(" "), fields.join(" "));
         let (strict, audited) = (yes(command.is_strict), yes(command.is_audited));
-        writeln!(page, "| {names} | {fields} | {writes} | {retried} | {admin} | {strict} | {audited} |").expect("text");
+        let within = match command.in_transaction {
+            InTransaction::No => "",
+            InTransaction::Yes => "yes",
+            InTransaction::Later => "not as the first",
+            InTransaction::End => "as the last",
+        };
+        writeln!(page, "| {names} | {fields} | {writes} | {retried} | {within} | {admin} | {strict} | {audited} |")
+            .expect("text");
     }
     page
 }
@@ -79,7 +87,8 @@ fn a_command_that_names_its_argument_requires_it() {
 /// indexes or settings, and must be audited.
 #[test]
 fn a_command_that_changes_more_than_documents_is_audited() {
-    let of_documents = |command: &Command| command.counts_itself || command.retryable;
+    let ends = |command: &Command| command.in_transaction == InTransaction::End;
+    let of_documents = |command: &Command| command.counts_itself || command.retryable || ends(command);
     for command in all().filter(|command| command.may_write()) {
         assert_eq!(command.is_audited, !of_documents(command), "{}", command.name);
     }

@@ -77,6 +77,21 @@ fn insert(id: i32) -> Map {
     doc! {"insert": "pets", "documents": [{"_id": id}]}
 }
 
+fn of_transaction(mut body: Map) -> Map {
+    let id = Binary { subtype: 4, bytes: vec![1; 16] };
+    body.push("lsid", Map::from([("id", Value::Binary(id))]));
+    body.push("txnNumber", Value::Int64(1));
+    body.push("autocommit", false);
+    body
+}
+
+/// The first statement of a transaction.
+fn first_insert() -> (&'static str, Map) {
+    let mut body = of_transaction(insert(5));
+    body.push("startTransaction", true);
+    ("zoo", body)
+}
+
 fn update(update: Map, upsert: bool) -> Map {
     doc! {"update": "pets", "updates": [{"q": {"_id": 1}, "u": (Value::Map(update)), "upsert": upsert}]}
 }
@@ -143,6 +158,12 @@ fn cases(name: &str) -> Vec<Case> {
             zoo(doc! {(name): "view", "viewOn": "others", "pipeline": []}).after([view()]),
         ],
         "convertToCapped" => vec![zoo(doc! {(name): "pets", "size": 4096}).after([pets()])],
+        "commitTransaction" => vec![
+            Case::new("admin", of_transaction(doc! {(name): 1})).after([first_insert()]),
+            Case::new("admin", of_transaction(doc! {(name): 1})).after([pets(), first_insert()]),
+        ],
+        // It stores nothing.
+        "abortTransaction" => Vec::new(),
         "create" => vec![
             zoo(doc! {(name): "pets"}),
             zoo(doc! {(name): "pets", "validator": {"a": 1}, "collation": {"locale": "de"}}),

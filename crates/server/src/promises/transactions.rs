@@ -1,0 +1,328 @@
+//! A transaction is one write, whatever happens to its connection, its session or the server.
+
+use super::{Connection, MINUTE, SECOND, World, batch, cursor_of, insert, lsid, with};
+use crate::fields::Fields;
+use alluvium::{Map, Value, doc};
+
+/// A command of the transaction with this number, of the first session.
+fn within(body: Map, number: i64) -> Map {
+    let fields = [("lsid", lsid(1)), ("txnNumber", Value::Int64(number)), ("autocommit", Value::Bool(false))];
+    with(body, fields)
+}
+
+/// The first command of a transaction.
+fn first(body: Map, number: i64) -> Map {
+    with(within(body, number), [("startTransaction", Value::Bool(true))])
+}
+
+fn commit(number: i64) -> Map {
+    within(doc! {"commitTransaction": 1}, number)
+}
+
+fn abort(number: i64) -> Map {
+    within(doc! {"abortTransaction": 1}, number)
+}
+
+fn labels(reply: &Map) -> Vec<String> {
+    let labels = reply.elements("errorLabels").unwrap_or_default();
+    labels.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+const TRANSIENT: [&str; 1] = ["TransientTransactionError"];
+
+fn ids(connection: &Connection<'_>, find: Map) -> Vec<i64> {
+    let mut body = doc! {"find": "pets", "sort": {"_id": 1}};
+    body.entries.extend(find.entries);
+    let found = connection.ok("zoo", body);
+    batch(&found).iter().filter_map(|pet| pet.integer("_id")).collect()
+}
+
+/// The fields of a further command.
+fn further(number: i64) -> Map {
+    within(Map::new(), number)
+}
+
+#[test]
+fn a_transaction_is_one_write_to_several_collections() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", insert(1));
+    connection.ok("zoo", first(insert(2), 1));
+    // Over another connection, to a new collection of another database.
+    let other = world.connect();
+    other.ok("shop", within(doc! {"insert": "orders", "documents": [{"_id": 7}]}, 1));
+    let update =
+        doc! {"update": "pets", "updates": [{"q": {"_id": {"$gte": 1}}, "u": {"$set": {"old": true}}, "multi": true}]};
+    assert_eq!(other.ok("zoo", within(update, 1)).integer("nModified"), Some(2));
+    other.ok("zoo", within(doc! {"delete": "pets", "deletes": [{"q": {"_id": 1}, "limit": 1}]}, 1));
+    assert_eq!(ids(&connection, further(1)), [2]);
+    let count = doc! {"aggregate": "pets", "pipeline": [{"$match": {"old": true}}, {"$count": "n"}], "cursor": {}};
+    assert_eq!(batch(&connection.ok("zoo", within(count, 1)))[0].integer("n"), Some(1));
+    let distinct = connection.ok("zoo", within(doc! {"distinct": "pets", "key": "_id"}, 1));
+    assert_eq!(distinct.elements("values").map(<[_]>::len), Some(1));
+    assert_eq!((ids(&connection, Map::new()), world.count("shop.orders")), (vec![1], 0));
+    connection.ok("admin", commit(1));
+    assert_eq!((ids(&connection, Map::new()), world.count("shop.orders")), (vec![2], 1));
+}
+
+#[test]
+fn an_aborted_transaction_leaves_nothing() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", first(doc! {"create": "cages"}, 1));
+    connection.ok("zoo", within(insert(1), 1));
+    connection.ok("admin", abort(1));
+    assert_eq!(labels(&connection.fails(251, "admin", abort(1))), TRANSIENT);
+    assert_eq!(labels(&connection.fails(251, "admin", commit(1))), TRANSIENT);
+    let collections = world.shared.db.collections();
+    assert!(collections.iter().all(|info| info.database != "zoo"), "{collections:?}");
+    connection.ok("zoo", first(doc! {"create": "cages"}, 2));
+    connection.ok("zoo", within(doc! {"insert": "cages", "documents": [{"_id": 1}]}, 2));
+    connection.ok("admin", commit(2));
+    assert_eq!(world.count("zoo.cages"), 1);
+}
+
+#[test]
+fn a_commit_may_be_repeated() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", first(insert(1), 1));
+    let durable = |number| with(commit(number), [("writeConcern", Value::Map(doc! {"w": "majority"}))]);
+    connection.ok("admin", durable(1));
+    connection.ok("admin", durable(1));
+    connection.fails(256, "zoo", within(insert(2), 1));
+    connection.fails(256, "admin", abort(1));
+    for next in [world.after_a_kill(), world.after_a_cut()] {
+        let connection = next.connect();
+        connection.ok("admin", commit(1));
+        assert_eq!(next.count("zoo.pets"), 1);
+        // A transaction that was not committed is known to be gone.
+        assert_eq!(labels(&connection.fails(251, "admin", commit(2))), TRANSIENT);
+        connection.fails(225, "zoo", first(insert(5), 0));
+        connection.fails(225, "zoo", first(insert(5), 1));
+        connection.ok("zoo", first(insert(5), 2));
+        connection.ok("admin", commit(2));
+        connection.fails(225, "admin", commit(1));
+    }
+}
+
+#[test]
+fn a_commit_that_is_lost_leaves_no_record() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", with(insert(1), [("writeConcern", Value::Map(doc! {"j": true}))]));
+    connection.ok("zoo", first(insert(2), 1));
+    connection.ok("admin", commit(1));
+    let next = world.after_a_cut();
+    assert_eq!(labels(&next.connect().fails(251, "admin", commit(1))), TRANSIENT);
+    assert_eq!(next.count("zoo.pets"), 1, "otherwise this proves nothing");
+}
+
+#[test]
+fn the_second_writer_of_a_document_conflicts() {
+    let world = World::new();
+    let (connection, other) = (world.connect(), world.connect());
+    connection.ok("zoo", insert(1));
+    let change = || doc! {"update": "pets", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}}]};
+    let of_other =
+        |body: Map| with(body, [("lsid", lsid(2)), ("txnNumber", Value::Int64(1)), ("autocommit", Value::Bool(false))]);
+    connection.ok("zoo", first(change(), 1));
+    let refused = other.fails(112, "zoo", with(of_other(change()), [("startTransaction", Value::Bool(true))]));
+    assert_eq!(labels(&refused), TRANSIENT);
+    other.fails(251, "admin", of_other(doc! {"commitTransaction": 1}));
+    connection.ok("admin", commit(1));
+    // A transaction that has read before, and writes now, conflicts, too.
+    let writes = [
+        change(),
+        doc! {"findAndModify": "pets", "query": {"_id": 1}, "remove": true},
+        doc! {"delete": "pets", "deletes": [{"q": {"n": {"$gte": 0}}, "limit": 0}]},
+        doc! {"insert": "pets", "documents": [{"_id": 30}, {"_id": 3}]},
+        doc! {"update": "pets", "updates": [{"q": {"_id": 3}, "u": {"$inc": {"n": 1}}, "upsert": true}]},
+    ];
+    for (number, write) in (2..).zip(writes) {
+        connection.ok("zoo", first(doc! {"find": "pets"}, number));
+        other.ok("zoo", change());
+        other.ok("zoo", doc! {"delete": "pets", "deletes": [{"q": {"_id": 3}, "limit": 1}]});
+        other.ok("zoo", insert(3));
+        let refused = connection.fails(112, "zoo", within(write, number));
+        assert_eq!(labels(&refused), TRANSIENT);
+        connection.fails(251, "admin", commit(number));
+    }
+}
+
+#[test]
+fn an_error_aborts_the_transaction() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", insert(1));
+    let duplicate = doc! {"insert": "pets", "documents": [{"_id": 2}, {"_id": 1}, {"_id": 3}], "ordered": false};
+    let wrong: [(&str, Map); 4] = [
+        ("writeErrors", duplicate),
+        ("writeErrors", doc! {"update": "pets", "updates": [{"q": {}, "u": {"$nonsense": {"a": 1}}}]}),
+        ("code", doc! {"find": "pets", "filter": {"$nonsense": 1}}),
+        ("code", doc! {"aggregate": "pets", "pipeline": [{"$nonsense": 1}], "cursor": {}}),
+    ];
+    for (number, (field, wrong)) in (1..).zip(wrong) {
+        connection.ok("zoo", first(insert(9), number));
+        let reply = connection.run("zoo", within(wrong, number));
+        assert!(reply.contains(field) && labels(&reply).is_empty(), "{reply}");
+        if field == "writeErrors" {
+            assert_eq!(reply.elements(field).map(<[_]>::len), Some(1), "{reply}");
+        }
+        assert_eq!(labels(&connection.fails(251, "zoo", within(insert(8), number))), TRANSIENT);
+        assert_eq!(ids(&connection, Map::new()), [1]);
+    }
+    let counts = connection.ok("admin", doc! {"serverStatus": 1});
+    let counts = counts.document("transactions").expect("counts");
+    assert_eq!((counts.integer("totalAborted"), counts.integer("currentOpen")), (Some(4), Some(0)));
+}
+
+#[test]
+fn a_session_has_one_transaction() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.fails(251, "zoo", within(insert(1), 1));
+    connection.ok("zoo", first(insert(1), 3));
+    connection.fails(50_911, "zoo", first(insert(1), 3));
+    connection.ok("zoo", within(insert(2), 3));
+    connection.fails(225, "zoo", first(insert(1), 2));
+    connection.fails(251, "zoo", within(insert(1), 4));
+    // A higher number aborts it, that of a retryable write, too.
+    connection.ok("zoo", first(insert(1), 4));
+    connection.fails(225, "admin", commit(3));
+    connection.ok("zoo", with(insert(5), [("lsid", lsid(1)), ("txnNumber", Value::Int64(5))]));
+    connection.fails(225, "admin", commit(4));
+    assert_eq!(ids(&connection, Map::new()), [5]);
+    connection.ok("zoo", first(insert(6), 6));
+    connection.fails(72, "zoo", with(insert(7), [("lsid", lsid(1)), ("txnNumber", Value::Int64(6))]));
+    connection.ok("admin", commit(6));
+    assert_eq!(ids(&connection, Map::new()), [5, 6]);
+}
+
+#[test]
+fn a_transaction_ends_after_a_minute_and_with_its_session() {
+    let world = World::new();
+    let connection = world.connect();
+    let open = || world.shared.sessions.transactions.open.load(std::sync::atomic::Ordering::Relaxed);
+    connection.ok("zoo", first(insert(1), 1));
+    world.wait(MINUTE);
+    connection.ok("zoo", within(insert(2), 1));
+    world.wait(SECOND);
+    assert_eq!(open(), 0);
+    assert_eq!(labels(&connection.fails(251, "admin", commit(1))), TRANSIENT);
+    for (number, end) in (2..).zip(["endSessions", "killSessions", "killAllSessions"]) {
+        connection.ok("zoo", first(insert(1), number));
+        let listed = if end == "killAllSessions" { Vec::new() } else { vec![lsid(1)] };
+        world.connect().ok("admin", Map::from([(end, Value::Array(listed))]));
+        assert_eq!(open(), 0, "{end}");
+        connection.fails(251, "admin", commit(number));
+    }
+    connection.ok("admin", doc! {"setParameter": 1, "transactionLifetimeLimitSeconds": 600});
+    connection.ok("zoo", first(insert(1), 9));
+    world.wait(9 * MINUTE);
+    connection.ok("admin", commit(9));
+    assert_eq!(ids(&connection, Map::new()), [1]);
+}
+
+#[test]
+fn a_cursor_belongs_to_its_transaction() {
+    let world = World::new();
+    let connection = world.connect();
+    (1..=3).for_each(|id| drop(connection.ok("zoo", insert(id))));
+    let find = || doc! {"find": "pets", "batchSize": 1};
+    let more = |id: i64| doc! {"getMore": id, "collection": "pets"};
+    connection.ok("zoo", first(insert(4), 1));
+    let inside = cursor_of(&connection.ok("zoo", within(find(), 1)));
+    let outside = cursor_of(&connection.ok("zoo", with(find(), [("lsid", lsid(1))])));
+    world.connect().ok("zoo", insert(5));
+    connection.ok("zoo", within(insert(6), 1));
+    connection.fails(50_740, "zoo", with(more(inside), [("lsid", lsid(1))]));
+    assert_eq!(batch(&connection.ok("zoo", within(more(inside), 1))).len(), 3, "what was there when it was opened");
+    let inside = cursor_of(&connection.ok("zoo", within(find(), 1)));
+    connection.fails(50_739, "zoo", within(more(outside), 1));
+    connection.fails(251, "admin", commit(1));
+    connection.fails(43, "zoo", with(more(inside), [("lsid", lsid(1))]));
+    connection.ok("zoo", with(more(outside), [("lsid", lsid(1))]));
+    for (number, end) in [(2, commit as fn(i64) -> Map), (3, abort)] {
+        let inside = cursor_of(&connection.ok("zoo", first(find(), number)));
+        connection.ok("admin", end(number));
+        connection.fails(43, "zoo", with(more(inside), [("lsid", lsid(1))]));
+    }
+}
+
+#[test]
+fn what_mongodb_refuses_in_transactions_is_refused() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", insert(1));
+    let not_inside: [(&str, Map); 11] = [
+        ("zoo", doc! {"count": "pets"}),
+        ("zoo", doc! {"explain": {"find": "pets"}}),
+        ("zoo", doc! {"drop": "pets"}),
+        ("admin", doc! {"serverStatus": 1}),
+        ("zoo", doc! {"listCollections": 1}),
+        ("config", doc! {"find": "transactions"}),
+        ("local", doc! {"find": "pets"}),
+        ("admin", doc! {"insert": "pets", "documents": [{"_id": 1}]}),
+        ("zoo", doc! {"find": "system.views"}),
+        (
+            "admin",
+            doc! {"bulkWrite": 1, "ops": [{"insert": 0, "document": {"_id": 2}}], "nsInfo": [{"ns": "config.pets"}]},
+        ),
+        ("zoo", doc! {"killCursors": "pets", "cursors": []}),
+    ];
+    for (db, body) in not_inside {
+        connection.fails(263, db, first(body, 1));
+    }
+    let within_first: [Map; 4] = [
+        doc! {"aggregate": "pets", "pipeline": [{"$out": "copy"}], "cursor": {}},
+        doc! {"aggregate": "pets", "pipeline": [{"$collStats": {}}], "cursor": {}},
+        doc! {"find": "pets", "tailable": true},
+        doc! {"create": "view", "viewOn": "pets", "pipeline": []},
+    ];
+    for (number, body) in (1..).zip(within_first) {
+        connection.fails(263, "zoo", first(body, number));
+    }
+    let flag = |name: &'static str, value: bool| (name, Value::Bool(value));
+    let of_session = || [("lsid", lsid(1)), ("txnNumber", Value::Int64(20))];
+    let wrong: Vec<(i64, Map)> = vec![
+        (72, with(with(insert(2), of_session()), [flag("startTransaction", true)])),
+        (72, with(with(insert(2), of_session()), [flag("autocommit", true)])),
+        (72, with(with(insert(2), of_session()), [flag("autocommit", false), flag("startTransaction", false)])),
+        (72, with(insert(2), [("lsid", lsid(1)), flag("autocommit", false)])),
+        (72, with(insert(2), [("txnNumber", Value::Int64(20)), flag("autocommit", false)])),
+        (72, with(first(insert(2), 20), [("writeConcern", Value::Map(doc! {"w": 1}))])),
+        (72, with(first(insert(2), 20), [("readConcern", Value::Map(doc! {"level": "linearizable"}))])),
+        (50_768, with(doc! {"find": "pets"}, of_session())),
+    ];
+    for (code, body) in wrong {
+        connection.fails(code, "zoo", body);
+    }
+    connection.fails(263, "admin", with(commit(20), [flag("startTransaction", true)]));
+    connection.fails(125, "admin", doc! {"commitTransaction": 1});
+    let snapshot = || [("readConcern", Value::Map(doc! {"level": "snapshot"}))];
+    connection.ok("zoo", with(first(insert(2), 20), snapshot()));
+    connection.fails(72, "zoo", with(within(insert(3), 20), snapshot()));
+    connection.ok("admin", commit(20));
+    assert_eq!(ids(&connection, Map::new()), [1, 2]);
+}
+
+#[test]
+fn open_transactions_are_shown() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", first(insert(1), 4));
+    world.wait(5 * SECOND);
+    let shown = connection.ok("admin", doc! {"currentOp": 1, "type": "idleSession"});
+    let shown = shown.elements("inprog").and_then(|all| all.first()?.as_map().cloned()).expect("the transaction");
+    let of_transaction = shown.document("transaction").expect("its fields");
+    assert_eq!(of_transaction.integer("timeOpenMicros"), Some(5_000_000));
+    assert_eq!(of_transaction.document("parameters").and_then(|it| it.integer("txnNumber")), Some(4));
+    let counts = connection.ok("admin", doc! {"serverStatus": 1});
+    let counts = counts.document("transactions").expect("counts");
+    assert_eq!((counts.integer("currentOpen"), counts.integer("currentInactive")), (Some(1), Some(1)));
+    connection.ok("admin", commit(4));
+    let counts = connection.ok("admin", doc! {"serverStatus": 1});
+    let counts = counts.document("transactions").expect("counts");
+    assert_eq!((counts.integer("totalStarted"), counts.integer("totalCommitted")), (Some(1), Some(1)));
+}
