@@ -135,8 +135,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`Error::InvalidName`]; errors of opening the collection.
     pub fn identity(&self) -> Result<Option<u64>> {
-        let state = self.target.engine.catalog.find(self.target.name()?)?;
-        Ok(state.map(|state| u64::from(state.documents.0)))
+        Ok(self.target.state()?.map(|state| u64::from(state.documents.0)))
     }
 
     /// Returns an error, with the most similar name, if the collection does not exist. Without this

@@ -201,7 +201,8 @@ impl CreateIndex {
 
     /// Creates the index and waits until it is ready. Returns its name. Creates the collection if
     /// it does not exist. Reads and writes continue during the build. If the same index already
-    /// exists, waits until it is ready.
+    /// exists, waits until it is ready. In a transaction, the collection must be created by it, too,
+    /// and have no documents yet; the commit creates both.
     ///
     /// # Errors
     /// [`crate::Error::Index`] if the definition is not valid, or a document cannot be indexed;
@@ -228,10 +229,14 @@ impl CreateIndex {
     /// # Errors
     /// As [`CreateIndex::run`], without the errors of documents.
     pub fn start(self) -> Result<IndexBuild> {
-        let (engine, name) = self.target.outside("a change of indexes")?;
+        let (engine, name) = (&self.target.engine, self.target.name()?);
         let mut limits = self.limits;
         limits.begin(&engine.env);
-        let declared = indexes::declare(engine, name, &self.keys?, &self.options?)?;
+        let (keys, options) = (self.keys?, self.options?);
+        let declared = match self.target.transaction() {
+            None => indexes::declare(engine, name, &keys, &options)?,
+            Some(transaction) => indexes::declare_in(transaction, name, &keys, &options)?,
+        };
         Ok(IndexBuild { engine: engine.clone(), name: name.clone(), declared, limits, drops: self.drops })
     }
 }

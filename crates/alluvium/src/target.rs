@@ -7,6 +7,7 @@ use alluvium_collections::names::{FullName, InvalidName};
 use alluvium_collections::read::Reader;
 use alluvium_collections::results::WriteRecord;
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::state::CollectionState;
 use alluvium_collections::write::{Patience, Record, Transaction, WriteLimits, Writer};
 use alluvium_query::expression::{Interrupt, Variables};
 use alluvium_store::Durability;
@@ -87,6 +88,18 @@ impl Target {
     /// As [`Target::snapshot`], with a new snapshot for the latest state.
     pub fn now(&self) -> Result<Snapshot> {
         Ok(self.snapshot(None)?.unwrap_or_else(|| self.engine.snapshot()))
+    }
+
+    /// The collection, or that of its transaction; `None` if it does not exist.
+    pub fn state(&self) -> Result<Option<Arc<CollectionState>>> {
+        let name = self.name()?;
+        match &self.transaction {
+            Some(transaction) => match transaction.snapshot()?.created(name) {
+                Some(created) => Ok(Some(created.clone())),
+                None => self.engine.catalog.find(name),
+            },
+            None => self.engine.catalog.find(name),
+        }
     }
 
     /// The transaction that all operations belong to.

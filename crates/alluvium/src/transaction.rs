@@ -36,8 +36,9 @@ use std::sync::Arc;
 /// # What it takes
 /// All operations of its [`Collection`]s that read or write documents, except writes to capped collections, `$out` and
 /// `$merge`. A collection that does not exist is created by the commit ([`Transaction::create_collection`]); until then,
-/// only the transaction sees it. Other changes of collections and indexes happen outside of transactions; a collection
-/// that was created or dropped, or got other indexes, since the transaction began is a conflict for its writes.
+/// only the transaction sees it. Its indexes are created in the same way, before its first document. Other changes of
+/// collections and indexes happen outside of transactions; a collection that was created or dropped, or got other
+/// indexes, since the transaction began is a conflict for its writes.
 ///
 /// ```
 /// # let db = alluvium::Database::in_memory()?;

@@ -10,6 +10,7 @@ use crate::find::Hint;
 use crate::index::{Index, IndexProgress};
 use crate::names::FullName;
 use crate::options::CollectionOptions;
+use crate::write::Transaction;
 use alluvium_document::IntoDocument;
 use alluvium_document::compare::equal;
 use alluvium_document::{Map, Value};
@@ -25,10 +26,11 @@ pub const ID_INDEX: &str = "_id_";
 /// An index that was declared.
 #[derive(Clone)]
 pub struct DeclaredIndex {
-    /// `None` for the index on `_id`, which always exists, and for an index that is not built.
+    /// `None` for an index without a build: that on `_id`, which always exists, one of a kind that is not built, and one of
+    /// a transaction.
     index: Option<Arc<Index>>,
-    /// The name of an index that is not built.
-    unbuilt: Option<String>,
+    /// The name of an index without a build; `None` for that on `_id`.
+    named: Option<String>,
     added: bool,
 }
 
@@ -57,13 +59,32 @@ pub fn declare(engine: &EngineHandle, name: &FullName, keys: &Map, options: &Map
     let of_id = id_options(options, default.as_ref())?;
     if Definition::is_on_id(keys, &of_id)? {
         engine.catalog.find_or_create(name)?;
-        return Ok(DeclaredIndex { index: None, unbuilt: None, added: false });
+        return Ok(DeclaredIndex { index: None, named: None, added: false });
     }
     let mut options = Cow::Borrowed(options);
     if let Some(default) = default.filter(|_| !options.contains("collation")) {
         options.to_mut().push("collation", default.to_map());
     }
     declare_as(engine, name, Definition::parse(keys, &options)?)
+}
+
+/// Creates an index with the commit of a transaction.
+///
+/// # Errors
+/// [`Error::Index`]; [`Error::NotInTransaction`] for an index that is not built, and for a collection that existed before
+/// the transaction or has been written; as for any write of a transaction.
+pub fn declare_in(transaction: &Transaction, name: &FullName, keys: &Map, options: &Map) -> Result<DeclaredIndex> {
+    if Unbuilt::is_kind_of(keys) {
+        return Err(Error::NotInTransaction { what: "a text, geographic or wildcard index".to_owned() });
+    }
+    if Definition::is_on_id(keys, options)? {
+        transaction.require(name)?;
+        return Ok(DeclaredIndex { index: None, named: None, added: false });
+    }
+    let definition = Definition::parse(keys, options)?;
+    let named = Some(definition.name().to_owned());
+    let added = transaction.create_index(name, definition)?;
+    Ok(DeclaredIndex { index: None, named, added })
 }
 
 /// Stores the definition of an index of a kind that is not built.
@@ -77,7 +98,7 @@ fn declare_unbuilt(engine: &EngineHandle, name: &FullName, index: &Unbuilt) -> R
             "the index {index} of {name} is kept, and not built: text, geographic and wildcard indexes have no effect"
         );
     }
-    Ok(DeclaredIndex { index: None, unbuilt: Some(index.name().to_owned()), added })
+    Ok(DeclaredIndex { index: None, named: Some(index.name().to_owned()), added })
 }
 
 /// The options of an index on `_id`, without the collation if it equals that of the collection.
@@ -95,7 +116,7 @@ fn id_options<'a>(options: &'a Map, default: Option<&Collation>) -> Result<Cow<'
 pub(crate) fn declare_as(engine: &EngineHandle, name: &FullName, definition: Definition) -> Result<DeclaredIndex> {
     engine.catalog.find_or_create(name)?;
     let (index, added) = engine.catalog.add_index(name, definition)?;
-    Ok(DeclaredIndex { index: Some(index), unbuilt: None, added })
+    Ok(DeclaredIndex { index: Some(index), named: None, added })
 }
 
 impl DeclaredIndex {
@@ -111,9 +132,9 @@ impl DeclaredIndex {
 
     /// The name of the index.
     pub fn name(&self) -> &str {
-        match (&self.index, &self.unbuilt) {
+        match (&self.index, &self.named) {
             (Some(index), _) => index.definition.name(),
-            (None, Some(unbuilt)) => unbuilt,
+            (None, Some(named)) => named,
             (None, None) => ID_INDEX,
         }
     }

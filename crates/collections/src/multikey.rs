@@ -33,6 +33,11 @@ pub(crate) fn record_marks(store: &Store, state: &CollectionState, found: &[NewM
         if new >> 32 != 0 {
             marks::FIRST_CUT_KEY.hit();
         }
+        if store.description(*tree).is_none() {
+            // The index of a collection that a transaction creates: its commit describes the tree.
+            index.marks.store(before | marks, Ordering::SeqCst);
+            continue;
+        }
         // A writer that sees the bits set does not describe the tree again, and may get its number at once. So the
         // description is written before the bits are set.
         store.describe_trees(&[(*tree, &index.described_with(state.documents, before | marks))])?;

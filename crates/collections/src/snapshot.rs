@@ -33,7 +33,8 @@ impl Snapshot {
     }
 
     /// The collection with this name, if only the snapshot sees it.
-    pub(crate) fn created(&self, name: &FullName) -> Option<&Arc<CollectionState>> {
+    /// The collection with this name that the transaction of the snapshot has created.
+    pub fn created(&self, name: &FullName) -> Option<&Arc<CollectionState>> {
         self.created.as_ref()?.get(name)
     }
 

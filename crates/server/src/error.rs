@@ -121,7 +121,7 @@ pub(crate) fn is_worth_a_retry(code: i32) -> bool {
 /// True if repeating a whole transaction after an error with this code may succeed. The error of a commit or an abort says
 /// less: a commit that was interrupted may have happened.
 pub(crate) fn is_transient(code: i32, is_end: bool) -> bool {
-    const CONFLICTS: [i32; 5] = [24, 112, 239, 246, 251];
+    const CONFLICTS: [i32; 6] = [24, 112, 239, 246, 251, 267];
     CONFLICTS.contains(&code) || !is_end && is_worth_a_retry(code)
 }
 

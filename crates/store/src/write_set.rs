@@ -169,6 +169,24 @@ impl WriteSet {
         self.pending.add(count, describe)
     }
 
+    /// Replaces the description of a tree that the set is to create. Has no effect on other trees.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let mut set = store.write_set();
+    /// let pets = set.create_trees_with(1, |_| vec![b"pets".to_vec()])?[0];
+    /// set.describe_tree(pets, b"pets, with arrays".to_vec());
+    /// store.commit(set, Durability::Periodic)?;
+    /// assert_eq!(store.description(pets).as_deref(), Some(&b"pets, with arrays"[..]));
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn describe_tree(&mut self, tree: TreeId, description: Vec<u8>) {
+        if let Some((_, known)) = self.pending.change.create.iter_mut().find(|(id, _)| *id == tree) {
+            *known = description;
+        }
+    }
+
     /// True if the set writes and creates nothing.
     pub fn is_empty(&self) -> bool {
         self.batch.is_empty() && self.pending.change.create.is_empty()

@@ -187,7 +187,7 @@ impl<T> Collection<T> {
     /// # Errors
     /// Errors of opening the collection.
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
-        let Some(state) = self.target.engine.catalog.find(self.target.name()?)? else { return Ok(Vec::new()) };
+        let Some(state) = self.target.state()? else { return Ok(Vec::new()) };
         let set = state.indexes();
         let definition = indexes::id_definition(&set.options);
         let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition, ready: true, is_built: true };

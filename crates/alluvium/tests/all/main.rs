@@ -58,6 +58,7 @@ mod groups_by_an_index_are_those_of_a_scan;
 mod handles_of_a_closed_database_say_so;
 mod hidden_indexes_are_kept_and_not_used;
 mod index_entries_lead_to_documents;
+mod indexes_are_created_in_transactions;
 mod indexes_come_back_with_their_documents;
 mod invalid_queries_are_refused_with_mongodbs_codes;
 mod json_of_other_programs_is_repaired;

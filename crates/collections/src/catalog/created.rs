@@ -1,13 +1,15 @@
 //! Collections that transactions create.
 
 use super::Catalog;
+use super::indexes::{check_number, like};
 use crate::error::Result;
-use crate::index::IndexSet;
+use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::snapshot::Created;
 use crate::state::CollectionState;
 use crate::trees::{SYSTEM, describe_documents};
+use alluvium_query::index::Definition;
 use alluvium_store::{TreeId, WriteSet};
 use std::sync::Arc;
 
@@ -28,6 +30,37 @@ impl Catalog {
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = set.create_trees_with(2, describe)?;
         Ok(self.new_state(trees[0], trees[1], options))
+    }
+
+    /// Adds an index to a collection without documents that the transaction of `set` is to create. Returns false if the
+    /// same index exists.
+    ///
+    /// # Errors
+    /// [`Error::IndexConflict`]; [`Error::Index`] if there are too many; errors of the store.
+    pub(crate) fn add_index_in(
+        &self,
+        set: &mut WriteSet,
+        name: &FullName,
+        state: &CollectionState,
+        definition: Definition,
+    ) -> Result<bool> {
+        let before = state.indexes();
+        if like(&before, &definition)?.is_some() {
+            return Ok(false);
+        }
+        check_number(name, before.indexes.len())?;
+        let mut index = Index::declared(definition);
+        // It is complete at every snapshot, since there are no documents.
+        index.ready = Some(0);
+        set.create_trees_with(1, |ids| {
+            index.tree = ids[0];
+            vec![index.describe(state.documents)]
+        })?;
+        let (schema, options) = (before.schema, before.options.clone());
+        let mut indexes = before.indexes.clone();
+        indexes.push(Arc::new(index));
+        state.set_indexes(Arc::new(IndexSet { schema, indexes, options }));
+        Ok(true)
     }
 
     /// Calls `commit`, which creates collections of a transaction, and enters them. Before that, all their names are

@@ -45,10 +45,7 @@ impl Catalog {
         if entry.indexes.options.unbuilt.iter().any(|index| index.name() == definition.name()) {
             return Err(name_is_taken(definition.name()));
         }
-        if entry.indexes.indexes.len() + 1 >= MAX_INDEXES {
-            let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
-            return Err(Error::Index(IndexError::CannotCreateIndex(what)));
-        }
+        check_number(name, entry.indexes.indexes.len())?;
         let mut index = Index::declared(definition);
         let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
         let trees = self.store.change_trees(1, |ids| {
@@ -301,6 +298,15 @@ impl Catalog {
     }
 }
 
+/// Refuses one more index for a collection with `count` indexes and that on `_id`.
+pub(super) fn check_number(name: &FullName, count: usize) -> Result<()> {
+    if count + 1 < MAX_INDEXES {
+        return Ok(());
+    }
+    let what = format!("collection {name} has {MAX_INDEXES} indexes already, which is the limit");
+    Err(Error::Index(IndexError::CannotCreateIndex(what)))
+}
+
 /// True if the index is among the indexes that are not built. An error if one of these conflicts with it by MongoDB's
 /// rules.
 fn has_unbuilt(known: &[Unbuilt], wanted: &Unbuilt) -> Result<bool> {
@@ -331,7 +337,7 @@ fn name_is_taken(name: &str) -> Error {
 }
 
 /// The index that is equal to `wanted`; an error if one conflicts with it by MongoDB's rules.
-fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
+pub(super) fn like(set: &IndexSet, wanted: &Definition) -> Result<Option<Arc<Index>>> {
     for index in &set.indexes {
         let known = &*index.definition;
         if known == wanted {

@@ -19,6 +19,7 @@ use crate::state::CollectionState;
 use alluvium_document::shape::Shape;
 use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_env::sync::{Mutex, MutexGuard};
+use alluvium_query::index::Definition;
 use alluvium_query::pipeline::PipelineError;
 use alluvium_store::{Durability, Pauses, QueryCharge, WriteSet};
 use std::collections::BTreeMap;
@@ -177,6 +178,31 @@ impl Transaction {
         }
     }
 
+    /// Creates an index with the commit of the transaction, of a collection that the transaction has created and not
+    /// written yet. Creates the collection, too, if it does not exist. Returns false if the same index exists already.
+    ///
+    /// # Errors
+    /// [`Error::Index`], [`Error::IndexConflict`]; [`Error::NotInTransaction`] for a collection that existed before or has
+    /// been written; as [`Transaction::create`]. The transaction stays open.
+    pub(crate) fn create_index(&self, name: &FullName, definition: Definition) -> Result<bool> {
+        let state = self.require(name)?;
+        let is_created = self.snapshot()?.created(name).is_some();
+        if !is_created {
+            if state.indexes().indexes.iter().any(|index| *index.definition == definition) {
+                return Ok(false);
+            }
+            let what = format!("a new index of {name}, which existed before it");
+            return Err(Error::NotInTransaction { what });
+        }
+        let mut guard = self.running.lock();
+        let running = self.running(&mut guard)?;
+        if running.collections.iter().any(|written| written.state.documents == state.documents) {
+            let what = format!("an index of {name} after its first document");
+            return Err(Error::NotInTransaction { what });
+        }
+        self.engine.catalog.add_index_in(&mut running.set, name, &state, definition)
+    }
+
     /// Executes a statement that writes to `groups`. After an error the transaction is aborted.
     ///
     /// # Errors
@@ -289,9 +315,15 @@ impl Transaction {
 
     fn write(&self, running: Running, durability: Durability) -> Result<()> {
         let store = self.engine.store();
-        let Running { set, collections, charge: _charge, .. } = running;
+        let Running { mut set, collections, charge: _charge, .. } = running;
         if set.is_empty() {
             return Ok(store.check_writable()?);
+        }
+        for written in &collections {
+            // The trees of new indexes get the arrays and cut keys that statements have found.
+            for index in &written.state.indexes().indexes {
+                set.describe_tree(index.tree, index.describe(written.state.documents));
+            }
         }
         let unique = collections.iter().flat_map(|written| written.claims.values().flatten());
         let unique = unique.map(|claim| (claim.index.tree, claim.key.as_slice()));

@@ -100,8 +100,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     match new.run() {
         Ok(_) => {}
-        // As in MongoDB, creating a collection again with the same options succeeds.
-        Err(alluvium::Error::CollectionExists(_)) if exists && same_options(call, &name, limits)? => {
+        // As in MongoDB, creating a collection again with the same options succeeds, but in a transaction.
+        Err(alluvium::Error::CollectionExists(_))
+            if exists && call.transaction.is_none() && same_options(call, &name, limits)? =>
+        {
             return Ok(call.reply());
         }
         Err(error) => return Err(error.into()),

@@ -12,6 +12,11 @@ use alluvium_document::bson::encode_document;
 use alluvium_wire::{Form, reply};
 use std::sync::LazyLock;
 
+/// The label of an error after which a whole transaction may be repeated.
+const TRANSIENT: &str = "TransientTransactionError";
+/// The label of an error after which a write or a commit may be repeated.
+const RETRYABLE: &str = "RetryableWriteError";
+
 /// The labels of the error in a reply. Clients use labels to decide whether to retry.
 pub(super) struct Labels {
     /// The part of its work that the client may repeat.
@@ -45,15 +50,25 @@ impl Labels {
         Self { repeated, given }
     }
 
+    /// The field with the labels of an error of a write concern.
+    fn of_concern(&self, code: i32) -> Map {
+        // The command itself has succeeded, so no transaction has to be repeated.
+        let is_retryable = matches!(self.repeated, Repeated::Write | Repeated::End) && error::is_worth_a_retry(code);
+        self.labelled(is_retryable.then_some(RETRYABLE))
+    }
+
     /// The field with the labels of an error; empty if the error has no labels.
     pub(super) fn of(&self, code: i32) -> Map {
-        let (transient, retryable) = ("TransientTransactionError", "RetryableWriteError");
         let label = match self.repeated {
-            Repeated::Transaction if error::is_transient(code, false) => Some(transient),
-            Repeated::End if error::is_transient(code, true) => Some(transient),
-            Repeated::Write | Repeated::End if error::is_worth_a_retry(code) => Some(retryable),
+            Repeated::Transaction if error::is_transient(code, false) => Some(TRANSIENT),
+            Repeated::End if error::is_transient(code, true) => Some(TRANSIENT),
+            Repeated::Write | Repeated::End if error::is_worth_a_retry(code) => Some(RETRYABLE),
             _ => None,
         };
+        self.labelled(label)
+    }
+
+    fn labelled(&self, label: Option<&str>) -> Map {
         let labels = self.given.clone().unwrap_or_else(|| label.into_iter().map(Value::from).collect());
         let labels = Some(labels).filter(|labels| !labels.is_empty());
         Map { entries: labels.into_iter().map(|labels| ("errorLabels".into(), Value::Array(labels))).collect() }
@@ -69,7 +84,7 @@ pub(crate) fn refused(form: Form, error: &CommandError) -> Vec<u8> {
 pub(super) fn put_concern_error(builder: &mut BsonBuilder, error: Map, labels: &Labels) -> CommandResult<()> {
     let code = error.integer("code").and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
     builder.put("writeConcernError", &Value::Map(error))?;
-    for (name, value) in &labels.of(code).entries {
+    for (name, value) in &labels.of_concern(code).entries {
         builder.put(name.as_str().unwrap_or_default(), value)?;
     }
     Ok(())

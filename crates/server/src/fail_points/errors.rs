@@ -4,7 +4,7 @@ use crate::error::CommandError;
 use crate::fields::Fields;
 use alluvium::Map;
 
-const NAMES: [(i32, &str); 58] = [
+const NAMES: [(i32, &str); 61] = [
     (1, "InternalError"),
     (2, "BadValue"),
     (4, "NoSuchKey"),
@@ -47,9 +47,12 @@ const NAMES: [(i32, &str); 58] = [
     (237, "CursorKilled"),
     (244, "TransactionAborted"),
     (251, "NoSuchTransaction"),
+    (256, "TransactionCommitted"),
     (262, "ExceededTimeLimit"),
     (263, "OperationNotSupportedInTransaction"),
+    (267, "PreparedTransactionInProgress"),
     (286, "ChangeStreamHistoryLost"),
+    (290, "TransactionExceededLifetimeLimitSeconds"),
     (314, "ObjectIsBusy"),
     (322, "APIVersionError"),
     (323, "APIStrictError"),

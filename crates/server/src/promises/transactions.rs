@@ -326,3 +326,27 @@ fn open_transactions_are_shown() {
     let counts = counts.document("transactions").expect("counts");
     assert_eq!((counts.integer("totalStarted"), counts.integer("totalCommitted")), (Some(1), Some(1)));
 }
+
+#[test]
+fn indexes_of_new_collections_are_created_with_them() {
+    let world = World::new();
+    let connection = world.connect();
+    let index =
+        |on: &str| doc! {"createIndexes": on, "indexes": [{"key": {"kind": 1}, "name": "kind", "unique": true}]};
+    let made = connection.ok("zoo", first(index("pets"), 1));
+    let counts = ["numIndexesBefore", "numIndexesAfter"].map(|name| made.integer(name));
+    assert_eq!((counts, made.flag("createdCollectionAutomatically")), ([Some(1), Some(2)], true));
+    connection.ok("zoo", within(doc! {"insert": "pets", "documents": [{"_id": 1, "kind": "dog"}]}, 1));
+    let by_index = doc! {"find": "pets", "filter": {"kind": "dog"}, "hint": "kind"};
+    assert_eq!(batch(&connection.ok("zoo", within(by_index.clone(), 1))).len(), 1);
+    connection.ok("admin", commit(1));
+    assert_eq!(batch(&connection.ok("zoo", by_index)).len(), 1);
+    let taken = connection.run("zoo", doc! {"insert": "pets", "documents": [{"_id": 2, "kind": "dog"}]});
+    assert!(taken.contains("writeErrors"), "{taken}");
+    // The same index exists; another one of a collection with documents does not belong into a transaction.
+    connection.ok("zoo", first(index("pets"), 2));
+    let other = doc! {"createIndexes": "pets", "indexes": [{"key": {"age": 1}, "name": "age"}]};
+    connection.fails(263, "zoo", within(other, 2));
+    connection.fails(251, "admin", commit(2));
+    connection.fails(48, "zoo", first(doc! {"create": "pets"}, 3));
+}
