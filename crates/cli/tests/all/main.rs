@@ -75,6 +75,7 @@ mod tables_and_large_objects_are_loaded_and_exported;
 mod the_id_field_becomes_the_id;
 mod the_tutorial_runs;
 mod traced;
+mod transactions_through_a_server_are_isolated;
 mod twenty_questions_are_answered;
 mod updates_change_fields;
 mod validators_refuse_documents;

@@ -350,3 +350,18 @@ fn indexes_of_new_collections_are_created_with_them() {
     connection.fails(251, "admin", commit(2));
     connection.fails(48, "zoo", first(doc! {"create": "pets"}, 3));
 }
+
+#[test]
+fn a_commit_that_conflicts_is_not_taken_for_done_later() {
+    let world = World::new();
+    let connection = world.connect();
+    let index = doc! {"createIndexes": "pets", "indexes": [{"key": {"name": 1}, "name": "name", "unique": true}]};
+    connection.ok("zoo", index);
+    let named = |id: i32| doc! {"insert": "pets", "documents": [{"_id": id, "name": "rex"}]};
+    connection.ok("zoo", first(named(1), 1));
+    world.connect().ok("zoo", named(2));
+    assert_eq!(labels(&connection.fails(112, "admin", commit(1))), TRANSIENT);
+    let next = world.after_a_kill();
+    next.connect().fails(251, "admin", commit(1));
+    assert_eq!(next.count("zoo.pets"), 1);
+}
