@@ -181,16 +181,185 @@ func sessions() {
 	check(err)
 	defer session.EndSession(ctx)
 	check(mongo.WithSession(ctx, session, func(inner context.Context) error { return c.FindOne(inner, M{}).Err() }))
-	check(session.StartTransaction())
-	err = mongo.WithSession(ctx, session, func(inner context.Context) error {
-		_, err := c.InsertOne(inner, M{"_id": 2})
-		return err
-	})
-	if err == nil {
-		panic("a transaction was not refused")
+}
+
+// within runs statements in the transaction of a session.
+func within(session *mongo.Session, run func(inner context.Context) error) error {
+	return mongo.WithSession(ctx, session, run)
+}
+
+func start() *mongo.Session {
+	session, err := client.StartSession()
+	check(err)
+	return session
+}
+
+// move changes two collections, and one of another database.
+func move(inner context.Context) (any, error) {
+	if _, err := db.Collection("moved").UpdateOne(inner, M{"_id": 1}, M{"$inc": M{"n": -3}}); err != nil {
+		return nil, err
 	}
-	_ = session.AbortTransaction(ctx)
+	if _, err := db.Collection("moves").InsertOne(inner, M{"_id": "first"}); err != nil {
+		return nil, err
+	}
+	return client.Database("clients_go_other").Collection("moved").InsertOne(inner, M{"_id": 1})
+}
+
+func transactionsCommit() {
+	a, b := fresh("moved", M{"_id": 1, "n": 10}), fresh("moves")
+	c := client.Database("clients_go_other").Collection("moved")
+	check(c.Drop(ctx))
+	session := start()
+	defer session.EndSession(ctx)
+	made, err := session.WithTransaction(ctx, move)
+	check(err)
+	equal(made.(*mongo.InsertOneResult).InsertedID, int32(1))
+	concerns := options.Transaction().SetReadConcern(readconcern.Snapshot()).SetWriteConcern(writeconcern.Majority())
+	check(session.StartTransaction(concerns))
+	check(within(session, func(inner context.Context) error {
+		models := []mongo.WriteModel{
+			mongo.NewInsertOneModel().SetDocument(M{"_id": 2}), mongo.NewDeleteOneModel().SetFilter(M{"_id": 1}),
+		}
+		_, err := a.BulkWrite(inner, models)
+		check(err)
+		check(c.FindOneAndDelete(inner, M{"_id": 1}).Err())
+		check(session.CommitTransaction(inner))
+		return session.CommitTransaction(inner)
+	}))
+	equal(all(a.Find(ctx, M{})), []M{{"_id": int32(2)}})
+	equal([]int64{count(b, M{}), count(c, M{})}, []int64{1, 0})
+	check(client.Database("clients_go_other").Drop(ctx))
+}
+
+func transactionsAbort() {
+	a, b := fresh("moved", M{"_id": 1, "n": 10}), fresh("moves")
+	session := start()
+	defer session.EndSession(ctx)
+	stop := errors.New("stop")
+	_, err := session.WithTransaction(ctx, func(inner context.Context) (any, error) {
+		_, err := move(inner)
+		check(err)
+		return nil, stop
+	})
+	equal(err, stop)
+	equal(all(a.Find(ctx, M{})), []M{{"_id": int32(1), "n": int32(10)}})
+	equal(count(b, M{}), int64(0))
+	equal(count(client.Database("clients_go_other").Collection("moved"), M{}), int64(0))
+}
+
+func transactionsRepeat() {
+	c := fresh("counters", M{"_id": 0, "n": 0})
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			session, err := client.StartSession()
+			for i := 0; i < 10 && err == nil; i++ {
+				_, err = session.WithTransaction(ctx, func(inner context.Context) (any, error) {
+					var found struct{ N int }
+					if err := c.FindOne(inner, M{"_id": 0}).Decode(&found); err != nil {
+						return nil, err
+					}
+					return c.UpdateOne(inner, M{"_id": 0}, M{"$set": M{"n": found.N + 1}})
+				})
+			}
+			done <- err
+		}()
+	}
+	for range 8 {
+		check(<-done)
+	}
+	equal(all(c.Find(ctx, M{})), []M{{"_id": int32(0), "n": int32(80)}})
+}
+
+func transactionsConflict() {
+	c := fresh("conflicts", M{"_id": 1, "n": 0})
+	one, two := start(), start()
+	defer one.EndSession(ctx)
+	defer two.EndSession(ctx)
+	check(one.StartTransaction())
+	check(two.StartTransaction())
+	increment := func(inner context.Context) error {
+		_, err := c.UpdateOne(inner, M{"_id": 1}, M{"$inc": M{"n": 1}})
+		return err
+	}
+	check(within(one, increment))
+	err := within(two, increment)
+	fails(112, err)
+	var conflict mongo.ServerError
+	equal(errors.As(err, &conflict) && conflict.HasErrorLabel("TransientTransactionError"), true)
+	check(two.AbortTransaction(ctx))
+	check(one.CommitTransaction(ctx))
+	equal(all(c.Find(ctx, M{})), []M{{"_id": int32(1), "n": int32(1)}})
+}
+
+func transactionsRead() {
+	c := fresh("own", numbers(100)...)
+	session := start()
+	defer session.EndSession(ctx)
+	_, err := session.WithTransaction(ctx, func(inner context.Context) (any, error) {
+		_, err := c.InsertMany(inner, numbers(150)[100:])
+		check(err)
+		_, err = c.DeleteOne(inner, M{"_id": 0})
+		check(err)
+		cursor, err := c.Find(inner, M{}, options.Find().SetBatchSize(20))
+		check(err)
+		found := []int32{}
+		for cursor.Next(inner) {
+			if len(found) == 0 {
+				_, err = c.InsertOne(ctx, M{"_id": 1000})
+				check(err)
+			}
+			found = append(found, cursor.Current.Lookup("_id").Int32())
+		}
+		check(cursor.Err())
+		equal([]any{len(found), found[0], found[148]}, []any{149, int32(1), int32(149)})
+		n, err := c.CountDocuments(inner, M{})
+		check(err)
+		equal([]int64{n, count(c, M{})}, []int64{149, 101})
+		return nil, nil
+	})
+	check(err)
+	equal(count(c, M{}), int64(150))
+}
+
+func transactionsWithDuplicates() {
+	c := fresh("unique_within", M{"_id": 1, "email": "a"})
+	index := mongo.IndexModel{Keys: D{{Key: "email", Value: 1}}, Options: options.Index().SetUnique(true)}
+	_, err := c.Indexes().CreateOne(ctx, index)
+	check(err)
+	session := start()
+	defer session.EndSession(ctx)
+	check(session.StartTransaction())
+	check(within(session, func(inner context.Context) error {
+		_, err := c.InsertOne(inner, M{"_id": 2, "email": "b"})
+		check(err)
+		_, err = c.InsertOne(inner, M{"_id": 3, "email": "a"})
+		equal(mongo.IsDuplicateKeyError(err), true)
+		_, err = c.InsertOne(inner, M{"_id": 4, "email": "d"})
+		fails(251, err)
+		return session.AbortTransaction(inner)
+	}))
 	equal(count(c, M{}), int64(1))
+}
+
+func causalSessions() {
+	c := fresh("causal")
+	one, two := start(), start()
+	defer one.EndSession(ctx)
+	defer two.EndSession(ctx)
+	insert := func(id int) func(context.Context) error {
+		return func(inner context.Context) error {
+			_, err := c.InsertOne(inner, M{"_id": id})
+			return err
+		}
+	}
+	check(within(one, insert(1)))
+	check(two.AdvanceClusterTime(one.ClusterTime()))
+	check(two.AdvanceOperationTime(one.OperationTime()))
+	check(within(two, func(inner context.Context) error { return c.FindOne(inner, M{"_id": 1}).Err() }))
+	_, err := two.WithTransaction(ctx, func(inner context.Context) (any, error) { return nil, insert(2)(inner) })
+	check(err)
+	equal(two.OperationTime().After(*one.OperationTime()), true)
 }
 
 func files() {
@@ -293,7 +462,12 @@ func main() {
 		run  func()
 	}{
 		{"documents", documents}, {"finds", finds}, {"writes", writes}, {"aggregates", aggregates}, {"indexes", indexes},
-		{"find one and …", findOneAnd}, {"sessions", sessions}, {"files", files}, {"values", values}, {"deadlines", deadlines},
+		{"find one and …", findOneAnd}, {"sessions", sessions},
+		{"transactions commit", transactionsCommit}, {"transactions abort", transactionsAbort},
+		{"transactions are repeated", transactionsRepeat}, {"transactions conflict", transactionsConflict},
+		{"transactions read their own writes", transactionsRead},
+		{"transactions with duplicates", transactionsWithDuplicates}, {"causal sessions", causalSessions},
+		{"files", files}, {"values", values}, {"deadlines", deadlines},
 		{"concerns", concerns}, {"administration", administration},
 	}
 	failed := 0

@@ -153,18 +153,118 @@ step('findOneAnd…', async () => {
   equal(await c.findOneAndDelete({ _id: 2 }), null);
 });
 
-step('sessions and transactions', async () => {
-  const c = await fresh('sessions', [{ _id: 1 }]);
+const transient = error => error.hasErrorLabel('TransientTransactionError');
+
+step('transactions commit in two databases', async () => {
+  const [a, b] = [await fresh('moved', [{ _id: 1, n: 10 }]), await fresh('moves')];
+  const c = client.db(`${NAME}_other`).collection('moved');
+  await c.deleteMany({});
   await client.withSession(async session => {
-    equal(await c.findOne({}, { session }), { _id: 1 });
+    equal(await session.withTransaction(async () => {
+      await a.updateOne({ _id: 1 }, { $inc: { n: -3 } }, { session });
+      await b.insertOne({ _id: 'first' }, { session });
+      return (await c.insertOne({ _id: 1, n: 3 }, { session })).insertedId;
+    }), 1);
+    session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
+    await a.bulkWrite([{ insertOne: { document: { _id: 2 } } }, { deleteOne: { filter: { _id: 1 } } }], { session });
+    await c.findOneAndUpdate({ _id: 2 }, { $set: { n: 1 } }, { upsert: true, session });
+    const second = { namespace: `${NAME}.moves`, name: 'insertOne', document: { _id: 'second' } };
+    await client.bulkWrite([second], { session });
+    await session.commitTransaction();
+    await session.commitTransaction();
   });
-  const session = client.startSession();
-  // The driver takes error 20 of a write for a server without retryable writes, and keeps the error itself.
-  const error = await fails(undefined, session.withTransaction(() => c.insertOne({ _id: 2 }, { session })));
-  equal(error.originalError.codeName, 'IllegalOperation');
-  await fails(20, session.withTransaction(() => c.findOne({}, { session })));
-  await session.endSession();
-  equal(await c.countDocuments(), 1);
+  equal(await a.find().toArray(), [{ _id: 2 }]);
+  equal(await b.find().toArray(), [{ _id: 'first' }, { _id: 'second' }]);
+  equal(await c.find().toArray(), [{ _id: 1, n: 3 }, { _id: 2, n: 1 }]);
+  await client.db(`${NAME}_other`).dropDatabase();
+});
+
+step('transactions abort at an exception', async () => {
+  const c = await fresh('aborted', [{ _id: 1 }]);
+  await client.withSession(async session => {
+    const error = await fails(undefined, session.withTransaction(async () => {
+      await c.updateOne({ _id: 1 }, { $set: { a: 1 } }, { session });
+      await c.insertMany(numbers(100, i => ({ _id: i + 2 })), { session });
+      throw new Error('stop');
+    }));
+    equal(error.message, 'stop');
+    session.startTransaction();
+    await db.collection('made_and_aborted').insertOne({}, { session });
+    await session.abortTransaction();
+  });
+  equal(await c.find().toArray(), [{ _id: 1 }]);
+  equal(await db.listCollections({ name: 'made_and_aborted' }).toArray(), []);
+});
+
+step('transactions are repeated until they commit', async () => {
+  const c = await fresh('counters', [{ _id: 0, n: 0 }]);
+  await Promise.all(Array.from({ length: 8 }, () => client.withSession(async session => {
+    for (let i = 0; i < 10; i += 1) {
+      await session.withTransaction(async () => {
+        const { n } = await c.findOne({ _id: 0 }, { session });
+        await c.updateOne({ _id: 0 }, { $set: { n: n + 1 } }, { session });
+      });
+    }
+  })));
+  equal((await c.findOne()).n, 80);
+});
+
+step('conflicts of transactions have a label', async () => {
+  const c = await fresh('conflicts', [{ _id: 1, n: 0 }]);
+  const [one, two] = [client.startSession(), client.startSession()];
+  one.startTransaction();
+  two.startTransaction();
+  await c.updateOne({ _id: 1 }, { $inc: { n: 1 } }, { session: one });
+  ok(transient(await fails(112, c.updateOne({ _id: 1 }, { $inc: { n: 1 } }, { session: two }))));
+  ok(transient(await fails(251, c.findOne({}, { session: two }))));
+  await two.abortTransaction();
+  await one.commitTransaction();
+  await Promise.all([one.endSession(), two.endSession()]);
+  equal(await c.findOne(), { _id: 1, n: 1 });
+});
+
+step('transactions read their own writes', async () => {
+  const c = await fresh('own', numbers(100));
+  await client.withSession(session => session.withTransaction(async () => {
+    await c.insertMany(numbers(50, i => ({ _id: i + 100 })), { session });
+    await c.deleteOne({ _id: 0 }, { session });
+    const cursor = c.find({}, { batchSize: 20, session });
+    const found = [await cursor.next()];
+    await c.insertOne({ _id: 1000 });
+    for await (const document of cursor) found.push(document);
+    equal(found.map(d => d._id), Array.from({ length: 149 }, (_, i) => i + 1));
+    equal([await c.countDocuments({}, { session }), await c.countDocuments()], [149, 101]);
+    equal((await c.distinct('_id', { _id: { $gte: 140 } }, { session })).length, 10);
+    equal(await c.aggregate([{ $sort: { _id: -1 } }, { $limit: 1 }], { session }).toArray(), [{ _id: 149 }]);
+  }));
+  equal(await c.countDocuments(), 150);
+});
+
+step('duplicates abort transactions', async () => {
+  const c = await fresh('unique_within', [{ _id: 1, email: 'a' }]);
+  await c.createIndex({ email: 1 }, { unique: true });
+  await client.withSession(async session => {
+    session.startTransaction();
+    await c.insertOne({ _id: 2, email: 'b' }, { session });
+    const error = await fails(11000, c.insertOne({ _id: 3, email: 'a' }, { session }));
+    equal(error.keyValue, { email: 'a' });
+    ok(!transient(error));
+    await fails(251, c.insertOne({ _id: 4, email: 'd' }, { session }));
+    await session.abortTransaction();
+  });
+  equal(await c.find().toArray(), [{ _id: 1, email: 'a' }]);
+});
+
+step('sessions are causally consistent', async () => {
+  const c = await fresh('causal');
+  const [one, two] = [client.startSession({ causalConsistency: true }), client.startSession()];
+  await c.insertOne({ _id: 1 }, { session: one });
+  two.advanceClusterTime(one.clusterTime);
+  two.advanceOperationTime(one.operationTime);
+  equal(await c.findOne({}, { session: two }), { _id: 1 });
+  await two.withTransaction(() => c.insertOne({ _id: 2 }, { session: two }));
+  ok(two.operationTime.greaterThan(one.operationTime));
+  await Promise.all([one.endSession(), two.endSession()]);
 });
 
 step('GridFS', async () => {

@@ -136,12 +136,89 @@ step('discriminators', async () => {
   ok((await Shape.findOne({ kind: 'Circle' })) instanceof Circle);
 });
 
-step('sessions and transactions', async () => {
+step('sessions', async () => {
   const session = await mongoose.startSession();
   equal((await Author.findById(ann.id).session(session)).email, 'ann@example.org');
   await session.endSession();
-  const error = await fails(undefined, mongoose.connection.transaction(s => Author.create([{ email: 't@x' }], { session: s })));
-  equal(error.originalError.code, 20);
+});
+
+step('transactions commit', async () => {
+  const other = mongoose.connection.useDb('clients_mongoose_other').model('Note', new Schema({ text: String }));
+  await other.deleteMany();
+  await mongoose.connection.transaction(async session => {
+    const [made] = await Author.create([{ email: 'tim@example.org' }], { session });
+    await Book.create([{ title: 'tims', author: made }], { session });
+    await other.create([{ text: 'tim' }], { session });
+    made.score = 7;
+    await made.save();
+    equal((await Author.findOne({ email: 'tim@example.org' }).session(session)).score, 7);
+    equal(await Author.findOne({ email: 'tim@example.org' }), null);
+    equal((await Book.find({ title: 'tims' }).populate('author').session(session))[0].author.score, 7);
+  });
+  equal((await Author.findOne({ email: 'tim@example.org' })).score, 7);
+  equal([await Book.countDocuments({ title: 'tims' }), await other.countDocuments()], [1, 1]);
+  await other.db.dropDatabase();
+});
+
+step('transactions abort at an exception', async () => {
+  const made = new Author({ email: 'eva@example.org' });
+  const error = await fails(undefined, mongoose.connection.transaction(async session => {
+    await made.save({ session });
+    await Book.updateMany({}, { $set: { title: 'changed' } }).session(session);
+    throw new Error('stop');
+  }));
+  equal([error.message, made.isNew], ['stop', true]);
+  equal([await Author.exists({ email: 'eva@example.org' }), await Book.exists({ title: 'changed' })], [null, null]);
+  const invalid = await fails(undefined, mongoose.connection.transaction(
+    session => Author.create([{ email: 'x' }, { score: -1 }], { session, ordered: true }),
+  ));
+  equal(invalid.name, 'ValidationError');
+  equal(await Author.exists({ email: 'x' }), null);
+});
+
+step('transactions are repeated until they commit', async () => {
+  const { id } = await Author.create({ email: 'counter@example.org' });
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    for (let i = 0; i < 10; i += 1) {
+      await mongoose.connection.transaction(async session => {
+        const found = await Author.findById(id).session(session);
+        found.score += 1;
+        await found.save();
+      });
+    }
+  }));
+  equal((await Author.findById(id)).score, 80);
+});
+
+step('conflicts and duplicates abort transactions', async () => {
+  const [one, two] = [await mongoose.startSession(), await mongoose.startSession()];
+  one.startTransaction();
+  two.startTransaction();
+  await Author.updateOne({ _id: ann._id }, { name: { first: 'One' } }).session(one);
+  const conflict = await fails(112, Author.updateOne({ _id: ann._id }, { name: { first: 'Two' } }).session(two));
+  ok(conflict.hasErrorLabel('TransientTransactionError'));
+  await two.abortTransaction();
+  await one.commitTransaction();
+  equal((await Author.findById(ann.id)).name.first, 'One');
+  two.startTransaction();
+  await Author.create([{ email: 'uma@example.org' }], { session: two });
+  const duplicate = await fails(11000, Author.create([{ email: 'ann@example.org' }], { session: two }));
+  equal(duplicate.keyValue, { email: 'ann@example.org' });
+  await fails(251, Author.findById(ann.id).session(two));
+  await two.abortTransaction();
+  equal(await Author.exists({ email: 'uma@example.org' }), null);
+  await Promise.all([one.endSession(), two.endSession()]);
+});
+
+step('cursors of transactions', async () => {
+  await mongoose.connection.transaction(async session => {
+    await Shape.insertMany(Array.from({ length: 50 }, (_, i) => ({ area: i + 100 })), { session });
+    let n = 0;
+    const large = { area: { $gte: 100 } };
+    for await (const shape of Shape.find(large).session(session).cursor({ batchSize: 7 })) n += shape.isNew ? 0 : 1;
+    equal([n, await Shape.countDocuments(large)], [50, 0]);
+  });
+  equal(await Shape.countDocuments({ area: { $gte: 100 } }), 50);
 });
 
 step('connections', async () => {

@@ -92,14 +92,119 @@ async def find_one_and_change(client, db):
     equal(await c.find_one_and_delete({"_id": 1}), {"_id": 1, "n": 2})
 
 
+class Stop(Exception):
+    """An error of the program itself."""
+
+
 @step
-async def sessions_and_transactions(client, db):
-    c = await fresh(db, "sessions", [{"_id": 1}])
+async def transactions_commit_in_two_databases(client, db):
+    a, b = await fresh(db, "moved", [{"_id": 1, "n": 10}]), await fresh(db, "moves")
+    c = await fresh(client[f"{NAME}_other"], "moved")
+
+    async def move(session):
+        await a.update_one({"_id": 1}, {"$inc": {"n": -3}}, session=session)
+        await b.insert_one({"_id": "first"}, session=session)
+        return (await c.insert_one({"_id": 1, "n": 3}, session=session)).inserted_id
+
     async with client.start_session() as session:
-        equal(await c.find_one({}, session=session), {"_id": 1})
-        with raises(errors.OperationFailure, 20):
+        equal(await session.with_transaction(move), 1)
+        async with await session.start_transaction():
+            await a.bulk_write([InsertOne({"_id": 2}), DeleteOne({"_id": 1})], session=session)
+            await c.find_one_and_delete({"_id": 1}, session=session)
+    equal([await found.find().to_list() for found in (a, b, c)], [[{"_id": 2}], [{"_id": "first"}], []])
+    await client.drop_database(f"{NAME}_other")
+
+
+@step
+async def transactions_abort_at_an_exception(client, db):
+    c = await fresh(db, "aborted", [{"_id": 1}])
+
+    async def change(session):
+        await c.update_one({"_id": 1}, {"$set": {"a": 1}}, session=session)
+        await c.insert_many([{"_id": i} for i in range(2, 100)], session=session)
+        raise Stop
+
+    async with client.start_session() as session:
+        with raises(Stop):
+            await session.with_transaction(change)
+        with raises(Stop):
             async with await session.start_transaction():
-                await c.insert_one({}, session=session)
+                await change(session)
+    equal(await c.find().to_list(), [{"_id": 1}])
+
+
+@step
+async def transactions_are_repeated_until_they_commit(client, db):
+    c = await fresh(db, "counters", [{"_id": 0, "n": 0}])
+
+    async def increment(session):
+        n = (await c.find_one({"_id": 0}, session=session))["n"]
+        await c.update_one({"_id": 0}, {"$set": {"n": n + 1}}, session=session)
+
+    async def count():
+        async with client.start_session() as session:
+            for _ in range(10):
+                await session.with_transaction(increment)
+
+    await asyncio.gather(*(count() for _ in range(8)))
+    equal((await c.find_one())["n"], 80)
+
+
+@step
+async def conflicts_of_transactions_have_a_label(client, db):
+    c = await fresh(db, "conflicts", [{"_id": 1, "n": 0}])
+    async with client.start_session() as one, client.start_session() as two:
+        await one.start_transaction()
+        await two.start_transaction()
+        await c.update_one({"_id": 1}, {"$inc": {"n": 1}}, session=one)
+        with raises(errors.OperationFailure, 112) as failed:
+            await c.delete_one({"_id": 1}, session=two)
+        assert failed.error.has_error_label("TransientTransactionError")
+        await two.abort_transaction()
+        await one.commit_transaction()
+    equal(await c.find_one(), {"_id": 1, "n": 1})
+
+
+@step
+async def transactions_read_their_own_writes(client, db):
+    c = await fresh(db, "own", [{"_id": i} for i in range(100)])
+    async with client.start_session() as session, await session.start_transaction():
+        await c.insert_many([{"_id": i} for i in range(100, 150)], session=session)
+        await c.delete_one({"_id": 0}, session=session)
+        cursor = c.find({}, batch_size=20, session=session)
+        first = await anext(cursor)
+        await c.insert_one({"_id": 1000})
+        equal([first["_id"]] + [d["_id"] async for d in cursor], list(range(1, 150)))
+        equal([await c.count_documents({}, session=session), await c.count_documents({})], [149, 101])
+    equal(await c.count_documents({}), 150)
+
+
+@step
+async def duplicates_abort_transactions(client, db):
+    c = await fresh(db, "unique_within", [{"_id": 1, "email": "a"}])
+    await c.create_index("email", unique=True)
+    async with client.start_session() as session:
+        await session.start_transaction()
+        await c.insert_one({"_id": 2, "email": "b"}, session=session)
+        with raises(errors.DuplicateKeyError, 11000):
+            await c.insert_one({"_id": 3, "email": "a"}, session=session)
+        with raises(errors.OperationFailure, 251):
+            await c.insert_one({"_id": 4, "email": "d"}, session=session)
+        await session.abort_transaction()
+    equal(await c.find().to_list(), [{"_id": 1, "email": "a"}])
+
+
+@step
+async def sessions_are_causally_consistent(client, db):
+    c = await fresh(db, "causal")
+    async with client.start_session(causal_consistency=True) as one, client.start_session() as two:
+        await c.insert_one({"_id": 1}, session=one)
+        two.advance_cluster_time(one.cluster_time)
+        two.advance_operation_time(one.operation_time)
+        equal(await c.find_one({}, session=two), {"_id": 1})
+        async with await two.start_transaction():
+            await c.insert_one({"_id": 2}, session=two)
+        assert two.operation_time > one.operation_time
 
 
 @step

@@ -10,23 +10,16 @@ import uuid
 import bson
 import gridfs
 import pymongo
+import pymongo_transactions  # Its steps run first.
 from bson import Binary, Decimal128, Int64, ObjectId, Regex, Timestamp
 from bson.codec_options import CodecOptions
 from pymongo import DeleteMany, DeleteOne, IndexModel, InsertOne, ReplaceOne, UpdateMany, UpdateOne
 from pymongo import errors
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
-from steps import equal, raises, run, step
+from steps import equal, fresh, raises, run, step
 
 NAME = "clients_pymongo"
-
-
-def fresh(db, name, documents=()):
-    """An empty collection, or one with these documents."""
-    db[name].drop()
-    if documents:
-        db[name].insert_many(documents)
-    return db[name]
 
 
 @step
@@ -327,15 +320,6 @@ def find_one_and_change(client, db):
     equal((raw["lastErrorObject"], raw["value"]), ({"n": 1, "updatedExisting": True}, {"_id": 4, "y": 2}))
     raw = db.command("findAndModify", "modify", query={"_id": 5}, update={"$set": {"y": 2}}, upsert=True)
     equal(raw["lastErrorObject"], {"n": 1, "updatedExisting": False, "upserted": 5})
-
-
-@step
-def transactions_are_refused_by_name(client, db):
-    c = fresh(db, "transactions")
-    with client.start_session() as session, raises(errors.OperationFailure, 20):
-        with session.start_transaction():
-            c.insert_one({"_id": 1}, session=session)
-    equal(c.find_one(), None)
 
 
 @step

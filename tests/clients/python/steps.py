@@ -56,6 +56,14 @@ async def run_async(*arguments):
     _end(results)
 
 
+def fresh(db, name, documents=()):
+    """An empty collection of a synchronous client, or one with these documents."""
+    db[name].drop()
+    if documents:
+        db[name].insert_many(documents)
+    return db[name]
+
+
 def equal(found, expected):
     """Fails unless two values are equal."""
     assert found == expected, f"found {found!r}, expected {expected!r}"

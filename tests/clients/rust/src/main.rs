@@ -1,10 +1,13 @@
 //! The operations of programs with the Rust driver, against the server of MONGODB_URI.
 
-use futures::{AsyncReadExt, AsyncWriteExt, StreamExt, TryStreamExt};
+use futures::future::BoxFuture;
+use futures::{AsyncReadExt, AsyncWriteExt, FutureExt, StreamExt, TryStreamExt};
 use mongodb::bson::{Bson, DateTime, Decimal128, Document, Regex, doc, oid::ObjectId};
-use mongodb::error::{Error, ErrorKind, WriteFailure};
-use mongodb::options::{Collation, CollationStrength, FindOptions, IndexOptions, ReturnDocument, WriteConcern};
-use mongodb::{Client, Collection, Database, IndexModel};
+use mongodb::error::{Error, ErrorKind, TRANSIENT_TRANSACTION_ERROR, WriteFailure};
+use mongodb::options::{
+    Collation, CollationStrength, FindOptions, IndexOptions, ReadConcern, ReturnDocument, WriteConcern,
+};
+use mongodb::{Client, ClientSession, Collection, Database, IndexModel};
 use std::future::Future;
 use std::time::Duration;
 
@@ -184,8 +187,153 @@ async fn sessions(client: Client, db: Database) -> Outcome {
     let c = fresh(&db, "sessions", vec![doc! {"_id": 1}]).await?;
     let mut session = client.start_session().await?;
     equal!(c.find_one(doc! {}).session(&mut session).await?, Some(doc! {"_id": 1}));
+    Ok(())
+}
+
+/// Changes two collections, and one of another database.
+async fn move_within(session: &mut ClientSession, db: &Database, other: &Database) -> mongodb::error::Result<Bson> {
+    let a = db.collection::<Document>("moved");
+    a.update_one(doc! {"_id": 1}, doc! {"$inc": {"n": -3}}).session(&mut *session).await?;
+    db.collection::<Document>("moves").insert_one(doc! {"_id": "first"}).session(&mut *session).await?;
+    Ok(other.collection::<Document>("moved").insert_one(doc! {"_id": 1}).session(session).await?.inserted_id)
+}
+
+async fn transactions_commit(client: Client, db: Database) -> Outcome {
+    let a = fresh(&db, "moved", vec![doc! {"_id": 1, "n": 10}]).await?;
+    let b = fresh(&db, "moves", vec![]).await?;
+    let other = client.database("clients_rust_other");
+    let c = fresh(&other, "moved", vec![]).await?;
+    let mut session = client.start_session().await?;
+    let run = async |session: &mut ClientSession| move_within(session, &db, &other).await;
+    equal!(session.start_transaction().and_run2(run).await?, Bson::Int32(1));
+    let majority = WriteConcern::builder().w(mongodb::options::Acknowledgment::Majority).build();
+    session.start_transaction().read_concern(ReadConcern::snapshot()).write_concern(majority).await?;
+    a.insert_one(doc! {"_id": 2}).session(&mut session).await?;
+    a.delete_one(doc! {"_id": 1}).session(&mut session).await?;
+    c.find_one_and_delete(doc! {"_id": 1}).session(&mut session).await?;
+    session.commit_transaction().await?;
+    session.commit_transaction().await?;
+    equal!(a.find(doc! {}).await?.try_collect::<Vec<_>>().await?, vec![doc! {"_id": 2}]);
+    equal!((b.count_documents(doc! {}).await?, c.count_documents(doc! {}).await?), (1, 0));
+    other.drop().await?;
+    Ok(())
+}
+
+async fn transactions_abort(client: Client, db: Database) -> Outcome {
+    let a = fresh(&db, "moved", vec![doc! {"_id": 1, "n": 10}]).await?;
+    let b = fresh(&db, "moves", vec![]).await?;
+    let other = client.database("clients_rust_other");
+    let mut session = client.start_session().await?;
+    let run = async |session: &mut ClientSession| {
+        move_within(session, &db, &other).await?;
+        Err::<(), Error>(Error::custom("stop"))
+    };
+    let failed = session.start_transaction().and_run2(run).await;
+    equal!(failed.is_err_and(|error| error.get_custom::<&str>() == Some(&"stop")), true);
+    equal!(a.find_one(doc! {}).await?, Some(doc! {"_id": 1, "n": 10}));
+    let found = other.collection::<Document>("moved").count_documents(doc! {}).await?;
+    equal!((b.count_documents(doc! {}).await?, found), (0, 0));
+    Ok(())
+}
+
+/// Increments the counter by a read and a write.
+fn increment<'a>(
+    session: &'a mut ClientSession,
+    c: &'a mut Collection<Document>,
+) -> BoxFuture<'a, mongodb::error::Result<()>> {
+    async move {
+        let found = c.find_one(doc! {"_id": 0}).session(&mut *session).await?.unwrap_or_default();
+        let n = found.get_i32("n").map_err(Error::custom)?;
+        c.update_one(doc! {"_id": 0}, doc! {"$set": {"n": n + 1}}).session(session).await?;
+        Ok(())
+    }
+    .boxed()
+}
+
+async fn count_to_ten(client: Client, c: Collection<Document>) -> mongodb::error::Result<()> {
+    let mut session = client.start_session().await?;
+    for _ in 0..10 {
+        session.start_transaction().and_run(c.clone(), increment).await?;
+    }
+    Ok(())
+}
+
+async fn transactions_repeat(client: Client, db: Database) -> Outcome {
+    let c = fresh(&db, "counters", vec![doc! {"_id": 0, "n": 0}]).await?;
+    let tasks: Vec<_> = (0..8).map(|_| tokio::spawn(count_to_ten(client.clone(), c.clone()))).collect();
+    for task in tasks {
+        task.await??;
+    }
+    equal!(c.find_one(doc! {}).await?, Some(doc! {"_id": 0, "n": 80}));
+    Ok(())
+}
+
+async fn transactions_conflict(client: Client, db: Database) -> Outcome {
+    let c = fresh(&db, "conflicts", vec![doc! {"_id": 1, "n": 0}]).await?;
+    let (mut one, mut two) = (client.start_session().await?, client.start_session().await?);
+    one.start_transaction().await?;
+    two.start_transaction().await?;
+    c.update_one(doc! {"_id": 1}, doc! {"$inc": {"n": 1}}).session(&mut one).await?;
+    let conflict = c.update_one(doc! {"_id": 1}, doc! {"$inc": {"n": 1}}).session(&mut two).await;
+    equal!(conflict.as_ref().is_err_and(|error| error.contains_label(TRANSIENT_TRANSACTION_ERROR)), true);
+    equal!(code(conflict), 112);
+    two.abort_transaction().await?;
+    one.commit_transaction().await?;
+    equal!(c.find_one(doc! {}).await?, Some(doc! {"_id": 1, "n": 1}));
+    Ok(())
+}
+
+async fn transactions_read(client: Client, db: Database) -> Outcome {
+    let c = fresh(&db, "own", numbers(100)).await?;
+    let mut session = client.start_session().await?;
     session.start_transaction().await?;
-    equal!(code(c.insert_one(doc! {"_id": 2}).session(&mut session).await), 20);
+    c.insert_many(&numbers(150)[100..]).session(&mut session).await?;
+    c.delete_one(doc! {"_id": 0}).session(&mut session).await?;
+    let mut cursor = c.find(doc! {}).batch_size(20).session(&mut session).await?;
+    let mut found = Vec::new();
+    while let Some(document) = cursor.next(&mut session).await {
+        if found.is_empty() {
+            c.insert_one(doc! {"_id": 1000}).await?;
+        }
+        found.push(document?.get_i32("_id")?);
+    }
+    equal!(found, (1..150).collect::<Vec<_>>());
+    let inside = c.count_documents(doc! {}).session(&mut session).await?;
+    equal!((inside, c.count_documents(doc! {}).await?), (149, 101));
+    session.commit_transaction().await?;
+    equal!(c.count_documents(doc! {}).await?, 150);
+    Ok(())
+}
+
+async fn transactions_with_duplicates(client: Client, db: Database) -> Outcome {
+    let c = fresh(&db, "unique_within", vec![doc! {"_id": 1, "email": "a"}]).await?;
+    let unique = IndexOptions::builder().unique(true).build();
+    c.create_index(IndexModel::builder().keys(doc! {"email": 1}).options(unique).build()).await?;
+    let mut session = client.start_session().await?;
+    session.start_transaction().await?;
+    c.insert_one(doc! {"_id": 2, "email": "b"}).session(&mut session).await?;
+    equal!(code(c.insert_one(doc! {"_id": 3, "email": "a"}).session(&mut session).await), 11000);
+    equal!(code(c.insert_one(doc! {"_id": 4, "email": "d"}).session(&mut session).await), 251);
+    session.abort_transaction().await?;
+    equal!(c.count_documents(doc! {}).await?, 1);
+    Ok(())
+}
+
+async fn causal_sessions(client: Client, db: Database) -> Outcome {
+    let c = fresh(&db, "causal", vec![]).await?;
+    let mut one = client.start_session().causal_consistency(true).await?;
+    let mut two = client.start_session().causal_consistency(true).await?;
+    c.insert_one(doc! {"_id": 1}).session(&mut one).await?;
+    let (Some(cluster_time), Some(time)) = (one.cluster_time(), one.operation_time()) else {
+        return Err("the session has no times".into());
+    };
+    two.advance_cluster_time(cluster_time);
+    two.advance_operation_time(time);
+    equal!(c.find_one(doc! {}).session(&mut two).await?, Some(doc! {"_id": 1}));
+    two.start_transaction().await?;
+    c.insert_one(doc! {"_id": 2}).session(&mut two).await?;
+    two.commit_transaction().await?;
+    equal!(two.operation_time() > one.operation_time(), true);
     Ok(())
 }
 
@@ -252,6 +400,13 @@ async fn main() -> Outcome {
     steps.step("indexes", indexes(db.clone())).await;
     steps.step("find one and …", find_one_and(db.clone())).await;
     steps.step("sessions", sessions(client.clone(), db.clone())).await;
+    steps.step("transactions commit", transactions_commit(client.clone(), db.clone())).await;
+    steps.step("transactions abort", transactions_abort(client.clone(), db.clone())).await;
+    steps.step("transactions are repeated", transactions_repeat(client.clone(), db.clone())).await;
+    steps.step("transactions conflict", transactions_conflict(client.clone(), db.clone())).await;
+    steps.step("transactions read their own writes", transactions_read(client.clone(), db.clone())).await;
+    steps.step("transactions with duplicates", transactions_with_duplicates(client.clone(), db.clone())).await;
+    steps.step("causal sessions", causal_sessions(client.clone(), db.clone())).await;
     steps.step("files", files(db.clone())).await;
     steps.step("values", values(db.clone())).await;
     steps.step("administration", administration(client.clone(), db.clone())).await;

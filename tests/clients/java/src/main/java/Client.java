@@ -5,10 +5,13 @@ import static com.mongodb.client.model.Filters.in;
 import static com.mongodb.client.model.Filters.lt;
 import static com.mongodb.client.model.Filters.regex;
 
+import com.mongodb.ClientSessionOptions;
 import com.mongodb.MongoBulkWriteException;
 import com.mongodb.MongoCommandException;
 import com.mongodb.MongoException;
 import com.mongodb.MongoWriteException;
+import com.mongodb.ReadConcern;
+import com.mongodb.TransactionOptions;
 import com.mongodb.WriteConcern;
 import com.mongodb.client.ClientSession;
 import com.mongodb.client.MongoClient;
@@ -41,12 +44,16 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Date;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.bson.BsonRegularExpression;
 import org.bson.Document;
 import org.bson.types.Binary;
@@ -199,10 +206,133 @@ public final class Client {
         var c = fresh("sessions", new Document("_id", 1));
         try (ClientSession session = client.startSession()) {
             equal(c.find(session).first(), new Document("_id", 1));
+        }
+    }
+
+    /** A callback that changes two collections, and one of another database. */
+    private static int move(ClientSession session) {
+        db.getCollection("moved").updateOne(session, eq("_id", 1), Updates.inc("n", -3));
+        db.getCollection("moves").insertOne(session, new Document("_id", "first"));
+        var other = client.getDatabase("clients_java_other").getCollection("moved");
+        return other.insertOne(session, new Document("_id", 1)).getInsertedId().asInt32().getValue();
+    }
+
+    private static void transactionsCommit() {
+        var a = fresh("moved", Document.parse("{_id: 1, n: 10}"));
+        var b = fresh("moves");
+        var c = client.getDatabase("clients_java_other").getCollection("moved");
+        c.drop();
+        try (ClientSession session = client.startSession()) {
+            equal(session.withTransaction(() -> move(session)), 1);
+            session.startTransaction(TransactionOptions.builder().readConcern(ReadConcern.SNAPSHOT)
+                .writeConcern(WriteConcern.MAJORITY).build());
+            a.bulkWrite(session, List.of(
+                new InsertOneModel<>(new Document("_id", 2)), new DeleteOneModel<>(eq("_id", 1))));
+            c.findOneAndDelete(session, eq("_id", 1));
+            session.commitTransaction();
+            session.commitTransaction();
+        }
+        equal(a.find().into(new ArrayList<>()), List.of(new Document("_id", 2)));
+        equal(List.of(b.countDocuments(), c.countDocuments()), List.of(1L, 0L));
+        client.getDatabase("clients_java_other").drop();
+    }
+
+    private static void transactionsAbort() {
+        var a = fresh("moved", Document.parse("{_id: 1, n: 10}"));
+        var b = fresh("moves");
+        try (ClientSession session = client.startSession()) {
+            session.withTransaction(() -> {
+                move(session);
+                throw new IllegalStateException("stop");
+            });
+            throw new AssertionError("no error");
+        } catch (IllegalStateException error) {
+            equal(error.getMessage(), "stop");
+        }
+        equal(a.find().first(), Document.parse("{_id: 1, n: 10}"));
+        equal(b.countDocuments(), 0L);
+        equal(client.getDatabase("clients_java_other").getCollection("moved").countDocuments(), 0L);
+    }
+
+    private static void transactionsRepeat() throws Exception {
+        var c = fresh("counters", Document.parse("{_id: 0, n: 0}"));
+        var threads = Executors.newFixedThreadPool(8);
+        Callable<Void> count = () -> {
+            try (ClientSession session = client.startSession()) {
+                for (int i = 0; i < 10; i++) {
+                    session.withTransaction(() -> {
+                        int n = c.find(session, eq("_id", 0)).first().getInteger("n");
+                        return c.updateOne(session, eq("_id", 0), Updates.set("n", n + 1));
+                    });
+                }
+            }
+            return null;
+        };
+        for (var done : threads.invokeAll(Collections.nCopies(8, count))) {
+            done.get();
+        }
+        threads.shutdown();
+        equal(c.find().first().getInteger("n"), 80);
+    }
+
+    private static void transactionsConflict() throws Exception {
+        var c = fresh("conflicts", Document.parse("{_id: 1, n: 0}"));
+        try (ClientSession one = client.startSession(); ClientSession two = client.startSession()) {
+            one.startTransaction();
+            two.startTransaction();
+            c.updateOne(one, eq("_id", 1), Updates.inc("n", 1));
+            var conflict = fails(112, () -> c.updateOne(two, eq("_id", 1), Updates.inc("n", 1)));
+            equal(conflict.hasErrorLabel(MongoException.TRANSIENT_TRANSACTION_ERROR_LABEL), true);
+            two.abortTransaction();
+            one.commitTransaction();
+        }
+        equal(c.find().first(), Document.parse("{_id: 1, n: 1}"));
+    }
+
+    private static void transactionsRead() {
+        var c = fresh("own", numbers(100));
+        try (ClientSession session = client.startSession()) {
             session.startTransaction();
-            fails(20, () -> c.find(session).first());
+            c.insertMany(session, Arrays.asList(numbers(150)).subList(100, 150));
+            c.deleteOne(session, eq("_id", 0));
+            var found = new ArrayList<Integer>();
+            try (MongoCursor<Document> cursor = c.find(session).batchSize(20).cursor()) {
+                found.add(cursor.next().getInteger("_id"));
+                c.insertOne(new Document("_id", 1000));
+                cursor.forEachRemaining(document -> found.add(document.getInteger("_id")));
+            }
+            equal(found, IntStream.range(1, 150).boxed().toList());
+            equal(List.of(c.countDocuments(session), c.countDocuments()), List.of(149L, 101L));
+            equal(c.distinct(session, "k", Integer.class).into(new ArrayList<>()).size(), 3);
+            session.commitTransaction();
+        }
+        equal(c.countDocuments(), 150L);
+    }
+
+    private static void transactionsWithDuplicates() throws Exception {
+        var c = fresh("unique_within", Document.parse("{_id: 1, email: 'a'}"));
+        c.createIndex(Indexes.ascending("email"), new IndexOptions().unique(true));
+        try (ClientSession session = client.startSession()) {
+            session.startTransaction();
+            c.insertOne(session, Document.parse("{_id: 2, email: 'b'}"));
+            fails(11000, () -> c.insertOne(session, Document.parse("{_id: 3, email: 'a'}")));
+            fails(251, () -> c.insertOne(session, Document.parse("{_id: 4, email: 'd'}")));
+            session.abortTransaction();
         }
         equal(c.countDocuments(), 1L);
+    }
+
+    private static void causalSessions() {
+        var c = fresh("causal");
+        var causal = ClientSessionOptions.builder().causallyConsistent(true).build();
+        try (ClientSession one = client.startSession(causal); ClientSession two = client.startSession(causal)) {
+            c.insertOne(one, new Document("_id", 1));
+            two.advanceClusterTime(one.getClusterTime());
+            two.advanceOperationTime(one.getOperationTime());
+            equal(c.find(two).first(), new Document("_id", 1));
+            two.withTransaction(() -> c.insertOne(two, new Document("_id", 2)));
+            equal(two.getOperationTime().compareTo(one.getOperationTime()) > 0, true);
+        }
     }
 
     private static void files() {
@@ -269,6 +399,13 @@ public final class Client {
         step("indexes", Client::indexes);
         step("find one and …", Client::findOneAnd);
         step("sessions", Client::sessions);
+        step("transactions commit", Client::transactionsCommit);
+        step("transactions abort", Client::transactionsAbort);
+        step("transactions are repeated", Client::transactionsRepeat);
+        step("transactions conflict", Client::transactionsConflict);
+        step("transactions read their own writes", Client::transactionsRead);
+        step("transactions with duplicates", Client::transactionsWithDuplicates);
+        step("causal sessions", Client::causalSessions);
         step("files", Client::files);
         step("values", Client::values);
         step("administration", Client::administration);
