@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb';
 import { equal, fails, ok, runAll, step } from './steps.mjs';
 
 process.env.MONGOMS_SYSTEM_BINARY = process.env.MONGOD;
-process.env.MONGOMS_VERSION = '8.0.0';
+process.env.MONGOMS_VERSION = '8.2.0';
 const warnings = [];
 console.warn = (...words) => warnings.push(words.join(' '));
 const { MongoMemoryReplSet, MongoMemoryServer } = await import('mongodb-memory-server-core');

@@ -35,7 +35,7 @@ try {
 
 step('a prompt appears without warnings', async () => {
   tmux('new-session', '-d', '-s', 'shell', '-x', '120', '-y', '50', process.execPath, shell, process.env.MONGODB_URI);
-  const text = await until(/alluvium \[[^\]]*primary\] test> *$/m);
+  const text = await until(/alluvium-[0-9a-f]{8} \[[^\]]*primary\] test> *$/m);
   ok(/Using MongoDB:\s+8\./.test(text), text);
   ok(!/warning|error/i.test(text.replace(/.*deprecat.*/gi, '')), text);
 });
