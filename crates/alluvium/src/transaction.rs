@@ -166,6 +166,12 @@ impl Transaction {
         self.writes.0.snapshot()
     }
 
+    /// The number of the transaction, which no other one of the open database has. A write that was not to wait for it has
+    /// the number in its error ([`crate::kv::Error::Claimed`]).
+    pub fn number(&self) -> u64 {
+        self.writes.0.number()
+    }
+
     /// True until the transaction has ended.
     ///
     /// ```

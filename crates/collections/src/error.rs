@@ -566,7 +566,7 @@ impl Error {
             Self::NotInTransaction { .. } => (263, "OperationNotSupportedInTransaction"),
             Self::TransactionEnded { .. } => (251, "NoSuchTransaction"),
             Self::Store(alluvium_store::Error::Conflict) => (112, "WriteConflict"),
-            Self::Store(alluvium_store::Error::Claimed) => (24, "LockTimeout"),
+            Self::Store(alluvium_store::Error::Claimed { .. }) => (24, "LockTimeout"),
             _ => return None,
         })
     }
@@ -687,7 +687,7 @@ fn store_kind(error: &alluvium_store::Error) -> ErrorKind {
         E::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
         E::SnapshotTooOld => ErrorKind::SnapshotTooOld,
         E::Conflict => ErrorKind::Conflict,
-        E::Claimed => ErrorKind::TimedOut,
+        E::Claimed { .. } => ErrorKind::TimedOut,
         E::Closed => ErrorKind::Closed,
         E::Stopped => ErrorKind::Stopped,
     }

@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::index_scan::IndexScan;
 use crate::results::Written;
 use crate::view::CollectionView;
-use crate::write::{WriteLimits, Writer};
+use crate::write::{Patience, WriteLimits, Writer};
 use alluvium_document::{Document, Value, key};
 use alluvium_query::ErrorCode;
 use alluvium_query::expression::{Interrupt, Interruption};
@@ -36,6 +36,8 @@ fn until_stopped(engine: &EngineHandle) -> Interrupt {
 pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
     let (mut deleted, mut failed) = (0, None);
     let interrupt = until_stopped(engine);
+    // A document that a transaction has written expires in a later round.
+    let patience = Patience::new(Arc::default(), 0);
     for (name, index) in engine.catalog.ready_indexes() {
         let Some(after_s) = index.definition.expire_after_s() else { continue };
         let now_ms = engine.env.clock.unix_millis();
@@ -46,7 +48,7 @@ pub fn delete_expired(engine: &EngineHandle) -> Result<u64> {
                 name: &name,
                 durability: engine.store().options().durability,
                 validates: true,
-                limits: WriteLimits { interrupt: Some(&interrupt), patience: None },
+                limits: WriteLimits { interrupt: Some(&interrupt), patience: Some(&patience) },
                 record: None,
                 transaction: None,
             },
@@ -112,6 +114,7 @@ impl Expiry<'_> {
                 let removed = self.writer.remove(&key, is_expired, |_| Ok(Written::default()));
                 match removed {
                     Ok(removed) => self.deleted += u64::from(removed.is_some()),
+                    Err(Error::Store(alluvium_store::Error::Claimed { .. })) => drop(self.skipped.keys.insert(key)),
                     Err(error) => {
                         self.skipped.record(error)?;
                         self.skipped.keys.insert(key);

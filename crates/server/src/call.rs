@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::client::Client;
 use crate::concern::WriteConcern;
-use crate::error::{CommandError, CommandResult, is_transient};
+use crate::error::{CommandError, CommandResult, is_interruption, is_transient};
 use crate::fields::Fields;
 use crate::funds::Funds;
 use crate::host::Host;
@@ -28,9 +28,6 @@ use std::time::Duration;
 
 /// The error code for a name that no collection can have.
 const INVALID_NAMESPACE: i32 = 73;
-
-/// The error code of a write whose document a transaction has written.
-const CLAIMED: i32 = 24;
 
 /// The memory of documents of at most this number of bytes is not charged.
 const UNCHARGED: usize = 4 << 10;
@@ -188,11 +185,12 @@ impl Call<'_> {
 
     /// True if the command has written nothing yet, and is executed again when a transaction of others has ended.
     pub(crate) fn waits_for_transaction(&self, error: &CommandError) -> bool {
-        error.code == CLAIMED && self.patience.as_ref().is_some_and(|patience| !patience.has_written())
+        error.waits_for.is_some() && self.patience.as_ref().is_some_and(|patience| !patience.has_written())
     }
 
     /// Notes that a statement of the command has failed, which aborts its transaction. Returns the error if it is that of
-    /// the whole command: the client may repeat its transaction, or the server executes the command again.
+    /// the whole command: it was interrupted, the client may repeat its transaction, or the server executes the command
+    /// again.
     ///
     /// # Errors
     /// The error.
@@ -204,7 +202,7 @@ impl Call<'_> {
             return Ok(());
         }
         self.transaction_end.set(End::Aborted);
-        if is_transient(error.code, false) { Err(error.clone()) } else { Ok(()) }
+        if is_transient(error.code, false) || is_interruption(error.code) { Err(error.clone()) } else { Ok(()) }
     }
 
     /// A collection of the command's database, to be written as the command says.

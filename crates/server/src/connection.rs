@@ -37,8 +37,8 @@ const QUICK: Duration = Duration::from_millis(5);
 /// A connection asks for a thread of its own after this number of quick requests.
 const QUICK_REQUESTS: u32 = 4;
 
-/// The least time between two looks of a write whether it may be made, while transactions end.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// The time after which a write looks again whether it may be made, if no transaction of a client is in its way.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The time between two checks whether the client of a blocked write has disconnected.
 const GATE_CHECK: Duration = Duration::from_millis(100);
 
@@ -250,14 +250,17 @@ impl<S: Stream> Connection<S> {
                 let client = Arc::clone(&self.client);
                 let command = dispatch::command_of(request);
                 let _listed = command.map(|it| dispatch::list_waiting(&shared, &client, it, &request.body, &stop));
-                // Many writes may wait, and many transactions may end: a write looks again after a while.
-                self.pause(time.min(LOOK_AGAIN)).await;
-                let mut waited = LOOK_AGAIN;
+                let (mut waited, part) = (Duration::ZERO, if ended.is_some() { GATE_CHECK } else { LOOK_AGAIN });
                 while waited < time && !stop.load(Ordering::Relaxed) {
-                    let part = GATE_CHECK.min(time.saturating_sub(waited));
+                    let part = part.min(time.saturating_sub(waited));
+                    waited += part;
+                    let Some(ended) = ended else {
+                        self.pause(part).await;
+                        break;
+                    };
                     tokio::select! {
                         _ = ended.changed() => break,
-                        () = self.pause(part) => waited += part,
+                        () = self.pause(part) => {}
                     }
                 }
                 if stop.load(Ordering::Relaxed) {

@@ -31,8 +31,7 @@ pub(crate) use replies::refused;
 use replies::{Labels, cluster_time, complete, describe, failed, put_concern_error};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use tokio::sync::watch;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A reply.
 pub(crate) struct Reply {
@@ -77,6 +76,7 @@ pub(crate) fn execute(
     let unsatisfiable = concern.as_ref().ok().filter(|_| command.may_write()).and_then(|it| it.unsatisfiable.clone());
     let began = shared.env.clock.now();
     let outcome = run(Order { shared, client, command, body, request, failure, concern, labels: &labels, stop });
+    let outcome = outcome.map_err(|error| ended_by_shutdown(shared, error));
     let time = shared.env.clock.now().saturating_sub(began);
     shared.figures.note(command.name, time, outcome.is_err());
     if silent {
@@ -90,6 +90,14 @@ pub(crate) fn execute(
         fields.entries.extend(cluster_time(shared).entries);
         Reply::last(failed(form, &error, fields))
     }))
+}
+
+/// The error of a command, which the end of the server may have interrupted. Clients repeat such a command elsewhere.
+fn ended_by_shutdown(shared: &Shared, error: CommandError) -> CommandError {
+    match error.name == "Interrupted" && shared.stopping.load(Ordering::Relaxed) {
+        true => CommandError::new(11600, "InterruptedAtShutdown", "interrupted at shutdown"),
+        false => error,
+    }
 }
 
 /// The command of a request; `None` if it is unknown.
@@ -208,7 +216,6 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     check_uuid(shared, command, &db, &body)?;
     // Begins the session's write last, because the session is locked for other writes from here on.
     let (_checked_out, retry) = begin_retry(shared, command, &body, session.as_ref(), &stop)?.unzip();
-    let waiting = ends_of_transactions(shared, client);
     let transaction = transactions::join(shared, command, &body, session.as_ref(), &stop)?;
     let mut call = Call {
         shared,
@@ -227,7 +234,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         write_concern,
         retry,
         transaction,
-        patience: waiting.as_ref().map(|_| Arc::new(shared.patience())),
+        patience: client.waits.is_repeatable().then(|| Arc::new(shared.patience())),
         transaction_end: Cell::new(End::None),
         snapshot,
         began: shared.env.clock.now(),
@@ -238,7 +245,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
-    let mut builder = execute_joined(command, &mut call, &namespace, waiting)?;
+    let mut builder = execute_joined(command, &mut call, &namespace)?;
     if let Some(error) = concern_error(command, &call, failure) {
         put_concern_error(&mut builder, error, labels)?;
     }
@@ -270,12 +277,6 @@ fn session_of(shared: &Shared, client: &Client, body: &Body) -> CommandResult<Op
     Ok(session)
 }
 
-/// Changes when a transaction ends, for a command that can be executed again. Taken before the command begins, so that it
-/// misses no end.
-fn ends_of_transactions(shared: &Shared, client: &Client) -> Option<watch::Receiver<u64>> {
-    client.waits.is_repeatable().then(|| shared.sessions.transactions.watch())
-}
-
 /// The error of the write concern, for the reply of a command that has succeeded.
 fn concern_error(command: &Command, call: &Call<'_>, failure: Option<Failure>) -> Option<Map> {
     let failed = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
@@ -283,20 +284,15 @@ fn concern_error(command: &Command, call: &Call<'_>, failure: Option<Failure>) -
 }
 
 /// Executes a command, and ends its part in a transaction. A write that meets the transaction of others begins to wait.
-fn execute_joined(
-    command: &Command,
-    call: &mut Call<'_>,
-    namespace: &str,
-    waiting: Option<watch::Receiver<u64>>,
-) -> CommandResult<BsonBuilder> {
+fn execute_joined(command: &Command, call: &mut Call<'_>, namespace: &str) -> CommandResult<BsonBuilder> {
     let mut result = execute_noted(command, call, namespace);
     if let (Some(mut joined), Some(session)) = (call.transaction.take(), &call.session) {
         result = transactions::finish(call.shared, session, &mut joined, call.transaction_end.get(), result);
     }
-    if let (Err(error), Some(ended)) = (&result, waiting)
+    if let Err(error) = &result
         && call.waits_for_transaction(error)
     {
-        transactions::wait(call, ended)?;
+        transactions::wait(call, error.waits_for)?;
     }
     result
 }

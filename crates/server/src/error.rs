@@ -15,6 +15,8 @@ pub(crate) struct CommandError {
     pub message: String,
     /// Additional fields of the reply, such as `keyValue`.
     pub fields: Map,
+    /// The number of the transaction that a write has to wait for.
+    pub waits_for: Option<u64>,
 }
 
 /// The result of a command.
@@ -63,7 +65,7 @@ codes! {
 impl CommandError {
     /// Creates an error with a code that has no function of its own.
     pub(crate) fn new(code: i32, name: &'static str, message: impl Into<String>) -> Self {
-        Self { code, name, message: message.into(), fields: Map::new() }
+        Self { code, name, message: message.into(), fields: Map::new(), waits_for: None }
     }
 
     /// Adds a field to the reply.
@@ -106,9 +108,28 @@ impl From<alluvium::Error> for CommandError {
             alluvium::Error::Validation { details, .. } => {
                 Self::new(code, name, "Document failed validation").with("errInfo", *details)
             }
-            error => Self::new(code, name, error.to_string()),
+            error => {
+                let waits_for = transaction_of(&error);
+                Self { waits_for, ..Self::new(code, name, error.to_string()) }
+            }
         }
     }
+}
+
+/// The number of the transaction that a write has to wait for.
+fn transaction_of(error: &alluvium::Error) -> Option<u64> {
+    match error {
+        alluvium::Error::Store(alluvium::kv::Error::Claimed { set }) => Some(*set),
+        alluvium::Error::WriteMany { error, .. } => transaction_of(error),
+        alluvium::Error::BulkWrite { errors, .. } => transaction_of(&errors.first()?.1),
+        _ => None,
+    }
+}
+
+/// True if the error says that a command was ended before its work was done.
+pub(crate) fn is_interruption(code: i32) -> bool {
+    const CODES: [i32; 3] = [50, 11600, 11601];
+    CODES.contains(&code)
 }
 
 /// True if repeating a retryable write after an error with this code may succeed, according to the drivers'

@@ -70,6 +70,10 @@ impl Retry {
                 return Err(too_old(number, latest));
             }
             if latest == number {
+                if id.text("statement") == Some(COMMIT) {
+                    let message = format!("txnNumber {number} is that of a transaction that was committed");
+                    return Err(CommandError::invalid_options(message));
+                }
                 let before = record.get("before").and_then(Value::as_array).unwrap_or_default();
                 retry.done.extend(before.iter().filter_map(Value::as_map).filter_map(|entry| earlier(entry, entry)));
                 retry.done.extend(earlier(&id, &record));

@@ -30,8 +30,9 @@ pub(crate) enum Event {
         /// Notifies `changed` when documents are added.
         _watch: AppendWatch,
     },
-    /// A transaction has ended.
-    Transaction(watch::Receiver<u64>),
+    /// A transaction has ended, which makes the receiver fail. `None` if the transaction is not one of a client, or has
+    /// ended already.
+    Transaction(Option<watch::Receiver<()>>),
 }
 
 /// The wait of the request on a connection. A connection has one request at a time.

@@ -70,6 +70,12 @@ impl Claims {
         self.count.load(Ordering::Acquire) > 0
     }
 
+    /// The number of a write set that claims one of the keys.
+    pub fn owner(&self, mut hashes: impl Iterator<Item = u64>) -> Option<u64> {
+        let held = self.held.lock();
+        hashes.find_map(|hash| held.owners.get(&hash).map(|owner| owner.set))
+    }
+
     /// Returns when no write set claims one of the keys. `goes_on` is called from time to time during a wait, and ends
     /// it by returning false.
     ///
@@ -82,12 +88,6 @@ impl Claims {
 
     #[cold]
     fn wait_for_owners(&self, hashes: impl Iterator<Item = u64> + Clone, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        if !hashes.clone().any(|hash| self.held.lock().owners.contains_key(&hash)) {
-            return Ok(());
-        }
-        if !goes_on() {
-            return Err(Error::Stopped);
-        }
         // The clock may stand still, as in tests; and waits end early when other sets end.
         let (began, mut timed_out) = (self.clock.now(), Duration::ZERO);
         loop {
@@ -96,7 +96,7 @@ impl Claims {
             let own = owner.thread == thread::current_id();
             let waited = timed_out.max(self.clock.now().saturating_sub(began));
             if waited >= if own { OWN_WAIT_MAX } else { WAIT_MAX } {
-                return Err(Error::Claimed);
+                return Err(Error::Claimed { set: owner.set });
             }
             if self.freed.wait_for(&mut held, LOOK) {
                 timed_out += LOOK;
@@ -125,6 +125,11 @@ impl Claimed {
         }
         self.claims.count.store(held.owners.len(), Ordering::Release);
         true
+    }
+
+    /// The number of the write set. No other one of the store has it.
+    pub fn number(&self) -> u64 {
+        self.set
     }
 
     /// The memory of the claims, in bytes.

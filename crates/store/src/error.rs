@@ -150,12 +150,15 @@ pub enum Error {
     /// Another write of a key of a write set was committed after the set was begun. Nothing was written.
     #[error("another write changed what this transaction writes: nothing was written; begin it again")]
     Conflict,
-    /// A write waited too long for the end of a write set that has written one of its keys.
+    /// A write waited too long for the end of a write set that has written one of its keys, or was not to wait.
     #[error(
-        "a transaction has written what this write would write, and did not end in time: end it first; within the \
+        "an open transaction has written what this write would write: try again when it has ended; within the \
          transaction, use its own collections"
     )]
-    Claimed,
+    Claimed {
+        /// The number of the write set: [`crate::WriteSet::number`].
+        set: u64,
+    },
     /// The store was closed.
     #[error("the database is closed")]
     Closed,

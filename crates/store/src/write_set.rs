@@ -52,6 +52,11 @@ impl WriteSet {
         Self { base, writes, batch: WriteBatch::new(partitions), claimed, pending }
     }
 
+    /// The number of the set, which no other set of the open store has.
+    pub fn number(&self) -> u64 {
+        self.claimed.number()
+    }
+
     /// The state that the set was begun over, without its writes.
     pub fn base(&self) -> &Snapshot {
         &self.base

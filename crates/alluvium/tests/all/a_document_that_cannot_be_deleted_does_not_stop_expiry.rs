@@ -36,3 +36,18 @@ fn the_others_expire() {
     assert_eq!(c.count().unwrap(), 3);
     assert!((0..3).all(|id| c.get(id).unwrap().is_some()));
 }
+
+#[test]
+fn a_document_of_a_transaction_expires_later() {
+    let db = open(&alluvium_env::Env::in_memory(1), None, 2);
+    for name in ["c", "d"] {
+        let collection = db.collection(name);
+        collection.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
+        (0..9).for_each(|id| drop(collection.put(id, Map::from([("at", Value::DateTime(id))])).unwrap()));
+    }
+    let transaction = db.begin();
+    transaction.collection("c").update_one(r#"{"_id": 4}"#, r#"{"$set": {"kept": true}}"#).run().unwrap();
+    assert_eq!(db.delete_expired().unwrap(), 17, "all but one, without waiting");
+    transaction.abort();
+    assert_eq!(db.delete_expired().unwrap(), 1);
+}

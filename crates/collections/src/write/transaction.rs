@@ -32,6 +32,7 @@ const PURPOSE: &str = "the writes of a transaction";
 /// is dropped; only a commit leaves anything.
 pub struct Transaction {
     engine: EngineHandle,
+    number: u64,
     durability: Durability,
     /// The state that it reads; or how it has ended.
     seen: Mutex<std::result::Result<Snapshot, Ending>>,
@@ -101,9 +102,15 @@ impl Transaction {
     pub fn begin(engine: &EngineHandle, durability: Durability) -> Self {
         let set = engine.store().write_set();
         let seen = Snapshot::new(set.base().clone());
-        let charge = engine.store().query_memory().charge();
+        let (number, charge) = (set.number(), engine.store().query_memory().charge());
         let running = Running { set, collections: Vec::new(), claim_bytes: 0, charge };
-        Self { engine: engine.clone(), durability, seen: Mutex::new(Ok(seen)), running: Mutex::new(Some(running)) }
+        Self {
+            engine: engine.clone(),
+            number,
+            durability,
+            seen: Mutex::new(Ok(seen)),
+            running: Mutex::new(Some(running)),
+        }
     }
 
     /// The state that the transaction reads now: its snapshot, under its writes so far.
@@ -112,6 +119,11 @@ impl Transaction {
     /// [`Error::TransactionEnded`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.seen.lock().clone().map_err(|how| Error::TransactionEnded { how })
+    }
+
+    /// The number of the transaction, which no other one of the open database has.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// True until the transaction has ended.

@@ -88,14 +88,21 @@ fn refresh(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 fn end(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let sessions = listed(call)?;
     call.shared.cursors.kill_of_sessions(&sessions);
+    // Ends running statements of transactions, too.
+    call.shared.sessions.abort_transactions(&sessions);
     call.shared.end_sessions(call.shared.sessions.end(&sessions));
     Ok(call.reply())
 }
 
-/// Ends the cursors, the commands and the transactions of sessions. The records of retryable writes remain, because clients may repeat
+/// Ends the cursors, the commands and the transactions of sessions; of all sessions of the user for an empty list. The records of retryable writes remain, because clients may repeat
 /// the writes.
 fn kill(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
-    kill_listed(call, &listed(call)?);
+    let mut sessions = listed(call)?;
+    if call.argument().as_array().is_some_and(<[_]>::is_empty) {
+        let user = call.client.user();
+        sessions = call.shared.sessions.all().into_iter().filter(|session| session.user == user).collect();
+    }
+    kill_listed(call, &sessions);
     Ok(call.reply())
 }
 

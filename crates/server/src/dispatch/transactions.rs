@@ -15,10 +15,12 @@ use alluvium::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// The longest wait of a write without a time limit for the transactions of others.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// The namespace of the cursors of `bulkWrite`.
+const BULK_WRITES: &str = "admin.$cmd.bulkWrite";
 
 /// The databases that no transaction reads or writes.
 const SERVERS_OWN: [&str; 3] = ["admin", "config", "local"];
@@ -38,7 +40,8 @@ pub(super) fn check(incoming: &Incoming<'_>) -> CommandResult<()> {
             return wrong("'startTransaction' field requires 'autocommit' field to also be specified");
         }
         if command.in_transaction == InTransaction::End {
-            return Err(CommandError::new(125, "CommandFailed", "it must be run within a transaction"));
+            let message = format!("{} must be run within a transaction", command.name);
+            return Err(CommandError::new(125, "CommandFailed", message));
         }
         if is_numbered && !command.retryable {
             let message = format!(
@@ -129,6 +132,9 @@ fn check_namespaces(incoming: &Incoming<'_>) -> CommandResult<()> {
 }
 
 fn check_namespace(db: &str, namespace: &str) -> CommandResult<()> {
+    if namespace == BULK_WRITES {
+        return Ok(());
+    }
     if SERVERS_OWN.contains(&db) {
         let message = format!("Cannot run command against the '{db}' database in a transaction.");
         return Err(CommandError::not_in_transaction(message));
@@ -179,15 +185,16 @@ pub(super) fn join<'a>(
     Ok(Some(joined))
 }
 
-/// Makes a write wait for the end of a transaction of others, if its time is not over.
+/// Makes a write wait for the end of the transaction with this number, if its time is not over.
 ///
 /// # Errors
 /// Error 50 or 11601 if the write may not wait any longer.
-pub(super) fn wait(call: &Call<'_>, ended: watch::Receiver<u64>) -> CommandResult<()> {
+pub(super) fn wait(call: &Call<'_>, transaction: Option<u64>) -> CommandResult<()> {
     let limit = call.max_time();
     let limit = if limit.is_zero() { WAIT_MAX } else { limit };
     let until = call.client.waits.take_resumed().unwrap_or(call.began + limit);
     if until > call.shared.env.clock.now() {
+        let ended = transaction.and_then(|number| call.shared.sessions.transactions.end_of(number));
         call.client.waits.begin(Wait { until, event: Event::Transaction(ended) });
         return Ok(());
     }

@@ -2,7 +2,10 @@
 
 use super::{Connection, MINUTE, SECOND, World, batch, cursor_of, insert, lsid, with};
 use crate::fields::Fields;
+use crate::sessions::{End, SessionId, Step};
 use alluvium::{Map, Value, doc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A command of the transaction with this number, of the first session.
 fn within(body: Map, number: i64) -> Map {
@@ -98,6 +101,8 @@ fn a_commit_may_be_repeated() {
         assert_eq!(next.count("zoo.pets"), 1);
         // A transaction that was not committed is known to be gone.
         assert_eq!(labels(&connection.fails(251, "admin", commit(2))), TRANSIENT);
+        let numbered = with(insert(6), [("lsid", lsid(1)), ("txnNumber", Value::Int64(1))]);
+        connection.fails(72, "zoo", numbered);
         connection.fails(225, "zoo", first(insert(5), 0));
         connection.fails(225, "zoo", first(insert(5), 1));
         connection.ok("zoo", first(insert(5), 2));
@@ -203,16 +208,17 @@ fn a_session_has_one_transaction() {
 fn a_transaction_ends_after_a_minute_and_with_its_session() {
     let world = World::new();
     let connection = world.connect();
-    let open = || world.shared.sessions.transactions.open.load(std::sync::atomic::Ordering::Relaxed);
+    let open = || world.shared.sessions.transactions.open.load(Ordering::Relaxed);
     connection.ok("zoo", first(insert(1), 1));
     world.wait(MINUTE);
     connection.ok("zoo", within(insert(2), 1));
     world.wait(SECOND);
     assert_eq!(open(), 0);
     assert_eq!(labels(&connection.fails(251, "admin", commit(1))), TRANSIENT);
-    for (number, end) in (2..).zip(["endSessions", "killSessions", "killAllSessions"]) {
+    let ends = [("endSessions", true), ("killSessions", true), ("killSessions", false), ("killAllSessions", false)];
+    for (number, (end, is_named)) in (2..).zip(ends) {
         connection.ok("zoo", first(insert(1), number));
-        let listed = if end == "killAllSessions" { Vec::new() } else { vec![lsid(1)] };
+        let listed = if is_named { vec![lsid(1)] } else { Vec::new() };
         world.connect().ok("admin", Map::from([(end, Value::Array(listed))]));
         assert_eq!(open(), 0, "{end}");
         connection.fails(251, "admin", commit(number));
@@ -243,7 +249,13 @@ fn a_cursor_belongs_to_its_transaction() {
     connection.fails(251, "admin", commit(1));
     connection.fails(43, "zoo", with(more(inside), [("lsid", lsid(1))]));
     connection.ok("zoo", with(more(outside), [("lsid", lsid(1))]));
-    for (number, end) in [(2, commit as fn(i64) -> Map), (3, abort)] {
+    let write = doc! {"bulkWrite": 1, "nsInfo": [{"ns": "zoo.pets"}], "cursor": {"batchSize": 1}, "ops": [
+        {"insert": 0, "document": {"_id": 20}}, {"insert": 0, "document": {"_id": 21}},
+    ]};
+    let results = cursor_of(&connection.ok("admin", first(write, 2)));
+    let more_results = doc! {"getMore": results, "collection": "$cmd.bulkWrite"};
+    assert_eq!(batch(&connection.ok("admin", within(more_results, 2))).len(), 1);
+    for (number, end) in [(3, commit as fn(i64) -> Map), (4, abort)] {
         let inside = cursor_of(&connection.ok("zoo", first(find(), number)));
         connection.ok("admin", end(number));
         connection.fails(43, "zoo", with(more(inside), [("lsid", lsid(1))]));
@@ -364,4 +376,28 @@ fn a_commit_that_conflicts_is_not_taken_for_done_later() {
     let next = world.after_a_kill();
     next.connect().fails(251, "admin", commit(1));
     assert_eq!(next.count("zoo.pets"), 1);
+}
+
+#[test]
+fn a_statement_that_runs_too_long_is_stopped() {
+    let world = World::new();
+    let session = SessionId { uuid: [1; 16], user: None };
+    world.connect().ok("zoo", insert(1));
+    for (number, step) in [(1, Step::Begin), (2, Step::Continue)] {
+        if step == Step::Continue {
+            world.connect().ok("zoo", first(insert(2), number));
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut joined = world.shared.sessions.join(&session, number, step, &stop).expect("the transaction");
+        if step == Step::Begin {
+            joined.begin(&world.shared.db).expect("a transaction");
+        }
+        world.wait(MINUTE);
+        assert!(!stop.load(Ordering::Relaxed));
+        world.wait(SECOND);
+        assert!(stop.load(Ordering::Relaxed), "{step:?}");
+        let (has_ended, error) = joined.finish(End::None);
+        assert_eq!((has_ended, error.map(|error| error.code)), (true, Some(290)));
+        world.connect().fails(251, "admin", commit(number));
+    }
 }

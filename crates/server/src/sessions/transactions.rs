@@ -7,6 +7,8 @@
 use super::{STOP_CHECK, Session, SessionId, Sessions};
 use crate::error::{CommandError, CommandResult};
 use alluvium::{Database, Transaction};
+use alluvium_env::sync::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -70,8 +72,8 @@ pub(crate) struct Counts {
     pub open: AtomicUsize,
     /// The number of open transactions with a running statement.
     pub active: AtomicUsize,
-    /// Changes when a transaction has ended.
-    ended: watch::Sender<u64>,
+    /// The open transactions by their numbers in the database. The end of one drops its sender, which wakes the receivers.
+    ends: Mutex<HashMap<u64, watch::Sender<()>>>,
 }
 
 impl Default for Counts {
@@ -83,7 +85,7 @@ impl Default for Counts {
             aborted: zero(),
             open: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
-            ended: watch::Sender::new(0),
+            ends: Mutex::default(),
         }
     }
 }
@@ -95,16 +97,23 @@ impl Counts {
         self.open.load(Ordering::Relaxed) > 0
     }
 
-    /// Changes when a transaction ends.
-    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
-        self.ended.subscribe()
+    /// A receiver that fails when the transaction with this number in the database ends; `None` if it has ended.
+    pub(crate) fn end_of(&self, number: u64) -> Option<watch::Receiver<()>> {
+        self.ends.lock().get(&number).map(watch::Sender::subscribe)
     }
 
-    fn note_end(&self, is_commit: bool) {
+    fn note_begin(&self, transaction: &Transaction) {
+        self.ends.lock().insert(transaction.number(), watch::Sender::new(()));
+        self.started.fetch_add(1, Ordering::Relaxed);
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note_end(&self, transaction: &Transaction, is_commit: bool) {
         let count = if is_commit { &self.committed } else { &self.aborted };
         count.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_sub(1, Ordering::Relaxed);
-        self.ended.send_modify(|number| *number += 1);
+        // Dropped without the lock.
+        let _ended = self.ends.lock().remove(&transaction.number());
     }
 }
 
@@ -145,6 +154,8 @@ pub(crate) struct Joined<'a> {
     /// The state of the transaction before the command.
     pub before: Joining,
     transaction: Option<Transaction>,
+    /// The flag that ends the command.
+    stop: Arc<AtomicBool>,
     /// True if the session had another open transaction, which was aborted.
     pub replaced: bool,
     /// True if the session was not used with a number since the server started.
@@ -200,14 +211,24 @@ impl Sessions {
         // Released without the lock, since a transaction may have much memory.
         let replaced = self.release(old);
         let session = id.clone();
-        Ok(Joined { sessions: self, session, number, before, transaction, replaced, is_first, finished: false })
+        Ok(Joined {
+            sessions: self,
+            session,
+            number,
+            before,
+            transaction,
+            stop: Arc::clone(stop),
+            replaced,
+            is_first,
+            finished: false,
+        })
     }
 
     /// Aborts a transaction that its session does not have any more. Returns whether there was an open one.
     pub(super) fn release(&self, phase: Option<Phase>) -> bool {
         let Some(Phase::Open(open)) = phase else { return false };
         open.transaction.abort();
-        self.transactions.note_end(false);
+        self.transactions.note_end(&open.transaction, false);
         true
     }
 
@@ -319,15 +340,20 @@ impl Joined<'_> {
             let message = format!("there are {OPEN_MAX} open transactions already: commit or abort some");
             return Err(CommandError::new(146, "ExceededMemoryLimit", message));
         }
-        counts.started.fetch_add(1, Ordering::Relaxed);
-        counts.active.fetch_add(1, Ordering::Relaxed);
         let clock = &self.sessions.env.clock;
         let (began, began_millis) = (clock.now(), clock.unix_millis());
         let transaction = db.begin();
+        counts.note_begin(&transaction);
         self.transaction = Some(transaction.clone());
         let mut sessions = self.sessions.by_id.lock();
         let session = sessions.entry(self.session.clone()).or_default();
-        session.transaction = Some(Phase::Open(Open { transaction, began, began_millis, running: None, doom: None }));
+        session.transaction = Some(Phase::Open(Open {
+            transaction,
+            began,
+            began_millis,
+            running: Some(Arc::clone(&self.stop)),
+            doom: None,
+        }));
         Ok(())
     }
 
@@ -369,7 +395,7 @@ impl Joined<'_> {
         let has_ended = match old {
             Some(Phase::Open(open)) => {
                 open.transaction.abort();
-                counts.note_end(end == End::Committed);
+                counts.note_end(&open.transaction, end == End::Committed);
                 true
             }
             _ => false,

@@ -172,6 +172,6 @@ fn operations_end_when_the_server_ends() {
     drop(server);
     assert!(began.elapsed() < SOON, "it ended after {:?}", began.elapsed());
     for client in &mut clients {
-        assert_eq!(client.reply().get("code"), Some(&Value::Int32(11601)));
+        assert_eq!(client.reply().get("code"), Some(&Value::Int32(11600)));
     }
 }

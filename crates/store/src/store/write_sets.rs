@@ -93,6 +93,25 @@ impl Store {
         self.claims.any()
     }
 
+    /// The number of an open write set that has written one of these keys.
+    ///
+    /// ```
+    /// # use alluvium_store::{Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let mut set = store.write_set();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// set.add(&batch)?;
+    /// assert_eq!(store.claimed_by([(pets, &b"rex"[..])]), Some(set.number()));
+    /// assert_eq!(store.claimed_by([(pets, &b"tom"[..])]), None);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn claimed_by<'a>(&self, keys: impl IntoIterator<Item = (TreeId, &'a [u8])>) -> Option<u64> {
+        let hashes = keys.into_iter().map(|(tree, key)| lock_hash(tree.0, alluvium_codec::hash64(key)));
+        self.claims.owner(hashes)
+    }
+
     /// Returns when no open write set has written one of these keys. Plain writes call this before they are admitted and
     /// before they lock, so that they do not make a set fail. `goes_on` is called from time to time, and ends the wait
     /// by returning false. Costs one atomic load while there is no write set.

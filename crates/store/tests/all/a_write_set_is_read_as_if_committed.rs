@@ -342,7 +342,7 @@ fn plain_writes_wait_for_write_sets() {
     // A thread that waits for itself gets an error, and can still commit its set.
     let mut set = store.write_set();
     set.add(&batch).unwrap();
-    assert!(matches!(put(b"rex", b"fox"), Err(Error::Claimed)));
+    assert!(matches!(put(b"rex", b"fox"), Err(Error::Claimed { .. })));
     store.commit(set, Durability::Periodic).unwrap();
 }
 
@@ -373,7 +373,7 @@ fn a_wait_ends_while_other_write_sets_come_and_go() {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(waiting.is_finished(), "it still waits");
-        assert!(matches!(waiting.join().unwrap(), Err(Error::Claimed)));
+        assert!(matches!(waiting.join().unwrap(), Err(Error::Claimed { .. })));
     });
     store.commit(stays, Durability::Periodic).unwrap();
 }

@@ -53,10 +53,12 @@ impl<'a> WriteTxn<'a> {
         });
         let interrupt = self.groups.iter().find_map(|group| group.limits.interrupt);
         let waiting = self.groups.iter().find_map(|group| group.limits.patience).map(Patience::begin);
-        let is_refused = matches!(waiting, Some(None));
-        let goes_on = || !is_refused && interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
+        if let Some(None) = waiting {
+            let claimed = self.store.claimed_by(read.chain(written));
+            return claimed.map_or(Ok(()), |set| Err(alluvium_store::Error::Claimed { set }.into()));
+        }
+        let goes_on = || interrupt.is_none_or(|interrupt| interrupt.check().is_ok());
         match (self.store.wait_for_write_sets(read.chain(written), &goes_on), interrupt) {
-            (Err(alluvium_store::Error::Stopped), _) if is_refused => Err(alluvium_store::Error::Claimed.into()),
             (Err(alluvium_store::Error::Stopped), Some(interrupt)) => {
                 interrupt.check().map_err(|reason| PipelineError::from(ExpressionError::from(reason)).into())
             }
