@@ -348,11 +348,8 @@ fn begin_retry<'a>(
         shared.cursors.kill_of_transaction(session);
     }
     let loaded = Retry::load(&shared.db, &checked_out, session, number);
-    let retry = loaded.map_err(|error| {
-        // The next write may be a repetition whose records have to be read: its number must not look new.
-        shared.sessions.forget_number(session);
-        error
-    })?;
+    // The next write may be a repetition whose records have to be read: its number must not look new.
+    let retry = loaded.inspect_err(|_| shared.sessions.forget_number(session))?;
     Ok(Some((checked_out, retry)))
 }
 

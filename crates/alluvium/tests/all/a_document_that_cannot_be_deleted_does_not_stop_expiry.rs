@@ -43,7 +43,7 @@ fn a_document_of_a_transaction_expires_later() {
     for name in ["c", "d"] {
         let collection = db.collection(name);
         collection.create_index(r#"{"at": 1}"#).options(r#"{"expireAfterSeconds": 60}"#).run().unwrap();
-        (0..9).for_each(|id| drop(collection.put(id, Map::from([("at", Value::DateTime(id))])).unwrap()));
+        (0..9).for_each(|id| collection.put(id, Map::from([("at", Value::DateTime(id))])).unwrap());
     }
     let transaction = db.begin();
     transaction.collection("c").update_one(r#"{"_id": 4}"#, r#"{"$set": {"kept": true}}"#).run().unwrap();
