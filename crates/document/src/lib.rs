@@ -13,6 +13,7 @@ pub mod bson_row;
 pub mod calendar;
 pub mod compare;
 pub mod decimal;
+pub mod diff;
 mod document;
 mod draft;
 pub mod encoding;
