@@ -3,16 +3,20 @@
 //! The bytes of a batch are its log record (`docs/format/store.md`): a tag, then, for each operation, the kind, the
 //! partition, the internal key and the value. The memtables read from the same bytes.
 
+mod numbered;
 mod of_sets;
 mod record;
+mod stamps;
 
 use crate::keys::{self, ValueRange, lock_hash, partition_of};
 use crate::trees::TreeId;
-use alluvium_codec::entry::{Entry, Kind, Seq};
+use alluvium_codec::entry::{Kind, Seq};
 use alluvium_codec::varint;
 use record::decode_op;
 
+pub(crate) use numbered::Numbered;
 pub(crate) use record::{LogRecord, decode_record, encode_flushed};
+pub(crate) use stamps::Unstamped;
 
 /// The first byte of a batch record.
 pub(crate) const TAG_BATCH: u8 = 0;
@@ -39,6 +43,8 @@ pub struct WriteBatch {
     pub(crate) deltas: bool,
     /// A range was deleted.
     pub(crate) ranges: bool,
+    /// A stamped entry was added. Its number is open in the bytes.
+    pub(crate) stamped: bool,
 }
 
 /// The position of an operation in the bytes of the batch.
@@ -52,6 +58,8 @@ pub(crate) struct Op {
     pub partition: u16,
     /// True if all writers of the key put the same value.
     pub alike: bool,
+    /// True for a stamped entry.
+    stamped: bool,
 }
 
 /// The lock and the partition of an operation.
@@ -68,7 +76,8 @@ impl WriteBatch {
     pub(crate) fn new(partitions: u32) -> Self {
         let (bytes, ops, trees) = (vec![TAG_BATCH], Vec::new(), Vec::new());
         let (numbers, schemas) = (0, Vec::new());
-        Self { partitions, bytes, ops, trees, numbers, schemas, grows: false, deltas: false, ranges: false }
+        let (grows, deltas, ranges, stamped) = (false, false, false, false);
+        Self { partitions, bytes, ops, trees, numbers, schemas, grows, deltas, ranges, stamped }
     }
 
     /// Sets `key` of `tree` to `value`.
@@ -226,7 +235,7 @@ impl WriteBatch {
         let Some(owner) = self.ops.last().copied() else { return };
         let at = self.bytes.len() as u32;
         self.ops.push(Op { at, ..owner });
-        self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, key, value);
+        self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, &[key], value);
     }
 
     /// Declares that the batch was made for one version of the description of `tree`: the version since the operation
@@ -336,18 +345,21 @@ impl WriteBatch {
 
     fn push_at(&mut self, place: Place, kind: Kind, tree: u32, key: &[u8], value: &[u8]) {
         let Place { lock: hash, partition } = place;
-        self.ops.push(Op { hash, at: self.bytes.len() as u32, number: self.numbers, partition, alike: false });
+        let (at, number) = (self.bytes.len() as u32, self.numbers);
+        self.ops.push(Op { hash, at, number, partition, alike: false, stamped: false });
         self.numbers += 1;
-        self.push_bytes(kind as u8, tree, partition, key, value);
+        self.push_bytes(kind as u8, tree, partition, &[key], value);
     }
 
-    fn push_bytes(&mut self, kind: u8, tree: u32, partition: u16, key: &[u8], value: &[u8]) {
-        self.bytes.reserve(key.len() + value.len() + 16);
+    #[inline]
+    fn push_bytes<const N: usize>(&mut self, kind: u8, tree: u32, partition: u16, key: &[&[u8]; N], value: &[u8]) {
+        let key_bytes: usize = key.iter().map(|part| part.len()).sum();
+        self.bytes.reserve(key_bytes + value.len() + 16);
         self.bytes.push(kind);
         varint::put_u64(&mut self.bytes, u64::from(partition));
-        varint::put_u64(&mut self.bytes, key.len() as u64 + 4);
+        varint::put_u64(&mut self.bytes, key_bytes as u64 + 4);
         self.bytes.extend_from_slice(&tree.to_be_bytes());
-        self.bytes.extend_from_slice(key);
+        key.iter().for_each(|part| self.bytes.extend_from_slice(part));
         varint::put_bytes(&mut self.bytes, value);
         if self.trees.last() != Some(&tree) && !self.trees.contains(&tree) {
             self.trees.push(tree);
@@ -545,33 +557,7 @@ impl WriteBatch {
         self.trees.clear();
         self.numbers = 0;
         self.schemas.clear();
-        (self.grows, self.deltas, self.ranges) = (false, false, false);
-    }
-
-    /// The entries for one partition, numbered from `first`. Deletes of ranges are not included.
-    pub(crate) fn entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        self.marked_entries(partition, first).map(|(entry, _)| entry)
-    }
-
-    /// As [`WriteBatch::entries`]; the flag is true for index entries.
-    pub(crate) fn marked_entries(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
-        self.operations(partition, first).filter(|(entry, _)| entry.kind != Kind::RangeDelete)
-    }
-
-    /// The deletes of ranges for one partition, numbered from `first`. The key and the value of an entry are the bounds
-    /// of the range.
-    pub(crate) fn deleted_ranges(&self, partition: u16, first: Seq) -> impl Iterator<Item = Entry<'_>> {
-        let operations = self.operations(partition, first).map(|(entry, _)| entry);
-        operations.filter(|entry| entry.kind == Kind::RangeDelete)
-    }
-
-    #[inline]
-    fn operations(&self, partition: u16, first: Seq) -> impl Iterator<Item = (Entry<'_>, bool)> {
-        self.ops.iter().filter(move |op| op.partition == partition).filter_map(move |op| {
-            let mut input = self.bytes.get(op.at as usize..)?;
-            let op = decode_op(&mut input, first + Seq::from(op.number)).ok()?;
-            Some((op.entry, op.is_entry))
-        })
+        (self.grows, self.deltas, self.ranges, self.stamped) = (false, false, false, false);
     }
 
     /// The partitions that the batch touches, ascending.

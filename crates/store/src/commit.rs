@@ -8,7 +8,7 @@
 //! Lock order: `queue`, then the `state` of a request. Neither lock is held while the log is written.
 
 use crate::admission::Admission;
-use crate::batch::WriteBatch;
+use crate::batch::{Numbered, Unstamped, WriteBatch};
 use crate::durability::Syncer;
 use crate::error::{Error, Result};
 use crate::holds::Holds;
@@ -94,6 +94,8 @@ impl Work {
 
 struct Request {
     work: Work,
+    /// The bytes of a batch with stamped entries, which the leader finishes. All other batches have theirs in `work`.
+    unstamped: Option<Box<Unstamped>>,
     /// The compressed form of the batch, which its thread has made for the log.
     compressed: Option<Vec<u8>>,
     state: Mutex<State>,
@@ -118,9 +120,28 @@ struct Placed {
 }
 
 impl Request {
-    fn new(work: Work, compressed: Option<Vec<u8>>) -> Arc<Self> {
+    fn new(mut work: Work, compressed: Option<Vec<u8>>) -> Arc<Self> {
+        let unstamped = match &mut work {
+            Work::Batch(batch, _) => batch.take_unstamped(),
+            Work::Note(_) | Work::Rotate(_) => None,
+        };
         let (state, changed) = (Mutex::new(State::Queued), Condvar::new());
-        Arc::new(Self { work, compressed, state, changed, called: AtomicBool::new(false) })
+        Arc::new(Self { work, unstamped, compressed, state, changed, called: AtomicBool::new(false) })
+    }
+
+    /// The bytes of the batch of the request, for the log and the memtables. They are complete once the leader has
+    /// numbered it.
+    fn bytes_of<'a>(&'a self, batch: &'a WriteBatch) -> &'a [u8] {
+        self.unstamped.as_ref().map_or(&batch.bytes, |unstamped| unstamped.bytes())
+    }
+
+    /// The length of the request in the log.
+    fn len(&self) -> usize {
+        match &self.work {
+            Work::Batch(batch, _) => self.unstamped.as_ref().map_or(batch.encoded_bytes(), |unstamped| unstamped.len),
+            Work::Note(note) => note.len(),
+            Work::Rotate(_) => 0,
+        }
     }
 
     fn call(&self, state: State) {
@@ -158,8 +179,9 @@ impl Commit {
             Work::Note(_) | Work::Rotate(_) => self.poison.health.check_writable()?,
         }
         let compressed = match &work {
-            Work::Batch(batch, _) => self.compressor.compress(&batch.bytes),
-            Work::Note(_) | Work::Rotate(_) => None,
+            // The leader does not compress, so a batch that it finishes stays as it is.
+            Work::Batch(batch, _) if !batch.stamped => self.compressor.compress(&batch.bytes),
+            Work::Batch(..) | Work::Note(_) | Work::Rotate(_) => None,
         };
         let request = Request::new(work, compressed);
         let placed = self.wait_for_place(&request)?;
@@ -232,10 +254,10 @@ impl Commit {
         let mut group = Vec::new();
         let mut bytes = 0;
         while let Some(next) = queue.waiting.front() {
-            let (alone, len) = match &next.work {
-                Work::Batch(batch, schema) => (schema.is_some(), batch.encoded_bytes()),
-                Work::Note(note) => (true, note.len()),
-                Work::Rotate(_) => (true, 0),
+            let len = next.len();
+            let alone = match &next.work {
+                Work::Batch(_, schema) => schema.is_some(),
+                Work::Note(_) | Work::Rotate(_) => true,
             };
             let apart = |first: &Arc<Request>| alone || short && first.work.purpose() != next.work.purpose();
             if group.first().is_some_and(|first| apart(first) || bytes + len > GROUP_BYTES) {
@@ -297,7 +319,10 @@ impl Commit {
                     memtable.register_writer();
                     placed.memtables.push((partition, memtable));
                 }
-                (batch.len() as Seq, batch.bytes.as_slice())
+                if let Some(unstamped) = &request.unstamped {
+                    unstamped.finish(batch, first);
+                }
+                (batch.len() as Seq, request.bytes_of(batch))
             }
         };
         *next += count;
@@ -364,19 +389,20 @@ impl Commit {
     /// Applies a batch to its memtables. Returns the number of its operations.
     fn apply(&self, request: &Request, placed: &Placed) -> Seq {
         let Work::Batch(batch, _) = &request.work else { return 1 };
+        let numbered = batch.numbered(request.bytes_of(batch), placed.first);
         let mut applying = Applying { poison: &self.poison, left: &placed.memtables };
         while let Some(((partition, memtable), left)) = applying.left.split_first() {
-            memtable.apply_some_ordered(batch.marked_entries(*partition, placed.first));
+            memtable.apply_some_ordered(numbered.marked_entries(*partition));
             if batch.ranges {
                 // No snapshot is within the batch, so only the newest of overlapping ranges counts. Therefore many
                 // overlapping ranges take no more memory than their bounds.
-                let ranges = batch.deleted_ranges(*partition, placed.first);
+                let ranges = numbered.deleted_ranges(*partition);
                 let ranges = ranges.map(|range| RangeSet::one(range.key, range.value, range.seq)).collect();
                 let own = [placed.first.saturating_sub(1), MAX_SEQ];
                 memtable.delete_ranges(RangeSet::union(ranges, &own), &self.visibility.live());
             }
             if batch.deltas {
-                self.shorten_chains(batch, *partition, memtable, placed.first);
+                self.shorten_chains(numbered, *partition, memtable);
             }
             memtable.finish_writer();
             applying.left = left;
@@ -385,9 +411,9 @@ impl Commit {
     }
 
     /// Folds long chains of deltas among the keys of this batch; see [`alluvium_lsm::View::shorten`].
-    fn shorten_chains(&self, batch: &WriteBatch, partition: u16, memtable: &Memtable, first: Seq) {
+    fn shorten_chains(&self, batch: Numbered<'_>, partition: u16, memtable: &Memtable) {
         let looked_at = |entry: &Entry<'_>| entry.kind == Kind::Delta && entry.seq.is_multiple_of(LOOK_EVERY);
-        for entry in batch.entries(partition, first).filter(looked_at) {
+        for entry in batch.entries(partition).filter(looked_at) {
             let partition = &self.partitions[usize::from(partition)];
             // An error is ignored here, because folding only makes reads faster: a read of the key reports the error
             // itself.

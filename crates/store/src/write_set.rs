@@ -117,7 +117,9 @@ impl WriteSet {
         }
         let first = FIRST_UNCOMMITTED + self.batch.len() as Seq;
         for partition in batch.touched() {
-            self.writes.memtable(partition).apply_some_ordered(batch.marked_entries(partition, first));
+            // The numbers of stamped entries are not known yet.
+            let entries = batch.numbered(&batch.bytes, first).unstamped_entries(partition);
+            self.writes.memtable(partition).apply_some_ordered(entries);
         }
         self.batch.append(batch);
         Ok(())

@@ -49,6 +49,7 @@ impl WriteBatch {
         self.grows |= other.grows;
         self.deltas |= other.deltas;
         self.ranges |= other.ranges;
+        self.stamped |= other.stamped;
     }
 
     /// The partition and the internal key of each operation for which the batch competes with others. Index entries are

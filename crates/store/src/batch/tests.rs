@@ -1,5 +1,6 @@
 use super::record::decode_from;
 use super::*;
+use alluvium_codec::entry::Entry;
 
 fn decode(payload: &[u8], first: Seq) -> alluvium_codec::Result<LogRecord<'_>> {
     decode_from(payload, first).map(|(found, _)| found)
@@ -36,7 +37,7 @@ fn a_batch_reads_back_from_its_log_record() {
     assert_eq!(batch.trees, [7, 9, 0]);
     let mut seen = 0;
     for partition in batch.touched() {
-        seen += batch.entries(partition, 100).count();
+        seen += batch.numbered(&batch.bytes, 100).entries(partition).count();
     }
     assert_eq!(seen, 4);
     for cut in 2..batch.bytes.len() {
@@ -56,7 +57,8 @@ fn the_bytes_of_a_deleted_range() {
     let LogRecord::Batch(ops) = decode(&batch.bytes, 100).unwrap() else { panic!("a batch") };
     let entry = |seq| Entry { key: b"\0\0\0\x07a", seq, kind: Kind::RangeDelete, value: b"\0\0\0\x07bc" };
     assert_eq!(ops, [(0, entry(100)), (1, entry(101))]);
-    assert_eq!((batch.entries(1, 100).count(), batch.deleted_ranges(1, 100).next()), (0, Some(entry(101))));
+    let numbered = batch.numbered(&batch.bytes, 100);
+    assert_eq!((numbered.entries(1).count(), numbered.deleted_ranges(1).next()), (0, Some(entry(101))));
     batch.clear();
     batch.delete_range(TreeId(7), b"b", b"b");
     batch.delete_range(TreeId(7), b"b", b"a");
@@ -109,7 +111,7 @@ fn index_entries_have_place_and_number_of_their_document() {
         let LogRecord::Batch(ops) = decode(&batch.bytes, 100).unwrap() else { panic!("a batch") };
         let mut own: Vec<(u32, Seq, Kind, Vec<u8>)> = Vec::new();
         for partition in batch.touched() {
-            let entries = batch.entries(partition, 100);
+            let entries = batch.numbered(&batch.bytes, 100).entries(partition);
             own.extend(entries.map(|e| (u32::from(partition), e.seq, e.kind, e.key.to_vec())));
         }
         let mut ops: Vec<_> = ops.into_iter().map(|(p, e)| (p, e.seq, e.kind, e.key.to_vec())).collect();
@@ -149,4 +151,59 @@ fn numbers_above_their_limits_are_refused() {
         decode(&bytes, 1).is_ok()
     };
     assert!(put(MAX_TREE) && !put(MAX_TREE + 1));
+}
+
+/// The operations of a finished batch, as the log has them.
+fn finished(mut batch: WriteBatch, first: Seq) -> Vec<(Seq, Vec<u8>, Vec<u8>)> {
+    let unstamped = batch.take_unstamped().unwrap();
+    assert!(unstamped.bytes().is_empty(), "the number is not known yet");
+    unstamped.finish(&batch, first);
+    assert_eq!(unstamped.bytes().len(), unstamped.len);
+    let LogRecord::Batch(ops) = decode(unstamped.bytes(), first).unwrap() else { panic!("a batch") };
+    let in_memory: usize = batch
+        .touched()
+        .into_iter()
+        .map(|partition| batch.numbered(unstamped.bytes(), first).entries(partition).count())
+        .sum();
+    assert_eq!(in_memory, ops.len());
+    ops.into_iter().map(|(_, entry)| (entry.seq, entry.key.to_vec(), entry.value.to_vec())).collect()
+}
+
+#[test]
+fn stamped_entries_get_the_number_of_their_operation() {
+    let mut batch = WriteBatch::new(300);
+    batch.put_stamped(TreeId(9), b"of nothing", b"");
+    assert!(batch.is_empty() && batch.take_unstamped().is_none());
+    for id in [b"a", b"b", b"c"] {
+        batch.put(TreeId(7), id, &[0; 200]);
+        batch.put_entry(TreeId(8), id, b"");
+        batch.put_stamped(TreeId(9), id, b"first");
+        batch.put_stamped(TreeId(9), &[b'x'; 200], b"second");
+    }
+    let owners: Vec<u64> = batch.ops.iter().map(|op| op.hash).collect();
+    assert!(owners.chunks(4).all(|of_one| of_one == [of_one[0]; 4]), "only documents are locked");
+    let key = |tree: u32, number: Option<Seq>, rest: &[u8]| {
+        [&tree.to_be_bytes()[..], &number.map_or(Vec::new(), |number| number.to_be_bytes().to_vec()), rest].concat()
+    };
+    let check = |found: &[(Seq, Vec<u8>, Vec<u8>)], ids: &[&[u8; 1]], first: Seq| {
+        assert_eq!(found.len(), ids.len() * 4);
+        for ((of_one, id), number) in found.chunks(4).zip(ids).zip(first..) {
+            assert!(of_one.iter().all(|(seq, ..)| *seq == number));
+            assert_eq!(of_one[1].1, key(8, None, &id[..]));
+            assert_eq!((&of_one[2].1, &of_one[2].2[..]), (&key(9, Some(number), &id[..]), &b"first"[..]));
+            assert_eq!((&of_one[3].1, &of_one[3].2[..]), (&key(9, Some(number), &[b'x'; 200]), &b"second"[..]));
+        }
+    };
+    check(&finished(batch.clone(), 1 << 40), &[b"a", b"b", b"c"], 1 << 40);
+    let mut joined = WriteBatch::new(300);
+    joined.append(&batch);
+    batch.retain(|at| at != 1);
+    joined.append(&batch);
+    check(&finished(batch, 7), &[b"a", b"c"], 7);
+    check(&finished(joined.clone(), 7), &[b"a", b"b", b"c", b"a", b"c"], 7);
+    let unstamped = |partition| joined.numbered(&joined.bytes, 7).unstamped_entries(partition).count();
+    assert_eq!(joined.touched().into_iter().map(unstamped).sum::<usize>(), 10);
+    joined.clear();
+    joined.put(TreeId(7), b"a", b"");
+    assert!(joined.take_unstamped().is_none());
 }

@@ -45,6 +45,7 @@ mod partitions_follow_the_memory;
 mod periodic_writes_are_synced_whatever_the_default;
 mod ranges_of_a_scan_over_many_partitions;
 mod readers_see_a_deleted_range_at_once;
+mod stamped_entries_are_in_the_order_of_commits;
 mod the_torn_tail_of_a_manifest_is_reported;
 mod transactions_of_keys_and_values;
 mod verify_checks_every_reference;

@@ -1,0 +1,94 @@
+//! Stamped entries: entries whose keys begin with the number of their operation, which is known only when the batch is
+//! committed.
+
+use super::{Op, WriteBatch};
+use crate::trees::TreeId;
+use alluvium_codec::entry::{Kind, Seq};
+use alluvium_codec::varint;
+use alluvium_env::sync::Mutex;
+use std::sync::OnceLock;
+
+/// The length of a number in a key, in bytes.
+const STAMP_BYTES: usize = size_of::<Seq>();
+
+impl WriteBatch {
+    /// Sets an entry whose key is the number of the previous operation, 8 bytes big endian, and then `rest`. Thus the
+    /// keys of the tree are in the order of the commits. Otherwise as [`WriteBatch::put_entry`]: the entry is in the
+    /// same partition as the operation and has the same number, and has no effect in an empty batch.
+    ///
+    /// The number is filled in when the batch is committed. Therefore a write set does not show the entry before its
+    /// commit. The log has such a batch uncompressed. Several stamped entries of one operation in one tree must differ
+    /// in `rest`.
+    ///
+    /// ```
+    /// # use alluvium_store::{Bounds, Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let history = store.change_trees(1, |_| TreeChanges { create: vec![b"history".to_vec()], ..Default::default() })?[0];
+    /// for name in [b"tom", b"rex"] {
+    ///     let mut batch = store.batch();
+    ///     batch.put(pets, name, b"3");
+    ///     batch.put_stamped(history, b"", name);
+    ///     let number = store.write(batch, Durability::Periodic)?;
+    ///     let written = Bounds { lower: std::ops::Bound::Included(number.to_be_bytes().to_vec()), ..Bounds::all() };
+    ///     let mut scan = store.scan(history, written, None)?;
+    ///     assert_eq!(scan.next()?, Some((&number.to_be_bytes()[..], &name[..])));
+    /// }
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn put_stamped(&mut self, tree: TreeId, rest: &[u8], value: &[u8]) {
+        let Some(owner) = self.ops.last().copied() else { return };
+        let at = self.bytes.len() as u32;
+        self.ops.push(Op { at, stamped: true, ..owner });
+        self.push_bytes(Kind::Put as u8 | super::ENTRY, tree.0, owner.partition, &[&[0; STAMP_BYTES], rest], value);
+        self.stamped = true;
+    }
+
+    /// Takes the bytes out of a batch that has stamped entries, until its number is known.
+    pub(crate) fn take_unstamped(&mut self) -> Option<Box<Unstamped>> {
+        self.stamped.then(|| {
+            let bytes = std::mem::take(&mut self.bytes);
+            Box::new(Unstamped { len: bytes.len(), open: Mutex::new(bytes), finished: OnceLock::new() })
+        })
+    }
+}
+
+/// The bytes of a batch with stamped entries, which the commit leader finishes in place. Only then can they be read.
+pub(crate) struct Unstamped {
+    open: Mutex<Vec<u8>>,
+    finished: OnceLock<Vec<u8>>,
+    pub len: usize,
+}
+
+impl Unstamped {
+    /// Fills in the numbers of the operations of `batch`, counted from `first`. Has an effect once.
+    pub fn finish(&self, batch: &WriteBatch, first: Seq) {
+        let finish = || {
+            let mut bytes = std::mem::take(&mut *self.open.lock());
+            for op in batch.ops.iter().filter(|op| op.stamped) {
+                fill_in(&mut bytes, op.at as usize, first + Seq::from(op.number));
+            }
+            bytes
+        };
+        self.finished.get_or_init(finish);
+    }
+
+    /// The finished bytes; empty before they are finished.
+    pub fn bytes(&self) -> &[u8] {
+        self.finished.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Writes `number` behind the tree in the key of the operation at `at`.
+fn fill_in(bytes: &mut [u8], at: usize, number: Seq) {
+    let Some(mut rest) = bytes.get(at + 1..) else { return };
+    let before = rest.len();
+    // The partition, and the length of the key: `push_bytes` has written them.
+    if varint::get_u64(&mut rest).and_then(|_| varint::get_u64(&mut rest)).is_err() {
+        return;
+    }
+    let stamp = at + 1 + (before - rest.len()) + size_of::<u32>();
+    if let Some(open) = bytes.get_mut(stamp..stamp + STAMP_BYTES) {
+        open.copy_from_slice(&number.to_be_bytes());
+    }
+}
