@@ -23,6 +23,7 @@ use std::path::Path;
 use std::time::Duration;
 
 mod builder;
+mod changes;
 mod copies;
 mod upkeep;
 

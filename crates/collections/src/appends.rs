@@ -23,6 +23,12 @@ struct Waiting {
     wakers: HashMap<u64, Arc<Waker>>,
 }
 
+impl std::fmt::Debug for Appends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Appends").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
 impl Appends {
     /// The count of changes so far.
     pub fn count(&self) -> u64 {

@@ -3,9 +3,11 @@
 //! A collection has two trees in the store: the tree of its documents, and its system tree (shapes, progress of loads).
 //! The description of a tree names its kind and its collection, and is written in the same batch as the tree.
 
+use crate::appends::Appends;
 use crate::error::{Error, Result};
 use crate::error::{unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
+use crate::history::History;
 use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
@@ -46,6 +48,9 @@ pub struct Catalog {
     absent: Arc<CollectionState>,
     /// Accounts for the memory of values that expressions create.
     memory: Memory,
+    /// The recorded changes. Only changed under `change`.
+    history: RwLock<Option<History>>,
+    recorded_writes: Arc<Appends>,
 }
 
 /// A change of names is in progress, so the names are valid for no snapshot.
@@ -126,11 +131,15 @@ impl Catalog {
         let mut names = BTreeMap::new();
         let trees = store.trees();
         let mut indexes: BTreeMap<TreeId, Vec<Arc<Index>>> = BTreeMap::new();
-        let mut views = BTreeMap::new();
+        let (mut views, mut history) = (BTreeMap::new(), None);
         for (tree, description) in &trees {
             if description.first() == Some(&VIEW) {
                 let (name, view) = read_view(description).ok_or_else(|| unreadable_view(*tree))?;
                 views.insert(name, (*tree, Arc::new(view)));
+            }
+            if let Some(found) = History::read(*tree, description) {
+                history = Some(found);
+                continue;
             }
             match Index::read(*tree, description) {
                 Some((documents, index)) => indexes.entry(documents).or_default().push(Arc::new(index)),
@@ -147,12 +156,13 @@ impl Catalog {
                 }
                 let indexes = indexes.remove(&documents).unwrap_or_default();
                 let options = read_options(&description).ok_or_else(|| unreadable_options(&name))?.counted_in(&memory);
-                let indexes = IndexSet { schema: store.schema(documents), indexes, options: Arc::new(options) };
+                let schema = store.schema(documents);
+                let indexes = IndexSet { schema, indexes, options: Arc::new(options), recording: None };
                 let indexes = Arc::new(indexes);
                 names.insert(name, Entry { documents, system, indexes, open: None });
             }
         }
-        Ok(Self {
+        let catalog = Self {
             names: RwLock::new(names),
             views: RwLock::new(views),
             change: Mutex::new(()),
@@ -163,7 +173,13 @@ impl Catalog {
             absent: absent(&store),
             memory,
             store,
-        })
+            history: RwLock::new(history),
+            recorded_writes: Arc::default(),
+        };
+        let all: Vec<_> = catalog.entries_where(|_| catalog.history().is_some());
+        catalog.set_recordings(&all);
+        catalog.begin_history()?;
+        Ok(catalog)
     }
 
     /// Begins a change of names. Called before anything is written.
@@ -316,19 +332,26 @@ impl Catalog {
         // created right before it.
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = self.store.create_trees_with(2, describe)?;
-        let open = self.new_state(trees[0], trees[1], options);
+        let open = self.new_state(name, trees[0], trees[1], options);
         self.enter(name, &open);
         Ok(open)
     }
 
     /// The state of a new collection.
-    fn new_state(&self, system: TreeId, documents: TreeId, options: CollectionOptions) -> Arc<CollectionState> {
+    fn new_state(
+        &self,
+        name: &FullName,
+        system: TreeId,
+        documents: TreeId,
+        options: CollectionOptions,
+    ) -> Arc<CollectionState> {
         let shapes = Arc::new(ShapeTable::new(shape_options(&self.store)));
         self.folds.learn(documents, &shapes);
         self.folds.forget_removed(|tree| self.store.may_be_read(tree));
         let schema = self.store.schema(documents);
         let options = Arc::new(options.counted_in(&self.memory));
-        let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options });
+        let recording = self.recording_of(name);
+        let indexes = Arc::new(IndexSet { schema, indexes: Vec::new(), options, recording });
         CollectionState::new(documents, system, shapes, indexes)
     }
 
@@ -370,12 +393,15 @@ impl Catalog {
     }
 
     fn drop_entry(&self, name: &FullName, entry: &Entry) -> Result<()> {
-        let dropped = self.store.drop_trees(&entry.trees());
+        let (drop, stamped) = (entry.trees(), self.noted(entry.documents, name, None));
+        let changes = |_: &[TreeId]| TreeChanges { drop, stamped, ..TreeChanges::default() };
+        let dropped = self.store.change_trees(0, changes).map(std::mem::drop);
         // The name is removed also if the outcome is unknown, because reads continue, and the dropped trees cannot be
         // read any more.
         if dropped.is_ok() || self.store.description(entry.documents).is_none() {
             self.names.write().remove(name);
             entry.wake();
+            self.recorded_writes.note();
         }
         Ok(dropped?)
     }
@@ -475,14 +501,17 @@ impl Catalog {
         let options = entry.indexes.options.clone();
         let description = describe_documents(to, entry.system, &options);
         let describe = vec![(entry.documents, description.clone())];
-        let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, ..TreeChanges::default() };
+        let stamped = self.noted(entry.documents, from, Some(to));
+        let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, stamped, ..TreeChanges::default() };
         let described = self.store.change_trees(0, changes);
         // As for a drop, the new name is used also if the outcome is unknown.
         if described.is_err() && self.store.description(entry.documents) != Some(description) {
             return Ok(described.map(drop)?);
         }
         let indexes = entry.indexes.indexes.clone();
-        entry.set_indexes(IndexSet { schema: self.store.schema(entry.documents), indexes, options });
+        let (schema, recording) = (self.store.schema(entry.documents), self.recording_of(to));
+        entry.set_indexes(IndexSet { schema, indexes, options, recording });
+        self.recorded_writes.note();
         let mut names = self.names.write();
         names.remove(from);
         names.insert(to.clone(), entry.clone());
@@ -559,6 +588,7 @@ fn shape_options(store: &Store) -> ShapeOptions {
     ShapeOptions { max_shapes: store.options().tuning.max_definitions.unwrap_or(defaults.max_shapes), ..defaults }
 }
 
+mod changes;
 mod created;
 mod indexes;
 mod past;

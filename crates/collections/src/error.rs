@@ -92,6 +92,23 @@ pub enum Error {
          often, or make the collection larger"
     )]
     CappedPositionLost(String),
+    /// The changes of the collections are not recorded.
+    #[error("the changes of {scope} are not recorded: begin with Database::record_changes")]
+    ChangesNotRecorded {
+        /// The collections.
+        scope: String,
+    },
+    /// Changes after a token are not known.
+    #[error(
+        "the changes of {scope} cannot be continued: {reason}; read the documents at a snapshot, and continue after its \
+         token (Database::change_token)"
+    )]
+    ChangesLost {
+        /// The collections.
+        scope: String,
+        /// The reason.
+        reason: &'static str,
+    },
     /// The collection of a tailable cursor was dropped or renamed.
     #[error("collection {0} was dropped or renamed while a tailable cursor was open: begin a new cursor")]
     CursorKilled(String),
@@ -608,7 +625,8 @@ impl Error {
             | Self::CollectionExists(_)
             | Self::CursorKilled(_)
             | Self::NoSuchIndex { .. } => ErrorKind::Namespace,
-            Self::CappedPositionLost(_) => ErrorKind::SnapshotTooOld,
+            Self::CappedPositionLost(_) | Self::ChangesLost { .. } => ErrorKind::SnapshotTooOld,
+            Self::ChangesNotRecorded { .. } => ErrorKind::Invalid,
             Self::TransactionEnded { .. } | Self::NotInTransaction { .. } => ErrorKind::Invalid,
             Self::InvalidName(_)
             | Self::InvalidDocument(_)

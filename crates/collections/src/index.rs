@@ -9,6 +9,7 @@
 //! - Any write that has read the document deletes the entries that the document no longer yields.
 
 use crate::error::{Error, Result};
+use crate::history::Recording;
 use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::INDEX;
@@ -37,6 +38,8 @@ pub struct IndexSet {
     pub indexes: Vec<Arc<Index>>,
     /// The options of the collection. Like the indexes, they change with the schema number.
     pub options: Arc<CollectionOptions>,
+    /// Set if the changes of the documents are recorded.
+    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 /// An index.

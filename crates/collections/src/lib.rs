@@ -12,6 +12,7 @@
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`capped`], [`limits`], [`tail`] | capped collections: their order, their limits, cursors that follow them |
 //! | `filling`, [`copying`] | collections that are filled under a temporary name: what `$out` and copies make |
+//! | [`history`], [`changes`] | recorded changes of documents: what is recorded, and how it is read |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -28,6 +29,7 @@ pub mod by_filter;
 pub mod by_id;
 pub mod capped;
 pub mod catalog;
+pub mod changes;
 pub mod copying;
 pub mod counts;
 pub mod cursor;
@@ -40,6 +42,7 @@ mod filling;
 pub mod find;
 mod folding;
 mod gathering;
+pub mod history;
 pub mod ids;
 pub mod index;
 pub mod index_scan;
@@ -60,6 +63,7 @@ pub mod read;
 pub mod read_only;
 mod read_only_source;
 pub mod rebuilding;
+mod recorder;
 pub mod repair;
 pub mod results;
 pub mod snapshot;

@@ -20,6 +20,8 @@ use crate::value::{MAX_DEPTH, Map, Value};
 pub struct Draft {
     document: Document,
     state: State,
+    /// True if all fields were replaced at once.
+    is_replaced: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -37,7 +39,7 @@ impl Draft {
     /// [`RowError`] if damage was found. Parts that were not read may still be damaged.
     pub fn new(document: Document) -> Result<Self, RowError> {
         document.map()?;
-        Ok(Self { document, state: State::Fields(Vec::new()) })
+        Ok(Self { document, state: State::Fields(Vec::new()), is_replaced: false })
     }
 
     /// The document before the changes.
@@ -130,6 +132,12 @@ impl Draft {
     /// Replaces all fields.
     pub fn replace(&mut self, fields: Map) {
         self.state = State::Whole(fields);
+        self.is_replaced = true;
+    }
+
+    /// True if [`Draft::replace`] was called.
+    pub fn is_replaced(&self) -> bool {
+        self.is_replaced
     }
 
     /// All fields, for any change. Decodes the document.

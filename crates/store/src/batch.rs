@@ -16,6 +16,7 @@ use record::decode_op;
 
 pub(crate) use numbered::Numbered;
 pub(crate) use record::{LogRecord, decode_record, encode_flushed};
+pub use stamps::BatchWrite;
 pub(crate) use stamps::Unstamped;
 
 /// The first byte of a batch record.

@@ -56,7 +56,7 @@ pub use alluvium_codec::bounds::Bounds;
 pub use alluvium_codec::entry::Seq;
 pub use alluvium_lsm::{BlockCounts, Charge, QueryCharge, QueryMemory};
 pub use alluvium_sst::Compression;
-pub use batch::WriteBatch;
+pub use batch::{BatchWrite, WriteBatch};
 pub use checkpoint::building::make_whole;
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use definitions::Definitions;

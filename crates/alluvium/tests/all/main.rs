@@ -74,6 +74,7 @@ mod pipelines_give_what_a_naive_evaluator_gives;
 mod plans_hold_at_a_snapshot_while_others_write;
 mod queries;
 mod queries_end_when_stopped;
+mod recorded_changes_replay_the_collections;
 mod repair_saves_what_is_whole;
 mod rows_are_read_without_the_system_tree;
 mod rows_become_documents;

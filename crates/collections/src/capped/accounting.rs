@@ -5,11 +5,13 @@ use crate::error::{Error, Result};
 use crate::limits::CappedLimits;
 use crate::names::FullName;
 use crate::read::{damaged_key, decode};
+use crate::recorder::{Recorder, Target};
 use crate::state::CollectionState;
 use crate::trees::{CAPPED_TOTALS, ORDER_PREFIX, order_key, order_number, position_key};
 use alluvium_store::{Bounds, Durability, LockMode, Store, WriteBatch};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// The bytes that are reserved for the entries of a document and of one document that is deleted to make room, in
 /// addition to the keys.
@@ -196,7 +198,7 @@ impl<'a> Accounting<'a> {
 
 /// Deletes the oldest documents of a collection in batches of their own, until it is within its limits. The caller
 /// holds no locks.
-pub(crate) fn trim(store: &Store, state: &CollectionState, name: &FullName, durability: Durability) -> Result<()> {
+pub(crate) fn trim(store: &Store, state: &Arc<CollectionState>, name: &FullName, durability: Durability) -> Result<()> {
     loop {
         let set = state.indexes();
         let Some(limits) = set.options.order() else { return Ok(()) };
@@ -208,7 +210,10 @@ pub(crate) fn trim(store: &Store, state: &CollectionState, name: &FullName, dura
             let more = accounts.delete_oldest(&mut batch, TRIM_BYTES)?;
             if !batch.is_empty() {
                 accounts.put(&mut batch);
+                let history = set.recording.as_ref().map(|recording| recording.tree);
+                Recorder::default().record(store, None, &mut batch, &[Target { name, state, history }])?;
                 store.write_locked(batch, durability, &locks)?;
+                set.recording.iter().for_each(|recording| recording.writes.note());
             }
             Ok(more)
         });

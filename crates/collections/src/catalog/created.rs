@@ -3,6 +3,7 @@
 use super::Catalog;
 use super::indexes::{check_number, like};
 use crate::error::Result;
+use crate::history::Recording;
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::options::CollectionOptions;
@@ -29,7 +30,7 @@ impl Catalog {
         set.claim(TreeId::EMPTY, name.to_string().as_bytes())?;
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = set.create_trees_with(2, describe)?;
-        Ok(self.new_state(trees[0], trees[1], options))
+        Ok(self.new_state(name, trees[0], trees[1], options))
     }
 
     /// Adds an index to a collection without documents that the transaction of `set` is to create. Returns false if the
@@ -56,10 +57,10 @@ impl Catalog {
             index.tree = ids[0];
             vec![index.describe(state.documents)]
         })?;
-        let (schema, options) = (before.schema, before.options.clone());
+        let (schema, options, recording) = (before.schema, before.options.clone(), before.recording.clone());
         let mut indexes = before.indexes.clone();
         indexes.push(Arc::new(index));
-        state.set_indexes(Arc::new(IndexSet { schema, indexes, options }));
+        state.set_indexes(Arc::new(IndexSet { schema, indexes, options, recording }));
         Ok(true)
     }
 
@@ -70,7 +71,12 @@ impl Catalog {
     /// A conflict; those of `commit`.
     pub(crate) fn entering<T>(&self, created: &Created, commit: impl FnOnce() -> Result<T>) -> Result<T> {
         let _change = self.begin_name_change();
-        if created.keys().any(|name| self.check_free(name).is_err()) {
+        // The writes to a collection were encoded as its changes were recorded, or not, when it was created.
+        let recording_changed = |(name, state): (&FullName, &Arc<CollectionState>)| {
+            let tree = |recording: Option<&Arc<Recording>>| recording.map(|recording| recording.tree);
+            tree(state.indexes().recording.as_ref()) != tree(self.recording_of(name).as_ref())
+        };
+        if created.keys().any(|name| self.check_free(name).is_err()) || created.iter().any(recording_changed) {
             return Err(alluvium_store::Error::Conflict.into());
         }
         let committed = commit();
@@ -78,8 +84,9 @@ impl Catalog {
             // As for a drop, the name is used also if the outcome is unknown.
             if committed.is_ok() || self.store.description(state.documents).is_some() {
                 let set = state.indexes();
-                let (indexes, options) = (set.indexes.clone(), set.options.clone());
-                state.set_indexes(Arc::new(IndexSet { schema: self.store.schema(state.documents), indexes, options }));
+                let (indexes, options, recording) = (set.indexes.clone(), set.options.clone(), set.recording.clone());
+                let schema = self.store.schema(state.documents);
+                state.set_indexes(Arc::new(IndexSet { schema, indexes, options, recording }));
                 self.enter(name, state);
             }
         }

@@ -109,7 +109,8 @@ impl Catalog {
         let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
         let changed = self.store.change_trees(1, |ids| {
             index.tree = ids[0];
-            TreeChanges { create: vec![index.describe(documents.0)], describe: vec![documents], drop: vec![former] }
+            let create = vec![index.describe(documents.0)];
+            TreeChanges { create, describe: vec![documents], drop: vec![former], stamped: None }
         });
         // As for a drop, also if the outcome is unknown.
         if changed.is_ok() || self.store.description(former).is_none() {
@@ -251,8 +252,8 @@ impl Catalog {
         if described.is_ok() || self.store.description(entry.documents) == Some(description) {
             let schema: Seq = self.store.schema(entry.documents);
             if let Some(entry) = self.names.write().get_mut(name) {
-                let indexes = entry.indexes.indexes.clone();
-                entry.set_indexes(IndexSet { schema, indexes, options: options.clone() });
+                let (indexes, recording) = (entry.indexes.indexes.clone(), entry.indexes.recording.clone());
+                entry.set_indexes(IndexSet { schema, indexes, options: options.clone(), recording });
             }
         }
         described?;
@@ -292,8 +293,8 @@ impl Catalog {
     fn set_indexes(&self, name: &FullName, entry: &mut Entry, indexes: Vec<Arc<Index>>) {
         let schema: Seq = self.store.schema(entry.documents);
         if let Some(entry) = self.names.write().get_mut(name) {
-            let options = entry.indexes.options.clone();
-            entry.set_indexes(IndexSet { schema, indexes, options });
+            let (options, recording) = (entry.indexes.options.clone(), entry.indexes.recording.clone());
+            entry.set_indexes(IndexSet { schema, indexes, options, recording });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Finds the trees of a damaged database, by the registry as far as it can be read.
 
 use crate::error::Result;
+use crate::history::History;
 use crate::index::Index;
 use crate::trees::{INDEX, read_documents, shape_key};
 use alluvium_codec::entry::{self, Kind};
@@ -64,6 +65,10 @@ impl Trees {
                 lost_indexes.remove(id);
                 made.insert(*id);
                 indexes.entry(documents.0).or_default().push(index);
+            } else if History::read(alluvium_store::TreeId(*id), &known.description).is_some() {
+                // The recorded changes are not saved: the repaired database is another one.
+                lost_indexes.remove(id);
+                made.insert(*id);
             }
             false
         });

@@ -275,6 +275,7 @@ impl Transaction {
         txn.put_shapes();
         store.check_conflicts_of(&running.set, &txn.batch)?;
         txn.check_keys()?;
+        txn.record_changes()?;
         running.add(txn)?;
         let bytes = running.memory_bytes();
         if !running.charge.grow(bytes) {
@@ -357,6 +358,7 @@ impl Transaction {
         })?;
         // As in `note_counts`: the flag is read after the write.
         fence(Ordering::SeqCst);
+        self.engine.catalog.recorded_writes().note();
         for Written { state, shapes, change, .. } in &collections {
             shapes.iter().for_each(|shape| state.shapes.mark_committed(shape.number()));
             if state.count.is_kept() {

@@ -3,6 +3,7 @@
 mod bulk;
 mod capped;
 mod group;
+mod recorded;
 mod statement;
 mod text;
 
@@ -17,6 +18,7 @@ use crate::index::IndexSet;
 use crate::marks;
 use crate::multikey::{NewMarks, record_marks};
 use crate::names::FullName;
+use crate::recorder::Recorder;
 use crate::state::CollectionState;
 use crate::trees::shape_key;
 use alluvium_document::row::encode_row;
@@ -26,6 +28,7 @@ use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_query::expression::Interrupt;
 use alluvium_query::validator::Validator;
 use alluvium_store::{Admitted, Durability, LockGuard, LockMode, Seq, Snapshot, Store, TreeId, WriteBatch};
+use recorded::{execute_recorded, note_recorded};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -116,6 +119,8 @@ pub struct WriteTxn<'a> {
     /// True if the batch writes documents that are not among `absent`.
     any_blind: bool,
     row: Vec<u8>,
+    /// The recorded changes of the batch; `None` if none of its collections is recorded.
+    recorder: Option<Box<Recorder>>,
 }
 
 /// A write that is admitted and holds its locks.
@@ -169,6 +174,9 @@ fn execute_blind<'a, T>(
         return Ok(value);
     }
     txn.record_each_mark()?;
+    if txn.recorder.is_some() {
+        return execute_recorded(store, groups, durability, txn, value, encode);
+    }
     let is_checked = |group: &Group<'_>| group.entries.has_claims() || group.capped().is_some();
     if txn.absent.is_empty() && !txn.groups.iter().any(is_checked) {
         // No key has to be checked, so the store admits the batch and locks its keys itself.
@@ -216,6 +224,7 @@ fn execute_reading<'a, T>(
             store.check_writable()?;
             return Ok(value);
         }
+        txn.record_changes()?;
         let marks: Vec<Vec<NewMarks>> = txn.groups.iter_mut().map(|group| group.entries.take_marks()).collect();
         let more = txn.unlocked_claims(&claimed);
         let bytes = txn.bytes();
@@ -252,7 +261,8 @@ impl<'a> WriteTxn<'a> {
         for group in &groups {
             batch.expect_schema(group.state.documents, group.entries.schema());
         }
-        Self { store, batch, groups, at: None, absent: Vec::new(), any_blind: false, row: Vec::new() }
+        let recorder = groups.iter().any(Group::is_recorded).then(Box::default);
+        Self { store, batch, groups, at: None, absent: Vec::new(), any_blind: false, row: Vec::new(), recorder }
     }
 
     /// The indexes that the write to a collection maintains.
@@ -324,6 +334,7 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
         self.add_row(group, key, Some(before))?;
+        self.note_update();
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
@@ -331,11 +342,15 @@ impl<'a> WriteTxn<'a> {
     /// Puts a changed document; `before` is the document that was read.
     pub(crate) fn put_draft(&mut self, group: usize, key: &[u8], before: &Document, draft: Draft) -> Result<()> {
         draft.bson_size_over(crate::ids::MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
+        let is_update = !draft.is_replaced();
         let Group { state, entries, shapes, .. } = &mut self.groups[group];
         if entries.is_empty() {
             self.row.clear();
             if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
                 self.add_row(group, key, Some(before))?;
+                if is_update {
+                    self.note_update();
+                }
                 return Ok(());
             }
         }
@@ -346,10 +361,17 @@ impl<'a> WriteTxn<'a> {
         keep_id(&mut map, id)?;
         if self.groups[group].entries.is_empty() {
             let key = checked_key(&map)?;
-            return self.put_map(group, &key, &map, id_copy.as_deref(), Some(before));
+            self.put_map(group, &key, &map, id_copy.as_deref(), Some(before))?;
+            if is_update {
+                self.note_update();
+            }
+            return Ok(());
         }
         self.encode(group, &map, id_copy.as_deref())?;
         self.add_row(group, key, Some(before))?;
+        if is_update {
+            self.note_update();
+        }
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
     }
@@ -506,7 +528,8 @@ impl<'a> WriteTxn<'a> {
     /// Locks documents that are read, and unique keys, all in one call.
     fn lock_reads(&self, documents: &[DocumentLock], claimed: &[Claimed]) -> LockGuard {
         let tree = |lock: &DocumentLock| self.groups[lock.group].state.documents;
-        let documents = documents.iter().map(|lock| (tree(lock), lock.key.as_slice(), lock.mode));
+        let mode = |lock: &DocumentLock| self.mode(lock.group, lock.mode);
+        let documents = documents.iter().map(|lock| (tree(lock), lock.key.as_slice(), mode(lock)));
         let claimed = claimed.iter().map(|(tree, key)| (*tree, key.as_slice()));
         let exclusive = claimed.chain(self.totals()).map(|(tree, key)| (tree, key, LockMode::Exclusive));
         self.store.lock_all(documents.chain(exclusive))
@@ -518,8 +541,8 @@ impl<'a> WriteTxn<'a> {
         // the batch need not be read.
         let blind = if self.any_blind { self.groups.as_slice() } else { &[] };
         let documents = blind.iter().flat_map(|group| {
-            let tree = group.state.documents;
-            self.batch.keys(tree).map(move |key| (tree, key, LockMode::Shared))
+            let (tree, mode) = (group.state.documents, group.mode(LockMode::Shared));
+            self.batch.keys(tree).map(move |key| (tree, key, mode))
         });
         let inserted = self.absent.iter().map(|absent| absent.locate(&self.groups));
         let claimed = self.groups.iter().flat_map(|group| group.entries.claimed());
@@ -574,11 +597,13 @@ impl Locked<'_> {
     /// [`alluvium_store::Error::NoSuchTree`] if the collection changed.
     pub fn commit(self) -> Result<()> {
         let Self { mut txn, durability, locks, _admitted } = self;
+        txn.record_changes()?;
         txn.put_shapes();
         if txn.groups.iter().any(|group| group.capped().is_some()) {
             return Locked { txn, durability, locks, _admitted }.commit_capped();
         }
         let number = txn.store.write_locked(txn.batch, durability, &locks)?;
+        note_recorded(&txn.groups);
         note_written(&txn.groups);
         txn.groups.iter().for_each(Group::mark_shapes);
         note_counts(&txn.groups, &txn.absent, number);

@@ -1,7 +1,8 @@
 //! Stamped entries: entries whose keys begin with the number of their operation, which is known only when the batch is
 //! committed.
 
-use super::{Op, WriteBatch};
+use super::record::decode_op;
+use super::{Op, TAG_BATCH, WriteBatch};
 use crate::trees::TreeId;
 use alluvium_codec::entry::{Kind, Seq};
 use alluvium_codec::varint;
@@ -44,12 +45,139 @@ impl WriteBatch {
         self.stamped = true;
     }
 
+    /// Adds a stamped entry of `tree` for each operation for which `value` returns one. Operations are counted from 0;
+    /// those before the `from`-th, and deletes of ranges, are left out. The key of the entry is its number alone. After
+    /// an error the batch is unchanged.
+    ///
+    /// ```
+    /// # use alluvium_store::{BatchWrite, Bounds, Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// # let history = store.change_trees(1, |_| TreeChanges { create: vec![b"history".to_vec()], ..Default::default() })?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// batch.delete(pets, b"tom");
+    /// batch.stamp_each(history, 0, |_, write| {
+    ///     let is_delete = matches!(write, BatchWrite::Delete { .. });
+    ///     alluvium_store::Result::Ok(is_delete.then(|| write.key().to_vec()))
+    /// })?;
+    /// let number = store.write(batch, Durability::Periodic)?;
+    /// let mut scan = store.scan(history, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?, Some((&number.to_be_bytes()[..], &b"tom"[..])));
+    /// assert_eq!(scan.next()?, None);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `value`.
+    pub fn stamp_each<E>(
+        &mut self,
+        tree: TreeId,
+        from: usize,
+        mut value: impl FnMut(usize, BatchWrite<'_>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<(), E> {
+        let mut stamped =
+            Self { bytes: vec![TAG_BATCH], ops: Vec::with_capacity(2 * self.ops.len()), ..Self::new(self.partitions) };
+        stamped.bytes.reserve(2 * self.bytes.len());
+        let (mut any, mut event, mut last) = (false, None::<Vec<u8>>, None);
+        for (at, op) in self.ops.iter().enumerate() {
+            let end = self.ops.get(at + 1).map_or(self.bytes.len(), |next| next.at as usize);
+            let bytes = self.bytes.get(op.at as usize..end).unwrap_or(&[]);
+            if last != Some(op.number) {
+                // Behind the index entries of the operation before.
+                event.take().iter().for_each(|value| stamped.put_stamped(tree, &[], value));
+                event = match BatchWrite::decode(bytes).filter(|_| op.number as usize >= from) {
+                    Some(write) => value(op.number as usize, write)?,
+                    None => None,
+                };
+                any |= event.is_some();
+            }
+            last = Some(op.number);
+            stamped.ops.push(Op { at: stamped.bytes.len() as u32, ..*op });
+            stamped.bytes.extend_from_slice(bytes);
+        }
+        event.iter().for_each(|value| stamped.put_stamped(tree, &[], value));
+        if any {
+            let Self { bytes, ops, .. } = stamped;
+            (self.bytes, self.ops, self.stamped) = (bytes, ops, true);
+            if !self.trees.contains(&tree.0) {
+                self.trees.push(tree.0);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the bytes out of a batch that has stamped entries, until its number is known.
     pub(crate) fn take_unstamped(&mut self) -> Option<Box<Unstamped>> {
         self.stamped.then(|| {
             let bytes = std::mem::take(&mut self.bytes);
             Box::new(Unstamped { len: bytes.len(), open: Mutex::new(bytes), finished: OnceLock::new() })
         })
+    }
+}
+
+/// An operation of a batch on one key; see [`WriteBatch::stamp_each`].
+///
+/// ```
+/// # use alluvium_store::{BatchWrite, TreeId};
+/// let write = BatchWrite::Put { tree: TreeId(7), key: b"rex", value: b"dog" };
+/// assert_eq!((write.tree(), write.key()), (TreeId(7), &b"rex"[..]));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchWrite<'a> {
+    /// The key gets a value.
+    Put {
+        /// The tree.
+        tree: TreeId,
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// The key is removed.
+    Delete {
+        /// The tree.
+        tree: TreeId,
+        /// The key.
+        key: &'a [u8],
+    },
+    /// The value of the key is changed.
+    Delta {
+        /// The tree.
+        tree: TreeId,
+        /// The key.
+        key: &'a [u8],
+        /// The delta.
+        delta: &'a [u8],
+    },
+}
+
+impl<'a> BatchWrite<'a> {
+    /// The tree.
+    pub fn tree(&self) -> TreeId {
+        match *self {
+            Self::Put { tree, .. } | Self::Delete { tree, .. } | Self::Delta { tree, .. } => tree,
+        }
+    }
+
+    /// The key, without its tree.
+    pub fn key(&self) -> &'a [u8] {
+        match *self {
+            Self::Put { key, .. } | Self::Delete { key, .. } | Self::Delta { key, .. } => key,
+        }
+    }
+
+    fn decode(mut bytes: &'a [u8]) -> Option<Self> {
+        let op = decode_op(&mut bytes, 0).ok()?;
+        let (tree, key) = op.entry.key.split_first_chunk()?;
+        let (tree, value) = (TreeId(u32::from_be_bytes(*tree)), op.entry.value);
+        match op.entry.kind {
+            _ if op.is_entry => None,
+            Kind::Put => Some(Self::Put { tree, key, value }),
+            Kind::Delete => Some(Self::Delete { tree, key }),
+            Kind::Delta => Some(Self::Delta { tree, key, delta: value }),
+            _ => None,
+        }
     }
 }
 

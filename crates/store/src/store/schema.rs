@@ -18,6 +18,8 @@ pub struct TreeChanges {
     pub describe: Vec<(TreeId, Vec<u8>)>,
     /// Trees that are dropped with all their keys.
     pub drop: Vec<TreeId>,
+    /// A tree, and the value of a stamped entry in it that notes the change; see [`crate::WriteBatch::put_stamped`].
+    pub stamped: Option<(TreeId, Vec<u8>)>,
 }
 
 impl Store {
@@ -119,12 +121,13 @@ impl Store {
     pub fn change_trees(&self, indexes: u32, plan: impl FnOnce(&[TreeId]) -> TreeChanges) -> Result<Vec<TreeId>> {
         let _schema = self.schema.lock();
         let ids = self.trees.allocate(indexes)?;
-        let TreeChanges { create, describe, drop } = plan(&ids);
+        let TreeChanges { create, describe, drop, stamped } = plan(&ids);
         let named = describe.iter().map(|(id, _)| id).chain(&drop);
         self.trees.check_live(&named.map(|id| id.0).collect::<Vec<_>>(), &[])?;
         let dropping = !drop.is_empty();
         let create = ids.iter().copied().zip(create).collect();
-        self.change_schema(SchemaChange { create, indexes: ids.clone(), describe, drop, ..SchemaChange::default() })?;
+        let change = SchemaChange { create, indexes: ids.clone(), describe, drop, stamped, ..SchemaChange::default() };
+        self.change_schema(change)?;
         if dropping {
             self.work.signal();
         }
@@ -278,6 +281,9 @@ impl Store {
             }
         }
         batch.put(SYSTEM, NEXT_KEY, &self.trees.next().to_le_bytes());
+        if let Some((tree, value)) = &change.stamped {
+            batch.put_stamped(*tree, &[], value);
+        }
         batch
     }
 }

@@ -112,7 +112,9 @@ impl<'a> WriteTxn<'a> {
     ) -> Result<Locked<'a>> {
         self.groups[0].shapes.extend(shapes.iter().cloned());
         self.prepare()?;
-        let admitted = self.store.admit(self.batch.encoded_bytes() + beside_bytes + self.capped_bytes())?;
+        let bytes = self.batch.encoded_bytes() + beside_bytes + self.capped_bytes();
+        let admitted = self.store.admit(self.with_changes(bytes))?;
+        let mode = self.mode(0, mode);
         let documents = self.groups[0].state.documents;
         let keys = self.documents().map(|(key, _)| (documents, key, mode));
         let claims =

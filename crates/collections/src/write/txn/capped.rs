@@ -1,5 +1,6 @@
 //! Writes to capped collections: the order, the locks, and the deletes of the oldest documents.
 
+use super::recorded::note_recorded;
 use super::{Group, Locked, WriteTxn, note_counts};
 use crate::capped::{self, Accounting};
 use crate::error::{Error, Result};
@@ -71,8 +72,10 @@ impl Locked<'_> {
         let Self { mut txn, durability, locks, _admitted } = self;
         let exceeded = txn.account()?;
         let until_visible = if durability == Durability::Sync { Durability::Bulk } else { durability };
+        txn.record_changes()?;
         let WriteTxn { store, batch, groups, absent, .. } = txn;
         let number = store.write_locked(batch, until_visible, &locks)?;
+        note_recorded(&groups);
         drop((locks, _admitted));
         note_counts(&groups, &absent, number);
         for group in &groups {

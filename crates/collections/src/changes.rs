@@ -1,0 +1,192 @@
+//! Reads recorded changes, in the order of their numbers.
+
+use crate::appends::AppendWatch;
+use crate::engine::EngineHandle;
+use crate::error::{Error, Result};
+use crate::history::{Change, Event, RecordedScope, Scope};
+use alluvium_env::sync::{Condvar, Mutex};
+use alluvium_store::{Bounds, Seq};
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most changes that are read at once.
+const READ_CHANGES: usize = 256;
+/// No more changes are read at once after this many bytes.
+const READ_BYTES: usize = 1 << 20;
+
+/// A place among the changes of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChangeToken {
+    /// The id of the database. A restored or repaired database has another one.
+    pub database: u64,
+    /// The number of the last change before the place.
+    pub number: Seq,
+}
+
+/// The changes of a scope, in the order of their numbers. At the end it continues when there are new changes.
+///
+/// Only changes that survive a power cut are returned: if necessary, the log is synced first.
+pub struct Changes {
+    engine: EngineHandle,
+    scope: Scope,
+    /// The number of the last change that was returned, or a later one before the next.
+    position: Seq,
+    /// Changes that were read, and are durable.
+    ready: VecDeque<Change>,
+    /// Every change up to this number is in `ready`, or was returned.
+    read_to: Seq,
+    /// The count of recorded writes before the last read.
+    seen: u64,
+}
+
+/// Reads the changes of a scope after a token, or all that are recorded.
+///
+/// # Errors
+/// [`Error::ChangesNotRecorded`]; [`Error::ChangesLost`] if the token is of another database, or changes after it are
+/// not recorded.
+pub fn changes(engine: &EngineHandle, scope: &Scope, after: Option<ChangeToken>) -> Result<Changes> {
+    let recorded = require(engine, scope)?;
+    let number = match after {
+        Some(token) if token.database != engine.store().database_id() => {
+            return Err(lost(scope, "the token is of another database, or of an earlier state of a restored one"));
+        }
+        Some(token) if token.number > engine.store().visible() => {
+            return Err(lost(scope, "the token is of a later state of the database"));
+        }
+        Some(token) => token.number,
+        None => recorded.since,
+    };
+    let (ready, seen) = (VecDeque::new(), engine.catalog.recorded_writes().count());
+    let changes =
+        Changes { engine: engine.clone(), scope: scope.clone(), position: number, ready, read_to: number, seen };
+    changes.check(&recorded)?;
+    Ok(changes)
+}
+
+fn lost(scope: &Scope, reason: &'static str) -> Error {
+    Error::ChangesLost { scope: scope.to_string(), reason }
+}
+
+/// The recorded scope with the longest history that includes a scope.
+fn require(engine: &EngineHandle, scope: &Scope) -> Result<RecordedScope> {
+    let recorded = engine.catalog.recorded_scopes();
+    let including = recorded.into_iter().filter(|recorded| recorded.scope.includes(scope));
+    match including.min_by_key(|recorded| recorded.since) {
+        Some(recorded) => Ok(recorded),
+        None => {
+            engine.store().check_open()?;
+            Err(Error::ChangesNotRecorded { scope: scope.to_string() })
+        }
+    }
+}
+
+impl Changes {
+    /// The next change; `None` if there is none yet.
+    ///
+    /// # Errors
+    /// [`Error::ChangesNotRecorded`], [`Error::ChangesLost`] if the recording was stopped; errors of reading, and of
+    /// syncing the log.
+    pub fn next_change(&mut self) -> Result<Option<Change>> {
+        if self.ready.is_empty() {
+            self.read()?;
+        }
+        let next = self.ready.pop_front();
+        self.position = next.as_ref().map_or(self.read_to, |change| change.number);
+        Ok(next)
+    }
+
+    /// As [`Changes::next_change`], but waits for up to `time`.
+    ///
+    /// # Errors
+    /// As [`Changes::next_change`].
+    pub fn next_within(&mut self, time: Duration) -> Result<Option<Change>> {
+        let clock = self.engine.env.clock.clone();
+        let until = clock.now() + time;
+        loop {
+            if let Some(change) = self.next_change()? {
+                return Ok(Some(change));
+            }
+            let changed = Arc::new((Mutex::new(false), Condvar::new()));
+            let signal = changed.clone();
+            let _watch = AppendWatch::new(self.engine.catalog.recorded_writes(), self.seen, move || {
+                *signal.0.lock() = true;
+                signal.1.notify_all();
+            });
+            let mut has_changed = changed.0.lock();
+            while !*has_changed {
+                let left = until.saturating_sub(clock.now());
+                if left.is_zero() {
+                    return Ok(None);
+                }
+                changed.1.wait_for(&mut has_changed, left);
+            }
+        }
+    }
+
+    /// The place after the last change that was returned. A later [`changes`] continues there.
+    pub fn token(&self) -> ChangeToken {
+        ChangeToken { database: self.engine.store().database_id(), number: self.position }
+    }
+
+    /// Reads the changes after `read_to`, and makes them durable.
+    fn read(&mut self) -> Result<()> {
+        let store = self.engine.store();
+        self.seen = self.engine.catalog.recorded_writes().count();
+        let recorded = require(&self.engine, &self.scope)?;
+        let Some(tree) = self.engine.catalog.history() else { return self.check(&recorded) };
+        let snapshot = store.snapshot();
+        let lower = Bound::Excluded(self.read_to.to_be_bytes().to_vec());
+        let bounds = Bounds { lower, ..Bounds::all() };
+        let mut scan = store.scan(tree, bounds, Some(&snapshot)).map_err(|error| match error {
+            alluvium_store::Error::NoSuchTree(_) => Error::ChangesNotRecorded { scope: self.scope.to_string() },
+            error => error.into(),
+        })?;
+        let (mut bytes, mut read_to) = (0, snapshot.seq().max(self.read_to));
+        let mut ready = VecDeque::new();
+        while let Some((key, value)) = scan.next()? {
+            bytes += value.len();
+            let Some(change) = Change::decode(key, value) else {
+                let reason = format!("the recorded change with the key {key:02x?} cannot be decoded");
+                let collection = self.scope.to_string();
+                return Err(Error::DamagedDocument { collection, id: "(recorded change)".to_owned(), reason });
+            };
+            let number = change.number;
+            let is_new_name = |event: &Event| matches!(event, Event::Rename { to } if self.scope.covers(to));
+            if self.scope.covers(&change.name) || is_new_name(&change.event) {
+                ready.push_back(change);
+            }
+            if ready.len() >= READ_CHANGES || bytes >= READ_BYTES {
+                read_to = number;
+                break;
+            }
+        }
+        drop(scan);
+        // The recording may have been stopped, and begun again, during the scan.
+        self.check(&require(&self.engine, &self.scope)?)?;
+        if !store.options().read_only {
+            // After a power cut, a number that was not synced belongs to another change.
+            store.sync()?;
+        }
+        (self.ready, self.read_to) = (ready, read_to);
+        Ok(())
+    }
+
+    /// An error if changes after the position are not recorded.
+    fn check(&self, recorded: &RecordedScope) -> Result<()> {
+        if recorded.since > self.read_to {
+            return Err(lost(&self.scope, "the changes after the token are not recorded"));
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Changes {
+    type Item = Result<Change>;
+
+    /// As [`Changes::next_change`]. After `None`, there may be more changes later.
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_change().transpose()
+    }
+}

@@ -1,0 +1,76 @@
+use super::*;
+use crate::index::Index;
+use crate::names::FullName;
+use alluvium_document::{Map, Value};
+use alluvium_store::TreeId;
+
+fn name(name: &str) -> FullName {
+    FullName::parse(name).unwrap()
+}
+
+#[test]
+fn scopes_cover_names() {
+    let (all, shop, pets) = (Scope::Everything, Scope::Logical("shop".into()), Scope::Collection(name("shop.pets")));
+    for (covered, expected) in [
+        ("shop.pets", [true, true, true]),
+        ("shop.toys", [true, true, false]),
+        ("pets", [true, false, false]),
+        ("config.transactions", [false, false, false]),
+    ] {
+        assert_eq!([&all, &shop, &pets].map(|scope| scope.covers(&name(covered))), expected, "{covered}");
+    }
+    let temporary = FullName::temporary("shop", 7);
+    assert!(![&all, &shop].iter().any(|scope| scope.covers(&temporary)));
+    let includes = |scope: &Scope| [&all, &shop, &pets].map(|other| scope.includes(other));
+    assert_eq!(includes(&all), [true; 3]);
+    assert_eq!(includes(&shop), [false, true, true]);
+    assert_eq!(includes(&pets), [false, false, true]);
+    assert!(!all.includes(&Scope::Logical("admin".into())) && !shop.includes(&Scope::Logical("main".into())));
+}
+
+#[test]
+fn descriptions_come_back_and_are_those_of_no_index() {
+    let recorded = |scope, since| RecordedScope { scope, since };
+    let scopes = vec![
+        recorded(Scope::Everything, 0),
+        recorded(Scope::Logical("shop".into()), 7),
+        recorded(Scope::Collection(name("shop.pets")), 1 << 55),
+    ];
+    let description = History::describe(&scopes);
+    let read = History::read(TreeId(9), &description).unwrap();
+    assert_eq!((read.tree, &read.scopes), (TreeId(9), &scopes));
+    assert!(Index::read(TreeId(9), &description).is_none(), "an older build refuses it");
+    for end in 0..description.len() {
+        assert!(History::read(TreeId(9), &description[..end]).is_none());
+    }
+    assert!(History::read(TreeId(9), &[&description[..], &[0]].concat()).is_none());
+}
+
+#[test]
+fn events_have_the_bytes_of_the_format() {
+    let bytes = encode_event(&Event::Delete { id: Value::Int32(1) }, TreeId(300), &name("shop.pets"), 5);
+    let mut expected = vec![4, 0xac, 2, 4];
+    expected.extend_from_slice(b"shop\x04pets\x05");
+    alluvium_document::encoding::encode(&Value::Int32(1), &mut expected);
+    assert_eq!(bytes, expected);
+    let document = || Map::from([("_id", Value::Int32(1)), ("n", Value::from(1.5))]);
+    for event in [
+        Event::Insert { document: document() },
+        Event::Update { document: document() },
+        Event::Replace { document: document() },
+        Event::Delete { id: Value::from("rex") },
+        Event::Drop,
+        Event::Rename { to: name("shop.toys") },
+    ] {
+        let bytes = encode_event(&event, TreeId(300), &name("shop.pets"), -5);
+        let change = Change::decode(&77u64.to_be_bytes(), &bytes).unwrap();
+        let expected = Change { number: 77, collection: 300, name: name("shop.pets"), time_ms: 0, event };
+        assert_eq!(change, expected);
+        for end in 0..bytes.len() {
+            assert!(Change::decode(&77u64.to_be_bytes(), &bytes[..end]).is_none(), "{:?}: {end} bytes", change.event);
+        }
+        assert!(Change::decode(&77u64.to_be_bytes(), &[&bytes[..], &[0]].concat()).is_none());
+        assert!(Change::decode(b"short", &bytes).is_none());
+    }
+    assert!(Change::decode(&77u64.to_be_bytes(), &[9, 1, 0, 0, 0]).is_none());
+}
