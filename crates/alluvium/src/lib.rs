@@ -92,6 +92,7 @@ pub use alluvium_collections::space::{InputBytes, Space};
 pub use alluvium_collections::tail::Tail;
 pub use alluvium_collections::verify::{VerifiedIndex, VerifyReport};
 pub use alluvium_collections::write::Patience;
+pub use alluvium_document::diff;
 pub use alluvium_document::path::FieldPath;
 pub use alluvium_document::{Binary, Bson, Code, DbPointer, Decimal, DecimalError, Double, Regex, Text, Timestamp};
 pub use alluvium_document::{Document, Draft, Map, Value};

@@ -19,7 +19,7 @@ const READ_BYTES: usize = 1 << 20;
 /// A place among the changes of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChangeToken {
-    /// The id of the database. A restored or repaired database has another one.
+    /// The id of the database. A restored checkpoint has that of its database: do not use tokens of the one for the other.
     pub database: u64,
     /// The number of the last change before the place.
     pub number: Seq,
@@ -50,7 +50,7 @@ pub fn changes(engine: &EngineHandle, scope: &Scope, after: Option<ChangeToken>)
     let recorded = require(engine, scope)?;
     let number = match after {
         Some(token) if token.database != engine.store().database_id() => {
-            return Err(lost(scope, "the token is of another database, or of an earlier state of a restored one"));
+            return Err(lost(scope, "the token is of another database"));
         }
         Some(token) if token.number > engine.store().visible() => {
             return Err(lost(scope, "the token is of a later state of the database"));

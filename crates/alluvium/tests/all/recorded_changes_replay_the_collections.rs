@@ -34,7 +34,12 @@ fn apply(state: &mut State, change: &Change) {
         ChangeEvent::Insert { document } => {
             assert!(state.insert(key, document.clone()).is_none(), "{change:?}");
         }
-        ChangeEvent::Update { document } | ChangeEvent::Replace { document } => {
+        ChangeEvent::Update { difference, .. } => {
+            let document = state.get_mut(&key).unwrap_or_else(|| panic!("no document: {change:?}"));
+            assert!(!difference.is_empty(), "{change:?}");
+            difference.apply(document).unwrap();
+        }
+        ChangeEvent::Replace { document } => {
             let before = state.insert(key, document.clone());
             assert!(before.is_some_and(|before| before != *document), "{change:?}");
         }

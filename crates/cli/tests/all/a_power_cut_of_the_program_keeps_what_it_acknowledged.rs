@@ -25,7 +25,8 @@ fn a_power_cut_of_the_program_keeps_what_it_acknowledged() {
     seed::each(NAME, 0, 2, |seed| {
         let place = Place::new();
         let script = Script::new(seed, &place);
-        let arguments = ["shell", "db", "--create", "--strict", "--memory", "8M", "--partitions", "4"];
+        // The least memory with which a new database has four partitions.
+        let arguments = ["shell", "db", "--create", "--strict", "--memory", "64M"];
         let Some(trace) = Trace::record(&place, &arguments, script.text.as_bytes()) else { return };
         let (root, calls) = (place.path(""), trace.calls());
         let changes = calls.iter().filter(|call| !matches!(call, Call::Print(_))).count();

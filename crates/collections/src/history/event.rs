@@ -3,6 +3,7 @@
 use crate::ids::ID;
 use crate::names::FullName;
 use alluvium_codec::varint;
+use alluvium_document::diff::Difference;
 use alluvium_document::{Map, Text, Value, encoding};
 use alluvium_store::{Seq, TreeId};
 
@@ -31,8 +32,10 @@ pub enum Event {
     },
     /// Fields of a document were changed.
     Update {
-        /// The document after the change.
-        document: Map,
+        /// Its `_id`.
+        id: Value,
+        /// The change, which leads from the document before to the one after.
+        difference: Difference,
     },
     /// A document was replaced as a whole.
     Replace {
@@ -57,16 +60,19 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event of a document that an update has changed.
-    pub(crate) fn of_update(_before: &Map, after: Map) -> Self {
-        Self::Update { document: after }
+    /// The event of a document that an update has changed. A change without a difference is a replacement.
+    pub(crate) fn of_update(before: &Map, after: Map) -> Self {
+        match Difference::between(before, &after) {
+            Some(difference) => Self::Update { id: after.get(ID).cloned().unwrap_or(Value::Null), difference },
+            None => Self::Replace { document: after },
+        }
     }
 
     /// The `_id` of the document.
     pub fn id(&self) -> Option<&Value> {
         match self {
-            Self::Insert { document } | Self::Update { document } | Self::Replace { document } => document.get(ID),
-            Self::Delete { id } => Some(id),
+            Self::Insert { document } | Self::Replace { document } => document.get(ID),
+            Self::Update { id, .. } | Self::Delete { id } => Some(id),
             Self::Drop | Self::Rename { .. } => None,
         }
     }
@@ -90,8 +96,10 @@ pub(crate) fn encode_event(event: &Event, documents: TreeId, name: &FullName, ti
     put_name(name, &mut out);
     varint::put_u64(&mut out, time_ms.max(0).cast_unsigned());
     match event {
-        Event::Insert { document } | Event::Update { document } | Event::Replace { document } => {
-            encoding::encode_map(document, &mut out);
+        Event::Insert { document } | Event::Replace { document } => encoding::encode_map(document, &mut out),
+        Event::Update { id, difference } => {
+            encoding::encode(id, &mut out);
+            encoding::encode_map(&difference.clone().into_map(), &mut out);
         }
         Event::Delete { id } => encoding::encode(id, &mut out),
         Event::Drop => {}
@@ -126,7 +134,10 @@ impl Change {
         };
         let event = match kind {
             1 => Event::Insert { document: document(input)? },
-            2 => Event::Update { document: document(input)? },
+            2 => {
+                let id = encoding::decode(input).ok()?;
+                Event::Update { id, difference: Difference::from_map(document(input)?).ok()? }
+            }
             3 => Event::Replace { document: document(input)? },
             4 => Event::Delete { id: encoding::decode(input).ok()? },
             5 => Event::Drop,

@@ -56,7 +56,7 @@ fn events_have_the_bytes_of_the_format() {
     let document = || Map::from([("_id", Value::Int32(1)), ("n", Value::from(1.5))]);
     for event in [
         Event::Insert { document: document() },
-        Event::Update { document: document() },
+        Event::of_update(&document(), Map::from([("_id", Value::Int32(1)), ("n", Value::from(2))])),
         Event::Replace { document: document() },
         Event::Delete { id: Value::from("rex") },
         Event::Drop,
