@@ -64,7 +64,12 @@ impl Trace {
                 let root = std::fs::canonicalize(place.path("")).expect("a directory");
                 return Some(Self { text: place.read("trace"), root });
             }
-            Ok(ended) => String::from_utf8_lossy(&ended.stderr).into_owned(),
+            Ok(ended) => {
+                let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+                // The code for wrong arguments, which is no reason to leave the test out.
+                assert_ne!(ended.status.code(), Some(2), "{said}");
+                said
+            }
             Err(error) => error.to_string(),
         };
         assert!(std::env::var_os("ALLUVIUM_STRACE").is_none(), "cannot trace the program: {why}");
