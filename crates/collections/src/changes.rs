@@ -83,7 +83,7 @@ fn require(engine: &EngineHandle, scope: &Scope) -> Result<RecordedScope> {
 }
 
 impl Changes {
-    /// The next change; `None` if there is none yet.
+    /// The next change, or `None` until there is another one.
     ///
     /// # Errors
     /// [`Error::ChangesNotRecorded`], [`Error::ChangesLost`] if the recording was stopped; errors of reading, and of

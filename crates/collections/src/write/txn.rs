@@ -34,6 +34,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 pub(super) use statement::Part;
+use statement::note_written;
 
 /// A row buffer that is larger than this many bytes is not reused.
 const KEPT_ROW_BYTES: usize = 1 << 20;
@@ -549,14 +550,6 @@ impl<'a> WriteTxn<'a> {
         let exclusive =
             inserted.chain(claimed).chain(self.totals()).map(|(tree, key)| (tree, key, LockMode::Exclusive));
         self.store.lock_all(documents.chain(exclusive))
-    }
-}
-
-/// Notes that a write of the command was made, for writes that wait for the transactions of others afterwards.
-#[inline]
-fn note_written(groups: &[Group<'_>]) {
-    if let Some(patience) = groups.first().and_then(|group| group.limits.patience) {
-        patience.note_written();
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn read_concern(
         return Ok(None);
     }
     let mut concern = ReadConcern::parse(body)?;
-    if transactions::is_within(body) && concern.level == ReadLevel::Snapshot {
+    if concern.level == ReadLevel::Snapshot && transactions::is_within(body) {
         // A transaction has a snapshot of its own; what it sees is on the disk, as for any snapshot.
         concern.level = ReadLevel::Majority;
     }

@@ -41,11 +41,11 @@ enum Repeated {
 impl Labels {
     /// The labels of the errors of a request. `given` are those of a fail point.
     pub(super) fn new(command: &Command, body: &Body, given: Option<Vec<Value>>) -> Self {
-        let repeated = match (transactions::is_within(body), command.in_transaction) {
+        let repeated = match command.in_transaction {
             _ if !body.contains("txnNumber") => Repeated::Unsaid,
-            (false, _) => Repeated::Write,
-            (true, InTransaction::End) => Repeated::End,
-            (true, _) => Repeated::Transaction,
+            _ if !transactions::is_within(body) => Repeated::Write,
+            InTransaction::End => Repeated::End,
+            _ => Repeated::Transaction,
         };
         Self { repeated, given }
     }

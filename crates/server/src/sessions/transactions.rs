@@ -244,8 +244,14 @@ impl Sessions {
 
     /// Aborts the transactions of some sessions.
     pub(crate) fn abort_transactions(&self, ids: &[SessionId]) {
-        if self.transactions.any() {
-            self.abort_where(Doom::Killed, |id, _| ids.contains(id));
+        if !self.transactions.any() {
+            return;
+        }
+        let mut sessions = self.by_id.lock();
+        let ended: Vec<_> = ids.iter().filter_map(|id| sessions.get_mut(id)?.abort_transaction(Doom::Killed)).collect();
+        drop(sessions);
+        for phase in ended {
+            self.release(Some(phase));
         }
     }
 
@@ -258,22 +264,15 @@ impl Sessions {
         let mut ended = Vec::new();
         let mut sessions = self.by_id.lock();
         for (id, session) in sessions.iter_mut() {
-            let Some(Phase::Open(open)) = &mut session.transaction else { continue };
+            let Some(Phase::Open(open)) = &session.transaction else { continue };
             if !is_meant(id, open) {
                 continue;
             }
-            if session.busy {
-                open.doom.get_or_insert(doom);
-                if let Some(stop) = &open.running {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            } else {
-                ended.push((id.clone(), session.transaction.replace(Phase::Aborted)));
-            }
+            ended.extend(session.abort_transaction(doom).map(|phase| (id.clone(), phase)));
         }
         drop(sessions);
         let release = |(id, phase)| {
-            self.release(phase);
+            self.release(Some(phase));
             id
         };
         ended.into_iter().map(release).collect()
@@ -297,6 +296,20 @@ impl Sessions {
 }
 
 impl Session {
+    /// Aborts its open transaction, which is returned to be released. While a command runs, the command is stopped first, and
+    /// ends the transaction.
+    fn abort_transaction(&mut self, doom: Doom) -> Option<Phase> {
+        let Some(Phase::Open(open)) = &mut self.transaction else { return None };
+        if !self.busy {
+            return self.transaction.replace(Phase::Aborted);
+        }
+        open.doom.get_or_insert(doom);
+        if let Some(stop) = &open.running {
+            stop.store(true, Ordering::Relaxed);
+        }
+        None
+    }
+
     /// Checks that a command fits the state of the transaction with this number.
     fn before(&self, number: i64, step: Step) -> CommandResult<Joining> {
         if self.number != Some(number) {
@@ -362,7 +375,7 @@ impl Joined<'_> {
         self.transaction.as_ref()
     }
 
-    /// Ends the command. `outcome` is that of a commit. A command that has failed ends the transaction. Returns whether the
+    /// Ends the command, which leaves its transaction as `end` says. A command that has failed ends the transaction. Returns whether the
     /// transaction has ended, and the error that explains why a command was stopped.
     pub(crate) fn finish(&mut self, end: End) -> (bool, Option<CommandError>) {
         self.finished = true;

@@ -83,3 +83,11 @@ impl<'a> WriteTxn<'a> {
         (batch, groups.into_iter().zip(changes).map(part).collect())
     }
 }
+
+/// Notes that a write of the command was made, for writes that wait for the transactions of others afterwards.
+#[inline]
+pub(super) fn note_written(groups: &[Group<'_>]) {
+    if let Some(patience) = groups.first().and_then(|group| group.limits.patience) {
+        patience.note_written();
+    }
+}
