@@ -19,7 +19,7 @@ const READ_BYTES: usize = 1 << 20;
 /// A place among the changes of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChangeToken {
-    /// The id of the database. A restored checkpoint has that of its database: do not use tokens of the one for the other.
+    /// The id of the database. A restored checkpoint and a repaired database have another one.
     pub database: u64,
     /// The number of the last change before the place.
     pub number: Seq,
@@ -137,7 +137,7 @@ impl Changes {
         let recorded = require(&self.engine, &self.scope)?;
         let Some(tree) = self.engine.catalog.history() else { return self.check(&recorded) };
         let snapshot = store.snapshot();
-        let lower = Bound::Excluded(self.read_to.to_be_bytes().to_vec());
+        let lower = Bound::Included(Change::key(self.read_to + 1));
         let bounds = Bounds { lower, ..Bounds::all() };
         let mut scan = store.scan(tree, bounds, Some(&snapshot)).map_err(|error| match error {
             alluvium_store::Error::NoSuchTree(_) => Error::ChangesNotRecorded { scope: self.scope.to_string() },

@@ -1,13 +1,13 @@
 //! The recorded changes of documents: which are recorded, and their bytes.
 //!
 //! The changes of the documents in a *scope* are recorded, each in the batch of its write. A recorded change is a stamped
-//! entry of one tree, the *history*: its key is the sequence number of the write, so the changes of all collections are in
+//! entry of one tree, the *history*: its key begins with the sequence number of the write, so the changes of all collections are in
 //! the order of the commits. [`crate::changes`] reads them; `docs/decisions/0110-changes-in-the-batch.md` has the reasons.
 
 mod event;
 mod scopes;
 
-pub(crate) use event::encode_event;
+pub(crate) use event::NewEvent;
 pub use event::{Change, Event};
 pub(crate) use scopes::{History, Recording};
 pub use scopes::{RecordedScope, Scope};

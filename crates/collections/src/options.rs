@@ -23,6 +23,8 @@ pub struct CollectionOptions {
     /// True if the documents keep the order in which they were inserted, as in a capped collection. MongoDB does not
     /// have this option, and clients do not see it.
     pub natural_order: bool,
+    /// True if each recorded change has the document before it ([`crate::history::Change::before`]).
+    pub keeps_before: bool,
     /// Options by MongoDB's names that have no effect, but are returned to clients.
     pub without_effect: Map,
     /// The definitions of indexes that are not built. They are not among the options by MongoDB's names.
@@ -31,6 +33,9 @@ pub struct CollectionOptions {
 
 /// The options that have no effect.
 pub const WITHOUT_EFFECT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
+
+/// The option for change streams: a document whose field `enabled` is true if changes have the document before them.
+pub const IMAGES: &str = "changeStreamPreAndPostImages";
 
 /// The name of the field of a description that states that the documents keep their order.
 const NATURAL_ORDER: &str = "naturalOrder";
@@ -48,9 +53,10 @@ impl CollectionOptions {
             let name = name.as_str().unwrap_or_default();
             let is_known = ["collation", "validator", "validationLevel", "validationAction"].contains(&name)
                 || CappedLimits::OPTIONS.contains(&name)
+                || name == IMAGES
                 || WITHOUT_EFFECT.contains(&name);
             if !is_known {
-                let known = "collation, validator, validationLevel, validationAction, capped, size and max";
+                let known = "collation, validator, validationLevel, validationAction, capped, size, max and changeStreamPreAndPostImages";
                 return Err(
                     FilterError::BadValue(format!("a collection has no option {name}: there are {known}")).into()
                 );
@@ -66,7 +72,9 @@ impl CollectionOptions {
             }
         }
         let capped = CappedLimits::from_options(map)?;
-        Ok(Self { validator, collation, capped, natural_order: false, without_effect, unbuilt: Vec::new() })
+        let keeps_before = images_in(map)?;
+        let (natural_order, unbuilt) = (false, Vec::new());
+        Ok(Self { validator, collation, capped, natural_order, keeps_before, without_effect, unbuilt })
     }
 
     /// The same options, with the memory of the validator's expressions charged to `memory`.
@@ -81,6 +89,9 @@ impl CollectionOptions {
         map.entries.extend(self.validator.as_ref().map(Validator::to_options).unwrap_or_default().entries);
         if let Some(collation) = &self.collation {
             map.push("collation", collation.to_map());
+        }
+        if self.keeps_before {
+            map.push(IMAGES, Map::from([("enabled", true)]));
         }
         map.entries.extend(self.without_effect.entries.iter().cloned());
         map
@@ -118,6 +129,15 @@ impl CollectionOptions {
             options.unbuilt.push(Unbuilt::from_map(definition)?);
         }
         Ok(options)
+    }
+}
+
+/// True if the options ask for the documents before changes.
+fn images_in(map: &Map) -> Result<bool> {
+    let Some(images) = map.get(IMAGES) else { return Ok(false) };
+    match images.as_map().map(|images| &images.entries[..]) {
+        Some([(name, Value::Bool(enabled))]) if name.as_str() == Some("enabled") => Ok(*enabled),
+        _ => Err(FilterError::BadValue(format!("{IMAGES} must be {{enabled: true}} or {{enabled: false}}")).into()),
     }
 }
 

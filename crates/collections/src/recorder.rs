@@ -1,7 +1,7 @@
 //! Adds the changes that a batch makes to it.
 
 use crate::error::{Error, Result};
-use crate::history::{Event, encode_event};
+use crate::history::{Event, NewEvent};
 use crate::ids::{ID, key_text};
 use crate::names::FullName;
 use crate::read::{Reader, damaged_key};
@@ -29,9 +29,22 @@ pub(crate) struct Recorder {
     done: usize,
     /// The puts that write the result of an update.
     updates: HashSet<usize>,
+    /// The fields of the transaction that the batch belongs to.
+    transaction: Option<Map>,
+}
+
+/// The change of a document by an operation.
+struct Effect {
+    event: Event,
+    before: Option<Map>,
 }
 
 impl Recorder {
+    /// The recorder of a statement of a transaction that was given these fields.
+    pub fn in_transaction(fields: Option<Map>) -> Self {
+        Self { transaction: fields, ..Self::default() }
+    }
+
     /// Notes that the put with this place in the batch writes the result of an update.
     pub fn note_update(&mut self, place: usize) {
         self.updates.insert(place);
@@ -58,20 +71,29 @@ impl Recorder {
         batch.stamp_each(history, from, |place, write| {
             let is_of = |target: &&Target<'_>| target.history.is_some() && target.state.documents == write.tree();
             let Some(target) = targets.iter().find(is_of) else { return Ok(None) };
-            let event = self.event(store, at, target, place, write)?;
-            Ok(event.map(|event| encode_event(&event, target.state.documents, target.name, time_ms)))
+            let Some(Effect { event, before }) = self.effect(store, at, target, place, write)? else { return Ok(None) };
+            let keeps_before = target.state.indexes().options.keeps_before;
+            let new = NewEvent {
+                event: &event,
+                documents: target.state.documents,
+                name: target.name,
+                time_ms,
+                transaction: self.transaction.as_ref(),
+                before: before.as_ref().filter(|_| keeps_before),
+            };
+            Ok(Some(new.encode()))
         })
     }
 
-    /// The event of an operation; `None` if it changes nothing.
-    fn event(
+    /// The change by an operation; `None` if it changes nothing.
+    fn effect(
         &mut self,
         store: &Store,
         at: Option<&Snapshot>,
         target: &Target<'_>,
         place: usize,
         write: BatchWrite<'_>,
-    ) -> Result<Option<Event>> {
+    ) -> Result<Option<Effect>> {
         let (name, key) = (target.name, write.key());
         let damaged = |error: RowError| damaged_key(name, key, &error);
         let document = (write.tree(), key.to_vec());
@@ -91,21 +113,21 @@ impl Recorder {
             }
             (BatchWrite::Delta { delta, .. }, Some(before)) => Some(updated(before, delta, name, key)?),
         };
-        let event = match (before, &after) {
+        let event = match (&before, &after) {
             (None, None) => None,
             (None, Some(after)) => Some(Event::Insert { document: after.clone() }),
             (Some(before), None) => Some(Event::Delete { id: before.get(ID).cloned().unwrap_or(Value::Null) }),
-            (Some(before), Some(after)) if is_same(&before, after) => None,
+            (Some(before), Some(after)) if is_same(before, after) => None,
             (Some(before), Some(after)) => {
                 let is_update = matches!(write, BatchWrite::Delta { .. }) || self.updates.contains(&place);
                 Some(match is_update {
-                    true => Event::of_update(&before, after.clone()),
+                    true => Event::of_update(before, after.clone()),
                     false => Event::Replace { document: after.clone() },
                 })
             }
         };
         self.current.insert(document, after);
-        Ok(event)
+        Ok(event.map(|event| Effect { event, before }))
     }
 }
 

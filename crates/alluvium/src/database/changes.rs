@@ -34,7 +34,7 @@ impl Database {
     /// # Errors
     /// As for any write.
     pub fn record_changes(&self, scope: Scope) -> Result<ChangeToken> {
-        let number = self.engine.catalog.record_changes(scope)?;
+        let number = self.engine.catalog.record_changes(scope, None)?;
         Ok(ChangeToken { database: self.engine.store().database_id(), number })
     }
 

@@ -44,6 +44,11 @@ fn apply(state: &mut State, change: &Change) {
             assert!(before.is_some_and(|before| before != *document), "{change:?}");
         }
         ChangeEvent::Delete { .. } => assert!(state.remove(&key).is_some(), "{change:?}"),
+        ChangeEvent::Create { .. }
+        | ChangeEvent::CreateIndexes { .. }
+        | ChangeEvent::DropIndexes { .. }
+        | ChangeEvent::Modify { .. }
+        | ChangeEvent::DropDatabase => {}
         ChangeEvent::Drop => state.retain(|(of, _), _| *of != name),
         ChangeEvent::Rename { to } => {
             state.retain(|(of, _), _| *of != to.to_string());
@@ -190,6 +195,11 @@ fn run(seed: u64) -> BTreeSet<&'static str> {
                     ChangeEvent::Delete { .. } => "delete",
                     ChangeEvent::Drop => "drop",
                     ChangeEvent::Rename { .. } => "rename",
+                    ChangeEvent::Create { .. } => "create",
+                    ChangeEvent::CreateIndexes { .. } => "createIndexes",
+                    ChangeEvent::DropIndexes { .. } => "dropIndexes",
+                    ChangeEvent::Modify { .. } => "modify",
+                    ChangeEvent::DropDatabase => "dropDatabase",
                 });
             }
         }

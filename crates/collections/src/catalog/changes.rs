@@ -4,7 +4,7 @@
 use super::{Catalog, Entry};
 use crate::appends::Appends;
 use crate::error::Result;
-use crate::history::{Event, History, RecordedScope, Recording, Scope, encode_event};
+use crate::history::{Event, History, NewEvent, RecordedScope, Recording, Scope};
 use crate::index::IndexSet;
 use crate::names::FullName;
 use crate::trees::describe_documents;
@@ -35,11 +35,11 @@ impl Catalog {
     }
 
     /// Begins to record the changes of a scope. Returns the number from which on they are complete; of a scope that is
-    /// recorded already the one that it has. The history grows until the recording is stopped.
+    /// recorded already the one that it has. `used_ms` is as in [`RecordedScope`].
     ///
     /// # Errors
     /// As for any write.
-    pub fn record_changes(&self, scope: Scope) -> Result<Seq> {
+    pub fn record_changes(&self, scope: Scope, used_ms: Option<i64>) -> Result<Seq> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
@@ -48,7 +48,7 @@ impl Catalog {
         if let Some(known) = scopes.iter().find(|known| known.scope == scope) {
             return Ok(known.since);
         }
-        scopes.push(RecordedScope { scope, since: 0 });
+        scopes.push(RecordedScope { scope, since: 0, used_ms });
         let added = scopes.len() - 1;
         let mut history = History { tree: former.as_ref().map_or(TreeId::EMPTY, |history| history.tree), scopes };
         let is_new = |name: &FullName| history.covers(name) && former.as_ref().is_none_or(|known| !known.covers(name));
@@ -137,7 +137,13 @@ impl Catalog {
             None if history.covers(name) => Event::Drop,
             _ => return None,
         };
-        Some((history.tree, encode_event(&event, documents, name, self.store.env().clock.unix_millis())))
+        Some((history.tree, self.new_event(&event, documents, name)))
+    }
+
+    /// The value of the entry of a change of a collection.
+    fn new_event(&self, event: &Event, documents: TreeId, name: &FullName) -> Vec<u8> {
+        let time_ms = self.store.env().clock.unix_millis();
+        NewEvent { event, documents, name, time_ms, transaction: None, before: None }.encode()
     }
 
     /// Sets the numbers of scopes that are not known: those of a recording that was interrupted when it began, and after

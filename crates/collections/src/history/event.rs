@@ -12,12 +12,18 @@ use alluvium_store::{Seq, TreeId};
 pub struct Change {
     /// The number of the write. Changes with higher numbers are later.
     pub number: Seq,
+    /// The last number of its batch. The changes of a batch, such as those of a transaction, become visible together.
+    pub batch: Seq,
     /// Identifies the collection during its lifetime, also if it is renamed.
     pub collection: u64,
     /// The name of the collection at the time of the change.
     pub name: FullName,
     /// The time of the change by the clock, in milliseconds since 1970. May be set back.
     pub time_ms: i64,
+    /// The fields that the transaction of the change was given ([`crate::write::Transaction::note_in_changes`]).
+    pub transaction: Option<Map>,
+    /// The document before the change, if the collection keeps it.
+    pub before: Option<Map>,
     /// The change.
     pub event: Event,
 }
@@ -57,6 +63,28 @@ pub enum Event {
         /// The new name.
         to: FullName,
     },
+    /// The collection was created. The description has the options of the command `create`.
+    Create {
+        /// The description.
+        description: Map,
+    },
+    /// Indexes were created. The description has them in the array `indexes`.
+    CreateIndexes {
+        /// The description.
+        description: Map,
+    },
+    /// Indexes were dropped. The description has them in the array `indexes`.
+    DropIndexes {
+        /// The description.
+        description: Map,
+    },
+    /// Options of the collection were changed. The description has the options of the command `collMod`.
+    Modify {
+        /// The description.
+        description: Map,
+    },
+    /// The logical database was dropped, after all its collections. The name of the collection is empty.
+    DropDatabase,
 }
 
 impl Event {
@@ -73,7 +101,13 @@ impl Event {
         match self {
             Self::Insert { document } | Self::Replace { document } => document.get(ID),
             Self::Update { id, .. } | Self::Delete { id } => Some(id),
-            Self::Drop | Self::Rename { .. } => None,
+            Self::Drop
+            | Self::Rename { .. }
+            | Self::Create { .. }
+            | Self::CreateIndexes { .. }
+            | Self::DropIndexes { .. }
+            | Self::Modify { .. }
+            | Self::DropDatabase => None,
         }
     }
 
@@ -85,27 +119,57 @@ impl Event {
             Self::Delete { .. } => 4,
             Self::Drop => 5,
             Self::Rename { .. } => 6,
+            Self::Create { .. } => 7,
+            Self::CreateIndexes { .. } => 8,
+            Self::DropIndexes { .. } => 9,
+            Self::Modify { .. } => 10,
+            Self::DropDatabase => 11,
         }
     }
 }
 
-/// The value of the entry of an event.
-pub(crate) fn encode_event(event: &Event, documents: TreeId, name: &FullName, time_ms: i64) -> Vec<u8> {
-    let mut out = vec![event.kind()];
-    varint::put_u64(&mut out, u64::from(documents.0));
-    put_name(name, &mut out);
-    varint::put_u64(&mut out, time_ms.max(0).cast_unsigned());
-    match event {
-        Event::Insert { document } | Event::Replace { document } => encoding::encode_map(document, &mut out),
-        Event::Update { id, difference } => {
-            encoding::encode(id, &mut out);
-            encoding::encode_map(&difference.clone().into_map(), &mut out);
+/// Set in the kind of an event with the fields of its transaction.
+const IN_TRANSACTION: u8 = 0x80;
+/// Set in the kind of an event with the document before it.
+const WITH_BEFORE: u8 = 0x40;
+
+/// An event to be recorded.
+pub(crate) struct NewEvent<'a> {
+    pub event: &'a Event,
+    pub documents: TreeId,
+    pub name: &'a FullName,
+    pub time_ms: i64,
+    pub transaction: Option<&'a Map>,
+    pub before: Option<&'a Map>,
+}
+
+impl NewEvent<'_> {
+    /// The value of its entry.
+    pub fn encode(&self) -> Vec<u8> {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let (in_transaction, with_before) = (self.transaction.is_some(), self.before.is_some());
+        let mut out = vec![self.event.kind() | flag(in_transaction, IN_TRANSACTION) | flag(with_before, WITH_BEFORE)];
+        varint::put_u64(&mut out, u64::from(self.documents.0));
+        put_name(self.name, &mut out);
+        varint::put_u64(&mut out, self.time_ms.max(0).cast_unsigned());
+        self.transaction.iter().chain(&self.before).for_each(|map| encoding::encode_map(map, &mut out));
+        match self.event {
+            Event::Insert { document: map }
+            | Event::Replace { document: map }
+            | Event::Create { description: map }
+            | Event::CreateIndexes { description: map }
+            | Event::DropIndexes { description: map }
+            | Event::Modify { description: map } => encoding::encode_map(map, &mut out),
+            Event::Update { id, difference } => {
+                encoding::encode(id, &mut out);
+                encoding::encode_map(&difference.clone().into_map(), &mut out);
+            }
+            Event::Delete { id } => encoding::encode(id, &mut out),
+            Event::Drop | Event::DropDatabase => {}
+            Event::Rename { to } => put_name(to, &mut out),
         }
-        Event::Delete { id } => encoding::encode(id, &mut out),
-        Event::Drop => {}
-        Event::Rename { to } => put_name(to, &mut out),
+        out
     }
-    out
 }
 
 fn put_name(name: &FullName, out: &mut Vec<u8>) {
@@ -120,30 +184,44 @@ fn name(input: &mut &[u8]) -> Option<FullName> {
 }
 
 impl Change {
+    /// The key of the change with this number, or the place of the first one after it.
+    pub(crate) fn key(number: Seq) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
     /// Decodes an entry of the history; `None` if it is damaged.
     pub(crate) fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
-        let number = Seq::from_be_bytes(key.try_into().ok()?);
+        let (number, batch) = key.split_first_chunk()?;
+        let (number, batch) = (Seq::from_be_bytes(*number), Seq::from_be_bytes(batch.try_into().ok()?));
         let (&kind, mut input) = value.split_first()?;
         let input = &mut input;
         let collection = varint::get_u64(input).ok()?;
         let of = name(input)?;
         let time_ms = varint::get_u64(input).ok()?.cast_signed();
-        let document = |input: &mut &[u8]| match encoding::decode(input).ok()? {
+        let map = |input: &mut &[u8]| match encoding::decode(input).ok()? {
             Value::Map(map) => Some(map),
             _ => None,
         };
-        let event = match kind {
-            1 => Event::Insert { document: document(input)? },
+        let transaction = if kind & IN_TRANSACTION != 0 { Some(map(input)?) } else { None };
+        let before = if kind & WITH_BEFORE != 0 { Some(map(input)?) } else { None };
+        let event = match kind & !(IN_TRANSACTION | WITH_BEFORE) {
+            1 => Event::Insert { document: map(input)? },
             2 => {
                 let id = encoding::decode(input).ok()?;
-                Event::Update { id, difference: Difference::from_map(document(input)?).ok()? }
+                Event::Update { id, difference: Difference::from_map(map(input)?).ok()? }
             }
-            3 => Event::Replace { document: document(input)? },
+            3 => Event::Replace { document: map(input)? },
             4 => Event::Delete { id: encoding::decode(input).ok()? },
             5 => Event::Drop,
             6 => Event::Rename { to: name(input)? },
+            7 => Event::Create { description: map(input)? },
+            8 => Event::CreateIndexes { description: map(input)? },
+            9 => Event::DropIndexes { description: map(input)? },
+            10 => Event::Modify { description: map(input)? },
+            11 => Event::DropDatabase,
             _ => return None,
         };
-        input.is_empty().then_some(Self { number, collection, name: of, time_ms, event })
+        let is_whole = input.is_empty() && number <= batch;
+        is_whole.then_some(Self { number, batch, collection, name: of, time_ms, transaction, before, event })
     }
 }

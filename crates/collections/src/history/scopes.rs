@@ -62,6 +62,9 @@ pub struct RecordedScope {
     pub scope: Scope,
     /// All changes with higher numbers are recorded.
     pub since: Seq,
+    /// The time at which a change stream last read the scope, in milliseconds since 1970, if the recording was begun by
+    /// a stream: it ends when no stream has read it for the retention. `None` if it lasts until it is stopped.
+    pub used_ms: Option<i64>,
 }
 
 /// The recording of the changes of a collection.
@@ -93,14 +96,14 @@ impl History {
 
     /// The description of the tree.
     pub fn describe(scopes: &[RecordedScope]) -> Vec<u8> {
-        let scope = |RecordedScope { scope, since }: &RecordedScope| {
+        let scope = |RecordedScope { scope, since, used_ms }: &RecordedScope| {
             let names: Vec<Text> = match scope {
                 Scope::Everything => Vec::new(),
                 Scope::Logical(logical) => vec![logical.clone()],
                 Scope::Collection(name) => vec![name.logical.clone(), name.collection.clone()],
             };
-            let since = Value::Int64(since.cast_signed());
-            Value::Array(std::iter::once(since).chain(names.into_iter().map(Value::String)).collect())
+            let head = [Value::Int64(since.cast_signed()), used_ms.map_or(Value::Null, Value::Int64)];
+            Value::Array(head.into_iter().chain(names.into_iter().map(Value::String)).collect())
         };
         let mut out = vec![INDEX];
         out.extend_from_slice(&HEAD);
@@ -113,17 +116,20 @@ impl History {
         let mut input = description.strip_prefix(&[INDEX])?.strip_prefix(&HEAD)?;
         let Value::Array(scopes) = encoding::decode(&mut input).ok()? else { return None };
         let scope = |value: &Value| {
-            let (since, names) = value.as_array()?.split_first()?;
-            let (Value::Int64(since), text) = (since, |value: &Value| value.as_str().map(Text::from)) else {
-                return None;
+            let [Value::Int64(since), used, names @ ..] = value.as_array()? else { return None };
+            let used_ms = match used {
+                Value::Null => None,
+                Value::Int64(used) => Some(*used),
+                _ => return None,
             };
+            let text = |value: &Value| value.as_str().map(Text::from);
             let scope = match names {
                 [] => Scope::Everything,
                 [logical] => Scope::Logical(text(logical)?),
                 [logical, name] => Scope::Collection(FullName { logical: text(logical)?, collection: text(name)? }),
                 _ => return None,
             };
-            Some(RecordedScope { scope, since: since.cast_unsigned() })
+            Some(RecordedScope { scope, since: since.cast_unsigned(), used_ms })
         };
         let scopes = scopes.iter().map(scope).collect::<Option<Vec<_>>>()?;
         (input.is_empty() && !scopes.is_empty()).then_some(Self { tree, scopes })

@@ -30,11 +30,11 @@ fn scopes_cover_names() {
 
 #[test]
 fn descriptions_come_back_and_are_those_of_no_index() {
-    let recorded = |scope, since| RecordedScope { scope, since };
+    let recorded = |scope, since, used_ms| RecordedScope { scope, since, used_ms };
     let scopes = vec![
-        recorded(Scope::Everything, 0),
-        recorded(Scope::Logical("shop".into()), 7),
-        recorded(Scope::Collection(name("shop.pets")), 1 << 55),
+        recorded(Scope::Everything, 0, None),
+        recorded(Scope::Logical("shop".into()), 7, Some(-1)),
+        recorded(Scope::Collection(name("shop.pets")), 1 << 55, Some(1 << 40)),
     ];
     let description = History::describe(&scopes);
     let read = History::read(TreeId(9), &description).unwrap();
@@ -48,12 +48,17 @@ fn descriptions_come_back_and_are_those_of_no_index() {
 
 #[test]
 fn events_have_the_bytes_of_the_format() {
-    let bytes = encode_event(&Event::Delete { id: Value::Int32(1) }, TreeId(300), &name("shop.pets"), 5);
+    let pets = name("shop.pets");
+    let encoded = |event: &Event, time_ms: i64, transaction: Option<&Map>, before: Option<&Map>| {
+        NewEvent { event, documents: TreeId(300), name: &pets, time_ms, transaction, before }.encode()
+    };
+    let bytes = encoded(&Event::Delete { id: Value::Int32(1) }, 5, None, None);
     let mut expected = vec![4, 0xac, 2, 4];
     expected.extend_from_slice(b"shop\x04pets\x05");
     alluvium_document::encoding::encode(&Value::Int32(1), &mut expected);
     assert_eq!(bytes, expected);
     let document = || Map::from([("_id", Value::Int32(1)), ("n", Value::from(1.5))]);
+    let key = [77u64.to_be_bytes(), 78u64.to_be_bytes()].concat();
     for event in [
         Event::Insert { document: document() },
         Event::of_update(&document(), Map::from([("_id", Value::Int32(1)), ("n", Value::from(2))])),
@@ -61,16 +66,37 @@ fn events_have_the_bytes_of_the_format() {
         Event::Delete { id: Value::from("rex") },
         Event::Drop,
         Event::Rename { to: name("shop.toys") },
+        Event::Create { description: document() },
+        Event::CreateIndexes { description: document() },
+        Event::DropIndexes { description: document() },
+        Event::Modify { description: document() },
+        Event::DropDatabase,
     ] {
-        let bytes = encode_event(&event, TreeId(300), &name("shop.pets"), -5);
-        let change = Change::decode(&77u64.to_be_bytes(), &bytes).unwrap();
-        let expected = Change { number: 77, collection: 300, name: name("shop.pets"), time_ms: 0, event };
-        assert_eq!(change, expected);
-        for end in 0..bytes.len() {
-            assert!(Change::decode(&77u64.to_be_bytes(), &bytes[..end]).is_none(), "{:?}: {end} bytes", change.event);
+        let (transaction, before) = (Map::from([("txnNumber", Value::Int64(4))]), document());
+        for [in_transaction, with_before] in [[false, false], [false, true], [true, false], [true, true]] {
+            let (transaction, before) = (Some(&transaction).filter(|_| in_transaction), Some(&before));
+            let before = before.filter(|_| with_before);
+            let bytes = encoded(&event, -5, transaction, before);
+            let change = Change::decode(&key, &bytes).unwrap();
+            let expected = Change {
+                number: 77,
+                batch: 78,
+                collection: 300,
+                name: pets.clone(),
+                time_ms: 0,
+                transaction: transaction.cloned(),
+                before: before.cloned(),
+                event: event.clone(),
+            };
+            assert_eq!(change, expected);
+            for end in 0..bytes.len() {
+                assert!(Change::decode(&key, &bytes[..end]).is_none(), "{:?}: {end} bytes", change.event);
+            }
+            assert!(Change::decode(&key, &[&bytes[..], &[0]].concat()).is_none());
+            for wrong in [&key[..15], &key[..8], &[key[8..].to_vec(), key[..8].to_vec()].concat()] {
+                assert!(Change::decode(wrong, &bytes).is_none());
+            }
         }
-        assert!(Change::decode(&77u64.to_be_bytes(), &[&bytes[..], &[0]].concat()).is_none());
-        assert!(Change::decode(b"short", &bytes).is_none());
     }
-    assert!(Change::decode(&77u64.to_be_bytes(), &[9, 1, 0, 0, 0]).is_none());
+    assert!(Change::decode(&key, &[12, 1, 0, 0, 0]).is_none());
 }

@@ -16,6 +16,7 @@ use crate::options::CollectionOptions;
 use crate::results::Ending;
 use crate::snapshot::Snapshot;
 use crate::state::CollectionState;
+use alluvium_document::Map;
 use alluvium_document::shape::Shape;
 use alluvium_env::sync::atomic::{Ordering, fence};
 use alluvium_env::sync::{Mutex, MutexGuard};
@@ -36,6 +37,8 @@ pub struct Transaction {
     durability: Durability,
     /// The state that it reads; or how it has ended.
     seen: Mutex<std::result::Result<Snapshot, Ending>>,
+    /// The fields of its recorded changes.
+    in_changes: Mutex<Option<Map>>,
     /// `None` once it has ended. Held during a statement that writes. Lock order: this lock before `seen`.
     running: Mutex<Option<Running>>,
 }
@@ -109,6 +112,7 @@ impl Transaction {
             number,
             durability,
             seen: Mutex::new(Ok(seen)),
+            in_changes: Mutex::default(),
             running: Mutex::new(Some(running)),
         }
     }
@@ -119,6 +123,11 @@ impl Transaction {
     /// [`Error::TransactionEnded`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.seen.lock().clone().map_err(|how| Error::TransactionEnded { how })
+    }
+
+    /// Adds fields to the recorded changes of its later statements ([`crate::history::Change::transaction`]).
+    pub fn note_in_changes(&self, fields: Map) {
+        *self.in_changes.lock() = Some(fields);
     }
 
     /// The number of the transaction, which no other one of the open database has.
@@ -265,7 +274,7 @@ impl Transaction {
         encode: &mut impl FnMut(&mut WriteTxn<'a>) -> Result<T>,
     ) -> Result<T> {
         let store = self.engine.store();
-        let mut txn = WriteTxn::over(store, groups, running.set.snapshot());
+        let mut txn = WriteTxn::over(store, groups, running.set.snapshot(), &self.in_changes);
         txn.refuse_capped()?;
         let value = encode(&mut txn)?;
         if txn.is_empty() {

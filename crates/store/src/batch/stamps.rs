@@ -1,5 +1,5 @@
-//! Stamped entries: entries whose keys begin with the number of their operation, which is known only when the batch is
-//! committed.
+//! Stamped entries: entries whose keys begin with the number of their operation and the last number of their batch, which
+//! are known only when the batch is committed.
 
 use super::record::decode_op;
 use super::{Op, TAG_BATCH, WriteBatch};
@@ -9,15 +9,16 @@ use alluvium_codec::varint;
 use alluvium_env::sync::Mutex;
 use std::sync::OnceLock;
 
-/// The length of a number in a key, in bytes.
-const STAMP_BYTES: usize = size_of::<Seq>();
+/// The length of a stamp in a key, in bytes: the number of the operation, and the last one of its batch.
+const STAMP_BYTES: usize = 2 * size_of::<Seq>();
 
 impl WriteBatch {
-    /// Sets an entry whose key is the number of the previous operation, 8 bytes big endian, and then `rest`. Thus the
-    /// keys of the tree are in the order of the commits. Otherwise as [`WriteBatch::put_entry`]: the entry is in the
-    /// same partition as the operation and has the same number, and has no effect in an empty batch.
+    /// Sets an entry whose key is the number of the previous operation, the last number of the batch, each 8 bytes big
+    /// endian, and then `rest`. Thus the keys of the tree are in the order of the commits. Otherwise as
+    /// [`WriteBatch::put_entry`]: the entry is in the same partition as the operation and has the same number, and has
+    /// no effect in an empty batch.
     ///
-    /// The number is filled in when the batch is committed. Therefore a write set does not show the entry before its
+    /// The numbers are filled in when the batch is committed. Therefore a write set does not show the entry before its
     /// commit. The log has such a batch uncompressed. Several stamped entries of one operation in one tree must differ
     /// in `rest`.
     ///
@@ -33,7 +34,7 @@ impl WriteBatch {
     ///     let number = store.write(batch, Durability::Periodic)?;
     ///     let written = Bounds { lower: std::ops::Bound::Included(number.to_be_bytes().to_vec()), ..Bounds::all() };
     ///     let mut scan = store.scan(history, written, None)?;
-    ///     assert_eq!(scan.next()?, Some((&number.to_be_bytes()[..], &name[..])));
+    ///     assert_eq!(scan.next()?, Some((&[number, number].map(u64::to_be_bytes).concat()[..], &name[..])));
     /// }
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -46,7 +47,7 @@ impl WriteBatch {
     }
 
     /// Adds a stamped entry of `tree` for each operation for which `value` returns one. Operations are counted from 0;
-    /// those before the `from`-th, and deletes of ranges, are left out. The key of the entry is its number alone. After
+    /// those before the `from`-th, and deletes of ranges, are left out. The key of the entry is its stamp alone. After
     /// an error the batch is unchanged.
     ///
     /// ```
@@ -63,7 +64,7 @@ impl WriteBatch {
     /// })?;
     /// let number = store.write(batch, Durability::Periodic)?;
     /// let mut scan = store.scan(history, Bounds::all(), None)?;
-    /// assert_eq!(scan.next()?, Some((&number.to_be_bytes()[..], &b"tom"[..])));
+    /// assert_eq!(scan.next()?, Some((&[number, number].map(u64::to_be_bytes).concat()[..], &b"tom"[..])));
     /// assert_eq!(scan.next()?, None);
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -193,8 +194,9 @@ impl Unstamped {
     pub fn finish(&self, batch: &WriteBatch, first: Seq) {
         let finish = || {
             let mut bytes = std::mem::take(&mut *self.open.lock());
+            let last = first + Seq::from(batch.numbers.saturating_sub(1));
             for op in batch.ops.iter().filter(|op| op.stamped) {
-                fill_in(&mut bytes, op.at as usize, first + Seq::from(op.number));
+                fill_in(&mut bytes, op.at as usize, first + Seq::from(op.number), last);
             }
             bytes
         };
@@ -207,8 +209,8 @@ impl Unstamped {
     }
 }
 
-/// Writes `number` behind the tree in the key of the operation at `at`.
-fn fill_in(bytes: &mut [u8], at: usize, number: Seq) {
+/// Writes `number` and `last` behind the tree in the key of the operation at `at`.
+fn fill_in(bytes: &mut [u8], at: usize, number: Seq, last: Seq) {
     let Some(mut rest) = bytes.get(at + 1..) else { return };
     let before = rest.len();
     // The partition, and the length of the key: `push_bytes` has written them.
@@ -217,6 +219,6 @@ fn fill_in(bytes: &mut [u8], at: usize, number: Seq) {
     }
     let stamp = at + 1 + (before - rest.len()) + size_of::<u32>();
     if let Some(open) = bytes.get_mut(stamp..stamp + STAMP_BYTES) {
-        open.copy_from_slice(&number.to_be_bytes());
+        open.copy_from_slice(&((u128::from(number) << Seq::BITS) | u128::from(last)).to_be_bytes());
     }
 }

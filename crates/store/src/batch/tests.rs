@@ -170,7 +170,7 @@ fn finished(mut batch: WriteBatch, first: Seq) -> Vec<(Seq, Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
-fn stamped_entries_get_the_number_of_their_operation() {
+fn stamped_entries_get_the_numbers_of_their_operation_and_batch() {
     let mut batch = WriteBatch::new(300);
     batch.put_stamped(TreeId(9), b"of nothing", b"");
     assert!(batch.is_empty() && batch.take_unstamped().is_none());
@@ -182,16 +182,18 @@ fn stamped_entries_get_the_number_of_their_operation() {
     }
     let owners: Vec<u64> = batch.ops.iter().map(|op| op.hash).collect();
     assert!(owners.chunks(4).all(|of_one| of_one == [of_one[0]; 4]), "only documents are locked");
-    let key = |tree: u32, number: Option<Seq>, rest: &[u8]| {
-        [&tree.to_be_bytes()[..], &number.map_or(Vec::new(), |number| number.to_be_bytes().to_vec()), rest].concat()
+    let key = |tree: u32, stamp: &[Seq], rest: &[u8]| {
+        let stamp: Vec<u8> = stamp.iter().flat_map(|number| number.to_be_bytes()).collect();
+        [&tree.to_be_bytes()[..], &stamp, rest].concat()
     };
     let check = |found: &[(Seq, Vec<u8>, Vec<u8>)], ids: &[&[u8; 1]], first: Seq| {
         assert_eq!(found.len(), ids.len() * 4);
+        let last = first + ids.len() as Seq - 1;
         for ((of_one, id), number) in found.chunks(4).zip(ids).zip(first..) {
             assert!(of_one.iter().all(|(seq, ..)| *seq == number));
-            assert_eq!(of_one[1].1, key(8, None, &id[..]));
-            assert_eq!((&of_one[2].1, &of_one[2].2[..]), (&key(9, Some(number), &id[..]), &b"first"[..]));
-            assert_eq!((&of_one[3].1, &of_one[3].2[..]), (&key(9, Some(number), &[b'x'; 200]), &b"second"[..]));
+            assert_eq!(of_one[1].1, key(8, &[], &id[..]));
+            assert_eq!((&of_one[2].1, &of_one[2].2[..]), (&key(9, &[number, last], &id[..]), &b"first"[..]));
+            assert_eq!((&of_one[3].1, &of_one[3].2[..]), (&key(9, &[number, last], &[b'x'; 200]), &b"second"[..]));
         }
     };
     check(&finished(batch.clone(), 1 << 40), &[b"a", b"b", b"c"], 1 << 40);

@@ -54,9 +54,10 @@ impl Trees {
         let mut scan = store.scan(self.history, Bounds::all(), at).unwrap();
         let mut found = Vec::new();
         while let Some((key, value)) = scan.next().unwrap() {
-            let (number, kind) = key.split_at(8);
-            let kind = String::from_utf8(kind.to_vec()).unwrap();
-            found.push((Seq::from_be_bytes(number.try_into().unwrap()), kind, value.to_vec()));
+            let number = |at: usize| Seq::from_be_bytes(key[at..at + 8].try_into().unwrap());
+            let kind = String::from_utf8(key[16..].to_vec()).unwrap();
+            assert!(number(0) <= number(8), "an operation is within its batch");
+            found.push((number(0), kind, value.to_vec()));
         }
         found
     }

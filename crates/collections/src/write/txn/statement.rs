@@ -5,10 +5,13 @@ use crate::document_count::Change;
 use crate::error::Result;
 use crate::names::FullName;
 use crate::read::Reader;
+use crate::recorder::Recorder;
 use crate::state::CollectionState;
 use crate::write::Patience;
 use crate::write::entries::Claim;
+use alluvium_document::Map;
 use alluvium_document::shape::Shape;
+use alluvium_env::sync::Mutex;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
 use alluvium_store::{Snapshot, Store, WriteBatch};
@@ -25,9 +28,17 @@ pub(in crate::write) struct Part<'a> {
 }
 
 impl<'a> WriteTxn<'a> {
-    /// As [`WriteTxn::new`], for a statement of a transaction that reads at this snapshot.
-    pub(in crate::write) fn over(store: &'a Store, groups: &[Named<'a>], at: Snapshot) -> Self {
-        Self { at: Some(at), ..Self::new(store, groups) }
+    /// As [`WriteTxn::new`], for a statement of a transaction that reads at this snapshot; its recorded changes have
+    /// these fields.
+    pub(in crate::write) fn over(
+        store: &'a Store,
+        groups: &[Named<'a>],
+        at: Snapshot,
+        in_changes: &Mutex<Option<Map>>,
+    ) -> Self {
+        let new = Self::new(store, groups);
+        let recorder = new.recorder.map(|_| Box::new(Recorder::in_transaction(in_changes.lock().clone())));
+        Self { at: Some(at), recorder, ..new }
     }
 
     /// Reads the documents of a collection that the write depends on: the latest ones, or those of the transaction.
