@@ -66,6 +66,7 @@ mod target;
 mod transaction;
 mod update;
 mod validation;
+mod watch;
 
 pub use aggregate::Aggregate;
 pub use alluvium_collections::appends::AppendWatch;
@@ -75,7 +76,7 @@ pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
 pub use alluvium_collections::find::{Explanation, Hint, TypeMismatch, type_mismatches};
 pub use alluvium_collections::history::{Change, Event as ChangeEvent, RecordedScope, Scope as ChangeScope};
-pub use alluvium_collections::ids::MAX_DOCUMENT_BYTES;
+pub use alluvium_collections::ids::{MAX_DOCUMENT_BYTES, collection_uuid};
 pub use alluvium_collections::index::IndexProgress;
 pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
 pub use alluvium_collections::limits::CappedLimits;
@@ -91,6 +92,9 @@ pub use alluvium_collections::snapshot::Snapshot;
 pub use alluvium_collections::space::{InputBytes, Space};
 pub use alluvium_collections::tail::Tail;
 pub use alluvium_collections::verify::{VerifiedIndex, VerifyReport};
+pub use alluvium_collections::watch::{
+    BeforeDocument, ClusterTimes, FullDocument, ResumeToken, TokenKind, WatchError, WatchErrorKind,
+};
 pub use alluvium_collections::write::Patience;
 pub use alluvium_document::diff;
 pub use alluvium_document::path::FieldPath;
@@ -138,3 +142,4 @@ pub use scan::Scan;
 pub use transaction::Transaction;
 pub use update::Update;
 pub use validation::SetValidator;
+pub use watch::{ChangeStream, Watch};

@@ -3,8 +3,10 @@
 use crate::collection::Collection;
 use crate::create_collection::CreateCollection;
 use crate::target::Target;
+use crate::watch::Watch;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
+use alluvium_collections::history::Scope;
 use alluvium_collections::names::{FullName, check_logical};
 
 /// A handle on a logical database, which MongoDB's clients call a database.
@@ -28,6 +30,21 @@ impl LogicalDatabase {
     /// ```
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Watches the changes of its collections, as [`crate::Database::watch`].
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let mut changes = db.logical_database("shop").watch().run()?;
+    /// db.collection("shop.pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.collection("zoo.pets").put("leo", r#"{"age": 9}"#)?;
+    /// assert_eq!(changes.count(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn watch(&self) -> Watch {
+        let name = check_logical(&self.name).map(|()| Scope::Logical(self.name.as_str().into()));
+        Watch::new(&self.engine, name.map_err(Error::from))
     }
 
     /// A handle on a collection of this logical database; the name may contain dots.

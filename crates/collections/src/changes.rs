@@ -39,6 +39,8 @@ pub struct Changes {
     read_to: Seq,
     /// The count of recorded writes before the last read.
     seen: u64,
+    /// True if the last read has not come to the end.
+    is_behind: bool,
 }
 
 /// Reads the changes of a scope after a token, or all that are recorded.
@@ -59,8 +61,15 @@ pub fn changes(engine: &EngineHandle, scope: &Scope, after: Option<ChangeToken>)
         None => recorded.since,
     };
     let (ready, seen) = (VecDeque::new(), engine.catalog.recorded_writes().count());
-    let changes =
-        Changes { engine: engine.clone(), scope: scope.clone(), position: number, ready, read_to: number, seen };
+    let changes = Changes {
+        engine: engine.clone(),
+        scope: scope.clone(),
+        position: number,
+        ready,
+        read_to: number,
+        seen,
+        is_behind: true,
+    };
     changes.check(&recorded)?;
     Ok(changes)
 }
@@ -82,7 +91,51 @@ fn require(engine: &EngineHandle, scope: &Scope) -> Result<RecordedScope> {
     }
 }
 
+/// The change with this number, if it is recorded.
+///
+/// # Errors
+/// Damage; errors of reading.
+pub(crate) fn change_at(engine: &EngineHandle, number: Seq) -> Result<Option<Change>> {
+    let Some(tree) = engine.catalog.history() else { return Ok(None) };
+    let (lower, upper) = (Bound::Included(Change::key(number)), Bound::Excluded(Change::key(number + 1)));
+    let mut scan = engine.store().scan(tree, Bounds { lower, upper, reverse: false }, None)?;
+    scan.next()?.map(|(key, value)| decode(key, value, &Scope::Everything)).transpose()
+}
+
+/// The number before the first batch with changes whose last number is `number` or higher.
+///
+/// # Errors
+/// Damage; errors of reading.
+pub(crate) fn before_batch(engine: &EngineHandle, number: Seq) -> Result<Seq> {
+    let mut before = number.saturating_sub(1);
+    let Some(tree) = engine.catalog.history() else { return Ok(before) };
+    // A batch has one last number, so its changes before `number` are the ones directly before it.
+    let upper = Bound::Excluded(Change::key(number));
+    let mut scan = engine.store().scan(tree, Bounds { lower: Bound::Unbounded, upper, reverse: true }, None)?;
+    while let Some((key, value)) = scan.next()? {
+        let change = decode(key, value, &Scope::Everything)?;
+        if change.batch < number {
+            break;
+        }
+        before = change.number.saturating_sub(1);
+    }
+    Ok(before)
+}
+
+fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
+    Change::decode(key, value).ok_or_else(|| Error::DamagedDocument {
+        collection: scope.to_string(),
+        id: "(recorded change)".to_owned(),
+        reason: format!("the recorded change with the key {key:02x?} cannot be decoded"),
+    })
+}
+
 impl Changes {
+    /// The scope.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// The next change, or `None` until there is another one.
     ///
     /// # Errors
@@ -108,21 +161,39 @@ impl Changes {
             if let Some(change) = self.next_change()? {
                 return Ok(Some(change));
             }
-            let changed = Arc::new((Mutex::new(false), Condvar::new()));
-            let signal = changed.clone();
-            let _watch = AppendWatch::new(self.engine.catalog.recorded_writes(), self.seen, move || {
-                *signal.0.lock() = true;
-                signal.1.notify_all();
-            });
-            let mut has_changed = changed.0.lock();
-            while !*has_changed {
-                let left = until.saturating_sub(clock.now());
-                if left.is_zero() {
-                    return Ok(None);
-                }
-                changed.1.wait_for(&mut has_changed, left);
+            if !self.wait(until.saturating_sub(clock.now())) {
+                return Ok(None);
             }
         }
+    }
+
+    /// Calls `wake` when there may be more changes, and at once if there are.
+    pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) -> AppendWatch {
+        if self.is_behind || !self.ready.is_empty() {
+            wake();
+        }
+        AppendWatch::new(self.engine.catalog.recorded_writes(), self.seen, wake)
+    }
+
+    /// Waits until there may be more changes, for up to `time`. Returns false if the time has passed.
+    pub fn wait(&self, time: Duration) -> bool {
+        let clock = &self.engine.env.clock;
+        let until = clock.now() + time;
+        let changed = Arc::new((Mutex::new(false), Condvar::new()));
+        let signal = changed.clone();
+        let _watch = self.on_change(move || {
+            *signal.0.lock() = true;
+            signal.1.notify_all();
+        });
+        let mut has_changed = changed.0.lock();
+        while !*has_changed {
+            let left = until.saturating_sub(clock.now());
+            if left.is_zero() {
+                return false;
+            }
+            changed.1.wait_for(&mut has_changed, left);
+        }
+        true
     }
 
     /// The place after the last change that was returned. A later [`changes`] continues there.
@@ -145,31 +216,34 @@ impl Changes {
         })?;
         let (mut bytes, mut read_to) = (0, snapshot.seq().max(self.read_to));
         let mut ready = VecDeque::new();
+        let mut is_behind = false;
         while let Some((key, value)) = scan.next()? {
             bytes += value.len();
-            let Some(change) = Change::decode(key, value) else {
-                let reason = format!("the recorded change with the key {key:02x?} cannot be decoded");
-                let collection = self.scope.to_string();
-                return Err(Error::DamagedDocument { collection, id: "(recorded change)".to_owned(), reason });
-            };
+            let change = decode(key, value, &self.scope)?;
             let number = change.number;
             let is_new_name = |event: &Event| matches!(event, Event::Rename { to } if self.scope.covers(to));
             if self.scope.covers(&change.name) || is_new_name(&change.event) {
                 ready.push_back(change);
             }
             if ready.len() >= READ_CHANGES || bytes >= READ_BYTES {
-                read_to = number;
+                (read_to, is_behind) = (number, true);
                 break;
             }
         }
         drop(scan);
         // The recording may have been stopped, and begun again, during the scan.
         self.check(&require(&self.engine, &self.scope)?)?;
+        self.make_durable()?;
+        (self.ready, self.read_to, self.is_behind) = (ready, read_to, is_behind);
+        Ok(())
+    }
+
+    /// Syncs the log: after a power cut, a number that was not synced belongs to another change.
+    pub(crate) fn make_durable(&self) -> Result<()> {
+        let store = self.engine.store();
         if !store.options().read_only {
-            // After a power cut, a number that was not synced belongs to another change.
             store.sync()?;
         }
-        (self.ready, self.read_to) = (ready, read_to);
         Ok(())
     }
 

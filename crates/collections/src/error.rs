@@ -2,6 +2,7 @@
 
 use crate::names::{FullName, InvalidName};
 use crate::results::{BulkWriteResult, Ending};
+use crate::watch_error::WatchError;
 use alluvium_document::bson::{self, BsonError};
 use alluvium_document::row::RowError;
 use alluvium_document::{Document, InputError, Map, Value, json};
@@ -93,7 +94,10 @@ pub enum Error {
     )]
     CappedPositionLost(String),
     /// The changes of the collections are not recorded.
-    #[error("the changes of {scope} are not recorded: begin with Database::record_changes")]
+    #[error(
+        "the changes of {scope} are not recorded: begin with Database::record_changes, the command 'alluvium changes \
+         record', or a change stream without a token"
+    )]
     ChangesNotRecorded {
         /// The collections.
         scope: String,
@@ -344,6 +348,9 @@ pub enum Error {
     /// A pipeline is invalid, or cannot be applied to a document.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// A change stream is refused, or has ended.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// A hint names an index that does not exist, or that does not contain all documents.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -550,6 +557,8 @@ impl Error {
             Self::Sort(error) => numbered(error.code()),
             Self::Projection(error) => numbered(error.code()),
             Self::Pipeline(error) => numbered(error.code()),
+            Self::Watch(error) => error.code(),
+            Self::ChangesLost { .. } | Self::ChangesNotRecorded { .. } => (286, "ChangeStreamHistoryLost"),
             Self::Plan(error) => numbered(error.code()),
             Self::Distinct(error) => numbered(error.code()),
             Self::Update(error) | Self::UpdateOf { error, .. } => numbered(error.code()),
@@ -642,6 +651,7 @@ impl Error {
             | Self::Sort(_)
             | Self::Projection(_)
             | Self::Pipeline(_)
+            | Self::Watch(_)
             | Self::Plan(_)
             | Self::Distinct(_)
             | Self::Index(_)

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, id_text};
 use crate::object_id::new_object_id;
-use alluvium_document::{Map, Value};
+use alluvium_document::{Binary, Map, Value};
 use alluvium_env::Env;
 
 /// The largest document, in bytes of BSON.
@@ -18,6 +18,12 @@ pub const CHECKED_TEXT_BYTES_MIN: usize = MAX_DOCUMENT_BYTES / 8;
 
 /// The field that identifies a document.
 pub(crate) const ID: &str = "_id";
+
+/// The UUID of a collection for clients, made of the number of its tree of documents. A collection keeps it as long as it
+/// exists, even if it is renamed.
+pub fn collection_uuid(documents: u64) -> Value {
+    Value::Binary(Binary::uuid(&[&b"alluvium"[..], &documents.to_be_bytes()].concat()))
+}
 
 /// Makes `_id` the first field of a document. A document without an `_id` gets a new object id.
 pub fn ensure_id(map: &mut Map, env: &Env) {

@@ -12,7 +12,7 @@
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`capped`], [`limits`], [`tail`] | capped collections: their order, their limits, cursors that follow them |
 //! | `filling`, [`copying`] | collections that are filled under a temporary name: what `$out` and copies make |
-//! | [`history`], [`changes`] | recorded changes of documents: what is recorded, and how it is read |
+//! | [`history`], [`changes`], [`watch`] | recorded changes of documents: what is recorded, how it is read, change streams |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -78,4 +78,6 @@ mod testing;
 pub mod trees;
 pub mod verify;
 pub mod view;
+pub mod watch;
+mod watch_error;
 pub mod write;

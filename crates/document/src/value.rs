@@ -97,6 +97,31 @@ pub struct Binary {
     pub bytes: Vec<u8>,
 }
 
+impl Binary {
+    /// The subtype of UUIDs.
+    pub const UUID: u8 = 4;
+
+    /// A UUID of version 8, made of the first 16 bytes of any content.
+    ///
+    /// ```
+    /// use alluvium_document::Binary;
+    ///
+    /// let uuid = Binary::uuid(b"a name");
+    /// assert_eq!((uuid.subtype, uuid.bytes.len(), uuid.bytes[6]), (Binary::UUID, 16, 0x80));
+    /// ```
+    pub fn uuid(content: &[u8]) -> Self {
+        let mut bytes: Vec<u8> = content.iter().copied().chain(std::iter::repeat(0)).take(16).collect();
+        // The version, whose content is free, and the variant of RFC 9562.
+        if let Some(version) = bytes.get_mut(6) {
+            *version = *version & 0x0f | 0x80;
+        }
+        if let Some(variant) = bytes.get_mut(8) {
+            *variant = *variant & 0x3f | 0x80;
+        }
+        Self { subtype: Self::UUID, bytes }
+    }
+}
+
 /// BSON's internal timestamp. Ordered by time, then increment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp {

@@ -2,34 +2,15 @@
 
 use crate::error::{CommandError, CommandResult};
 use crate::shared::Shared;
-use alluvium::{Binary, Collection, Value};
+use alluvium::{Binary, Collection, Value, collection_uuid};
 use sha2::{Digest, Sha256};
 
-/// The binary subtype of UUIDs.
-pub(crate) const SUBTYPE: u8 = 4;
-
-/// Returns the UUID of a collection, which is made of the number of its tree. A collection keeps its UUID as long as it
-/// exists, even if it is renamed.
+/// Returns the UUID of a collection, which the collection keeps as long as it exists, even if it is renamed.
 ///
 /// # Errors
 /// Errors of the catalogue.
 pub(crate) fn of(collection: &Collection) -> CommandResult<Value> {
-    Ok(of_number(collection.identity()?.unwrap_or_default()))
-}
-
-fn of_number(number: u64) -> Value {
-    let mut bytes = b"alluvium".to_vec();
-    bytes.extend_from_slice(&number.to_be_bytes());
-    of_bytes(bytes)
-}
-
-/// Returns a UUID made of the first sixteen bytes of any content.
-pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
-    bytes.resize(16, 0);
-    // Version 8, whose content is free, and the variant of RFC 9562.
-    bytes[6] = bytes[6] & 0x0f | 0x80;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    Value::Binary(Binary { subtype: SUBTYPE, bytes })
+    Ok(collection_uuid(collection.identity()?.unwrap_or_default()))
 }
 
 /// Checks that a collection has the UUID that a client expects, and returns its number.
@@ -39,8 +20,8 @@ pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Value {
 /// length of `expected` is wrong.
 pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> CommandResult<u64> {
     match expected {
-        Value::Binary(binary) if binary.subtype == SUBTYPE && binary.bytes.len() == 16 => {}
-        Value::Binary(binary) if binary.subtype == SUBTYPE => return Err(invalid("a UUID has 16 bytes")),
+        Value::Binary(binary) if binary.subtype == Binary::UUID && binary.bytes.len() == 16 => {}
+        Value::Binary(binary) if binary.subtype == Binary::UUID => return Err(invalid("a UUID has 16 bytes")),
         other => {
             let found = other.type_name();
             let message = format!("BSON field 'collectionUUID' is the wrong type '{found}', expected a UUID");
@@ -50,7 +31,7 @@ pub(crate) fn check(shared: &Shared, db: &str, name: &str, expected: &Value) -> 
     let database = shared.db.logical_database(db);
     let collection = database.collection(name);
     if let Some(number) = collection.identity()?
-        && of_number(number) == *expected
+        && collection_uuid(number) == *expected
     {
         return Ok(number);
     }
@@ -75,5 +56,5 @@ pub(crate) fn invalid(message: &str) -> CommandError {
 
 /// The UUID of the collection in which MongoDB stores the view definitions of a database.
 pub(crate) fn of_views(db: &str) -> Value {
-    of_bytes(Sha256::digest(format!("{db}.system.views")).to_vec())
+    Value::Binary(Binary::uuid(&Sha256::digest(format!("{db}.system.views"))))
 }

@@ -3,8 +3,10 @@
 use super::Collection;
 use crate::aggregate::Aggregate;
 use crate::find::Find;
+use crate::watch::Watch;
 use alluvium_collections::counts;
 use alluvium_collections::error::Result;
+use alluvium_collections::history::Scope;
 use alluvium_collections::limits::Limits;
 use alluvium_document::{FromDocument, IntoDocument};
 use std::sync::Arc;
@@ -42,6 +44,22 @@ impl<T> Collection<T> {
     /// ```
     pub fn aggregate(&self, stages: impl IntoDocument) -> Aggregate {
         Aggregate::new(self.target.clone(), None, stages)
+    }
+
+    /// Watches the changes of the collection, as [`crate::Database::watch`]. The collection need not exist yet. The
+    /// stream ends when the collection is dropped or renamed.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// let mut changes = pets.watch().run()?;
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// assert_eq!(changes.next().expect("an event")?.get("operationType"), Some(&"insert".into()));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn watch(&self) -> Watch {
+        let scope = self.target.name().map(|name| Scope::Collection(name.clone()));
+        Watch::new(&self.target.engine, scope)
     }
 
     /// The first matching document.

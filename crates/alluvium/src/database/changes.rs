@@ -1,6 +1,7 @@
 //! Change streams.
 
 use super::Database;
+use crate::watch::Watch;
 use alluvium_collections::changes::{self, ChangeToken, Changes};
 use alluvium_collections::error::Result;
 use alluvium_collections::history::{RecordedScope, Scope};
@@ -36,6 +37,21 @@ impl Database {
     pub fn record_changes(&self, scope: Scope) -> Result<ChangeToken> {
         let number = self.engine.catalog.record_changes(scope, None)?;
         Ok(ChangeToken { database: self.engine.store().database_id(), number })
+    }
+
+    /// Watches the changes of all collections, except those of the logical databases `admin`, `config` and `local`, as
+    /// documents in the form of MongoDB. The first such stream begins to record them ([`Database::record_changes`]).
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let mut changes = db.watch().run()?;
+    /// db.collection("shop.pets").put("rex", r#"{"age": 3}"#)?;
+    /// let ns = changes.next().expect("an event")?.get("ns").cloned();
+    /// assert_eq!(ns, Some(alluvium::doc! {"db": "shop", "coll": "pets"}.into()));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.engine, Ok(Scope::Everything))
     }
 
     /// Ends the recording of a scope. Returns false if the scope was not recorded. When no scope is left, all recorded

@@ -44,6 +44,7 @@ mod an_unreadable_index_keeps_the_database_from_opening;
 mod any_plan_finds_what_a_scan_finds;
 mod bson_dumps_load_as_they_are;
 mod capped_collections_keep_the_newest;
+mod change_streams_continue_where_they_ended;
 mod changing_large_documents_keeps_to_the_budget;
 mod collations_order_and_match;
 mod collections_come_and_go_under_load;

@@ -128,6 +128,8 @@ pub struct StageRow {
     pub names: &'static [&'static str],
     /// How the stage affects the plan of the query before it.
     pub head_need: HeadNeed,
+    /// True if events of change streams may pass the stage.
+    pub in_change_streams: bool,
 }
 
 /// A stage whose documents a server makes.
@@ -169,7 +171,11 @@ const PLAIN: StageRow = StageRow {
     pipelines: Pipelines::None,
     names: &[],
     head_need: HeadNeed::Nothing,
+    in_change_streams: false,
 };
+
+/// As [`PLAIN`], for a stage that changes or leaves out single documents, which change streams allow.
+const SINGLE: StageRow = StageRow { in_change_streams: true, ..PLAIN };
 
 /// A stage that only servers have.
 const SERVER: StageRow = StageRow {
@@ -201,13 +207,14 @@ macro_rules! stages {
 }
 
 stages! {
-    AddFields "$addFields" like PLAIN;
+    AddFields "$addFields" like SINGLE;
     Bucket "$bucket" like PLAIN { head_need: HeadNeed::Paths };
     BucketAuto "$bucketAuto" like PLAIN { head_need: HeadNeed::Paths };
     ChangeStream "$changeStream" like REFUSED { missing: Some("there are no change streams") };
     ChangeStreamSplitLargeEvent "$changeStreamSplitLargeEvent" like REFUSED {
         missing: Some("there are no change streams"),
         position: Position::Last,
+        in_change_streams: true,
     };
     // The parser supports the statistics of a collection. A server adds its own statistics to them.
     CollStats "$collStats" like PLAIN {
@@ -266,7 +273,7 @@ stages! {
         names: &["as", "foreignField", "from", "localField"],
         head_need: HeadNeed::Options(&["from", "localField", "foreignField", "as"]),
     };
-    Match "$match" like PLAIN;
+    Match "$match" like SINGLE;
     Merge "$merge" like PLAIN {
         position: Position::Last,
         writes: true,
@@ -284,7 +291,7 @@ stages! {
         missing: Some("use explain"),
         of_server: Some(ServerStage::PlanCacheStats),
     };
-    Project "$project" like PLAIN { head_need: HeadNeed::Projection };
+    Project "$project" like SINGLE { head_need: HeadNeed::Projection };
     QuerySettings "$querySettings" like SERVER {
         of_server: Some(ServerStage::QuerySettings),
         over: Over::Database,
@@ -295,13 +302,13 @@ stages! {
         position: Position::First,
         api: StableApi::No,
     };
-    Redact "$redact" like PLAIN;
-    ReplaceRoot "$replaceRoot" like PLAIN { head_need: HeadNeed::Paths };
-    ReplaceWith "$replaceWith" like PLAIN { head_need: HeadNeed::Paths };
+    Redact "$redact" like SINGLE;
+    ReplaceRoot "$replaceRoot" like SINGLE { head_need: HeadNeed::Paths };
+    ReplaceWith "$replaceWith" like SINGLE { head_need: HeadNeed::Paths };
     Sample "$sample" like PLAIN;
     Search "$search" like REFUSED { missing: Some("there is no text search"), api: StableApi::No };
     SearchMeta "$searchMeta" like REFUSED { missing: Some("there is no text search"), api: StableApi::No };
-    Set "$set" like PLAIN;
+    Set "$set" like SINGLE;
     SetWindowFields "$setWindowFields" like PLAIN { head_need: ORDERED };
     ShardedDataDistribution "$shardedDataDistribution" like REFUSED { missing: Some("it is for clusters") };
     Skip "$skip" like PLAIN;
@@ -312,7 +319,7 @@ stages! {
         pipelines: Pipelines::Option("pipeline"),
         names: &["coll"],
     };
-    Unset "$unset" like PLAIN;
+    Unset "$unset" like SINGLE;
     Unwind "$unwind" like PLAIN { names: &["includeArrayIndex", "path"] };
     VectorSearch "$vectorSearch" like REFUSED { missing: Some("there is no vector search"), api: StableApi::No };
 }

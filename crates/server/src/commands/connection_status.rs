@@ -2,7 +2,6 @@
 
 use super::Command;
 use crate::call::Call;
-use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::{Fields, Kind, optional};
 use crate::security::access::Access;
@@ -35,6 +34,6 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     }
     let mut bytes = call.shared.election_id.to_vec();
     bytes.extend_from_slice(&call.client.id.to_be_bytes());
-    let uuid = collection_uuid::of_bytes(bytes);
+    let uuid = Value::Binary(alluvium::Binary::uuid(&bytes));
     call.answer(&Map::from([("authInfo", Value::Map(info)), ("uuid", uuid)]))
 }

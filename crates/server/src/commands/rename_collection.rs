@@ -39,7 +39,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let mut target = None;
     let drops_target = match call.body.get("dropTarget") {
         Some(Value::Binary(uuid)) => {
-            if uuid.subtype != collection_uuid::SUBTYPE {
+            if uuid.subtype != alluvium::Binary::UUID {
                 return Err(collection_uuid::invalid("dropTarget has to be a boolean or a UUID"));
             }
             if old.0 != new.0 {

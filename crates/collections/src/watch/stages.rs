@@ -1,0 +1,167 @@
+//! The stages that change events pass.
+
+use super::token::ResumeToken;
+use super::{id_of, token_of};
+use crate::engine::EngineHandle;
+use crate::error::Result;
+use crate::ids::ID;
+use crate::names::FullName;
+use crate::pipeline::{PipelineRequest, PipelineRun};
+use crate::watch_error::WatchErrorKind;
+use alluvium_document::{Map, Value, bson};
+use alluvium_query::pipeline::stages::{self, StageName};
+use std::collections::VecDeque;
+
+/// The maximum size of an event in bytes of BSON.
+const EVENT_BYTES_MAX: usize = crate::ids::MAX_DOCUMENT_BYTES;
+/// The bytes that a fragment leaves for its token and its number.
+const FRAGMENT_HEAD_BYTES: usize = 1 << 10;
+
+/// The stages of a change stream.
+pub(super) struct Stages {
+    engine: EngineHandle,
+    name: FullName,
+    /// The request, whose stages are those in `stages`.
+    request: PipelineRequest,
+    stages: Vec<Value>,
+    /// True if large events are split.
+    splits: bool,
+}
+
+/// Checks that each stage is allowed in a change stream.
+///
+/// # Errors
+/// [`crate::error::Error::Watch`]: [`WatchErrorKind::NotAllowed`].
+pub fn check_stages(stages: &[Value]) -> Result<()> {
+    for (at, stage) in stages.iter().enumerate() {
+        let Some((name, _)) = stages::parts(stage) else { continue };
+        let Some(row) = stages::find(name) else { continue };
+        if row.stage == StageName::ChangeStreamSplitLargeEvent && at + 1 < stages.len() {
+            let message = format!("{name} must be the last stage of a change stream");
+            return Err(WatchErrorKind::NotAllowed.error(message).into());
+        }
+        if !row.in_change_streams {
+            let message = format!("{name} is not permitted in a $changeStream pipeline");
+            return Err(WatchErrorKind::NotAllowed.error(message).into());
+        }
+    }
+    Ok(())
+}
+
+fn is_split(stage: &Value) -> bool {
+    let row = stages::parts(stage).and_then(|(name, _)| stages::find(name));
+    row.is_some_and(|row| row.stage == StageName::ChangeStreamSplitLargeEvent)
+}
+
+impl Stages {
+    /// Checks the stages.
+    ///
+    /// # Errors
+    /// As [`check_stages`]; errors of the stages.
+    pub fn new(engine: &EngineHandle, name: &FullName, request: PipelineRequest) -> Result<Self> {
+        let mut stages = match request.stages.clone()? {
+            Value::Array(stages) => stages,
+            _ => {
+                PipelineRun::new(engine, name, None, request.clone(), false)?;
+                Vec::new()
+            }
+        };
+        check_stages(&stages)?;
+        let splits = stages.last().is_some_and(is_split);
+        if splits {
+            stages.pop();
+        }
+        let new = Self { engine: engine.clone(), name: name.clone(), request, stages, splits };
+        new.run(Vec::new())?;
+        Ok(new)
+    }
+
+    /// Runs events through the stages.
+    fn run(&self, events: Vec<Map>) -> Result<Vec<Map>> {
+        if self.stages.is_empty() {
+            return Ok(events);
+        }
+        let literal = Map::from([("$literal", Value::Array(events.into_iter().map(Value::Map).collect()))]);
+        let documents = Value::Map(Map::from([("$documents", Value::Map(literal))]));
+        let mut request = self.request.clone();
+        request.stages = Ok(Value::Array(std::iter::once(documents).chain(self.stages.iter().cloned()).collect()));
+        let mut run = PipelineRun::new(&self.engine, &self.name, None, request, false)?;
+        let mut results = Vec::new();
+        while let Some(document) = run.next_document()? {
+            results.push(document.to_map().map_err(crate::error::Error::from)?);
+        }
+        Ok(results)
+    }
+
+    /// The events behind the stages.
+    ///
+    /// # Errors
+    /// [`WatchErrorKind::IdChanged`], [`WatchErrorKind::TooLarge`]; errors of the stages.
+    pub fn apply(&self, events: Vec<Map>) -> Result<VecDeque<Map>> {
+        let ids = events.iter().filter(|_| !self.stages.is_empty());
+        let ids: Vec<Option<Value>> = ids.map(|event| id_of(event).cloned()).collect();
+        let mut ids = ids.iter();
+        let mut results = VecDeque::new();
+        for event in self.run(events)? {
+            // The stages keep the order, and leave events out.
+            if !self.stages.is_empty() && !ids.any(|id| id.as_ref() == id_of(&event)) {
+                let message = format!(
+                    "a stage has changed the _id of a change event, which is its resume token, to {}: keep the _id in \
+                     all stages of a change stream",
+                    id_of(&event).map_or("nothing".to_owned(), crate::error::id_text)
+                );
+                return Err(WatchErrorKind::IdChanged.error(message).into());
+            }
+            match bson::document_size(&event) {
+                bytes if bytes <= EVENT_BYTES_MAX => results.push_back(event),
+                _ if self.splits => results.extend(split(&event)?),
+                bytes => return Err(too_large(bytes)),
+            }
+        }
+        Ok(results)
+    }
+}
+
+fn too_large(bytes: usize) -> crate::error::Error {
+    let message = format!(
+        "a change event has {bytes} bytes, more than the {EVENT_BYTES_MAX} of a document: end the pipeline of the change \
+         stream with $changeStreamSplitLargeEvent, or leave fields out"
+    );
+    WatchErrorKind::TooLarge.error(message).into()
+}
+
+/// Splits an event into fragments, each with some of its fields. Fields are taken by their size, the smallest first.
+fn split(event: &Map) -> Result<Vec<Map>> {
+    let Some(token) = token_of(event) else {
+        return Err(WatchErrorKind::IdChanged.error("a change event has lost its resume token").into());
+    };
+    let mut fields: Vec<(usize, &(Value, Value))> = Vec::new();
+    for field in event.entries.iter().filter(|(name, _)| name.as_str() != Some(ID)) {
+        let alone = Map { entries: vec![field.clone()] };
+        fields.push((bson::document_size(&alone), field));
+    }
+    fields.sort_by_key(|(bytes, _)| *bytes);
+    let limit = EVENT_BYTES_MAX - FRAGMENT_HEAD_BYTES;
+    let mut parts: Vec<(usize, Vec<(Value, Value)>)> = Vec::new();
+    for (bytes, field) in fields {
+        if bytes > limit {
+            return Err(too_large(bytes));
+        }
+        match parts.last_mut() {
+            Some((sum, part)) if *sum + bytes <= limit => {
+                *sum += bytes;
+                part.push(field.clone());
+            }
+            _ => parts.push((bytes, vec![field.clone()])),
+        }
+    }
+    let of = i32::try_from(parts.len()).unwrap_or(i32::MAX);
+    let fragment = |(number, (_, fields)): (i32, (usize, Vec<(Value, Value)>))| {
+        let token = ResumeToken { fragment: number.cast_unsigned(), ..token };
+        let mut map = Map::from([(ID, Value::Map(token.to_map()))]);
+        map.push("splitEvent", Map::from([("fragment", Value::Int32(number)), ("of", Value::Int32(of))]));
+        map.entries.extend(fields);
+        map
+    };
+    Ok((1..).zip(parts).map(fragment).collect())
+}
