@@ -176,6 +176,35 @@ impl WriteSet {
         self.pending.add(count, describe)
     }
 
+    /// As [`WriteSet::create_trees_with`], for trees of index entries: see [`crate::WriteBatch::put_entry`].
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// let mut set = store.write_set();
+    /// let pets = set.create_trees_with(1, |_| vec![b"pets".to_vec()])?[0];
+    /// let ages = set.create_indexes_with(1, |_| vec![b"ages of pets".to_vec()])?[0];
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"3");
+    /// batch.put_entry(ages, b"3rex", b"");
+    /// set.add(&batch)?;
+    /// store.commit(set, Durability::Periodic)?;
+    /// assert!(store.contains(pets, b"rex")?);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WriteSet::create_trees_with`].
+    pub fn create_indexes_with(
+        &mut self,
+        count: u32,
+        describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
+    ) -> Result<Vec<TreeId>> {
+        let ids = self.pending.add(count, describe)?;
+        self.pending.change.indexes.extend(&ids);
+        Ok(ids)
+    }
+
     /// Replaces the description of a tree that the set is to create. Has no effect on other trees.
     ///
     /// ```

@@ -53,7 +53,7 @@ impl Catalog {
         let mut index = Index::declared(definition);
         // It is complete at every snapshot, since there are no documents.
         index.ready = Some(0);
-        set.create_trees_with(1, |ids| {
+        set.create_indexes_with(1, |ids| {
             index.tree = ids[0];
             vec![index.describe(state.documents)]
         })?;
