@@ -100,14 +100,14 @@ impl LogicalDatabase {
     /// As [`Database::drop_collection`].
     pub fn drop(&self) -> Result<()> {
         check_logical(&self.name)?;
-        let views = self.engine.catalog.views().into_iter().map(|(name, _)| name);
-        let views = views.filter(|name| name.logical == self.name).map(|name| name.collection.into());
-        self.drop_listed(&self.collection_names().into_iter().chain(views).collect::<Vec<_>>())
+        let catalog = &self.engine.catalog;
+        let views = catalog.views().into_iter().map(|(name, _)| name);
+        self.drop_listed(catalog.list().into_iter().chain(views).filter(|name| name.logical == self.name))
     }
 
-    fn drop_listed(&self, names: &[String]) -> Result<()> {
+    fn drop_listed(&self, names: impl IntoIterator<Item = FullName>) -> Result<()> {
         for name in names {
-            match self.collection(name).drop() {
+            match self.engine.catalog.drop_with_logical(&name) {
                 Ok(()) | Err(Error::NoSuchCollection { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -7,7 +7,7 @@ use crate::appends::Appends;
 use crate::error::{Error, Result};
 use crate::error::{unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
-use crate::history::History;
+use crate::history::{Event, History};
 use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
@@ -330,10 +330,14 @@ impl Catalog {
     fn create_locked(&self, name: &FullName, options: CollectionOptions) -> Result<Arc<CollectionState>> {
         // The description of the tree of documents contains the id of the system tree, which is
         // created right before it.
-        let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
-        let trees = self.store.create_trees_with(2, describe)?;
+        let describe = |ids: &[TreeId]| {
+            let noted = self.noted(ids[1], name, || vec![Event::created(&options)]);
+            (vec![vec![SYSTEM], describe_documents(name, ids[0], &options)], noted)
+        };
+        let trees = self.store.create_noted_trees(2, describe)?;
         let open = self.new_state(name, trees[0], trees[1], options);
         self.enter(name, &open);
+        self.recorded_writes.note();
         Ok(open)
     }
 
@@ -362,20 +366,6 @@ impl Catalog {
         self.names.write().insert(name.clone(), entry);
     }
 
-    /// Drops a collection.
-    pub fn drop(&self, name: &FullName) -> Result<()> {
-        let _change = self.begin_name_change();
-        self.store.check_writable()?;
-        let view = self.views.read().get(name).cloned();
-        if let Some((tree, _)) = view {
-            return self.drop_view(name, tree);
-        }
-        let Some(entry) = self.names.read().get(name).cloned() else {
-            return Err(self.missing(name));
-        };
-        self.drop_entry(name, &entry)
-    }
-
     /// Returns the error of creating a collection with this name, if the name is taken. A free name may be taken later.
     pub(crate) fn check_name_is_free(&self, name: &FullName) -> Result<()> {
         if self.views.read().contains_key(name) {
@@ -390,20 +380,6 @@ impl Catalog {
             return Err(Error::CollectionExists(name.to_string()));
         }
         Ok(())
-    }
-
-    fn drop_entry(&self, name: &FullName, entry: &Entry) -> Result<()> {
-        let (drop, stamped) = (entry.trees(), self.noted(entry.documents, name, None));
-        let changes = |_: &[TreeId]| TreeChanges { drop, stamped, ..TreeChanges::default() };
-        let dropped = self.store.change_trees(0, changes).map(std::mem::drop);
-        // The name is removed also if the outcome is unknown, because reads continue, and the dropped trees cannot be
-        // read any more.
-        if dropped.is_ok() || self.store.description(entry.documents).is_none() {
-            self.names.write().remove(name);
-            entry.wake();
-            self.recorded_writes.note();
-        }
-        Ok(dropped?)
     }
 
     /// Renames a collection and drops the collection that has the new name, if one exists. Both are done in one batch,
@@ -501,7 +477,7 @@ impl Catalog {
         let options = entry.indexes.options.clone();
         let description = describe_documents(to, entry.system, &options);
         let describe = vec![(entry.documents, description.clone())];
-        let stamped = self.noted(entry.documents, from, Some(to));
+        let stamped = self.noted_rename(entry.documents, from, to);
         let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, stamped, ..TreeChanges::default() };
         let described = self.store.change_trees(0, changes);
         // As for a drop, the new name is used also if the outcome is unknown.
@@ -590,7 +566,9 @@ fn shape_options(store: &Store) -> ShapeOptions {
 
 mod changes;
 mod created;
+mod drops;
 mod indexes;
+mod noted;
 mod past;
 mod views;
 

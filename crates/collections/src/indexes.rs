@@ -9,7 +9,7 @@ use crate::error::{Error, Result, id_text};
 use crate::find::Hint;
 use crate::index::{Index, IndexProgress};
 use crate::names::FullName;
-use crate::options::CollectionOptions;
+use crate::options::ID_INDEX;
 use crate::write::Transaction;
 use alluvium_document::IntoDocument;
 use alluvium_document::compare::equal;
@@ -19,9 +19,6 @@ use alluvium_query::collation::Collation;
 use alluvium_query::index::{Definition, IndexError, Unbuilt};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// The index that every collection has.
-pub const ID_INDEX: &str = "_id_";
 
 /// An index that was declared.
 #[derive(Clone)]
@@ -290,16 +287,4 @@ pub fn change_index(engine: &EngineHandle, name: &FullName, index: Hint, change:
 fn has_same_keys(a: &Map, b: &Map) -> bool {
     let same = |(a, b): (&(Value, Value), &(Value, Value))| a.0 == b.0 && equal(&a.1, &b.1);
     a.len() == b.len() && a.entries.iter().zip(&b.entries).all(same)
-}
-
-/// The definition of the index on `_id` of a collection with these options.
-pub fn id_definition(collection: &CollectionOptions) -> Map {
-    let mut id = Map::new();
-    id.push("v", 2);
-    id.push("key", Map::from([("_id", Value::from(1))]));
-    id.push("name", ID_INDEX);
-    if let Some(collation) = &collection.collation {
-        id.push("collation", collation.to_map());
-    }
-    id
 }

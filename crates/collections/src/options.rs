@@ -31,6 +31,9 @@ pub struct CollectionOptions {
     pub unbuilt: Vec<Unbuilt>,
 }
 
+/// The name of the index that every collection has.
+pub const ID_INDEX: &str = "_id_";
+
 /// The options that have no effect.
 pub const WITHOUT_EFFECT: [&str; 3] = ["clusteredIndex", "storageEngine", "indexOptionDefaults"];
 
@@ -95,6 +98,16 @@ impl CollectionOptions {
         }
         map.entries.extend(self.without_effect.entries.iter().cloned());
         map
+    }
+
+    /// The definition of the index on `_id` of a collection with these options.
+    pub fn id_index(&self) -> Map {
+        let keys = Value::Map(Map::from([("_id", 1)]));
+        let mut id = Map::from([("v", Value::from(2)), ("key", keys), ("name", Value::from(ID_INDEX))]);
+        if let Some(collation) = &self.collation {
+            id.push("collation", collation.to_map());
+        }
+        id
     }
 
     /// The limits of a collection whose documents have an order; unlimited if it is not capped. `None` if the documents

@@ -4,8 +4,9 @@ use crate::background;
 use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::find::Hint;
-use crate::indexes::{Build, ID_INDEX, finish, index_name};
+use crate::indexes::{Build, finish, index_name};
 use crate::names::FullName;
+use crate::options::ID_INDEX;
 use alluvium_exec::Limits;
 
 /// Rebuilds the index with a name or with keys. First replaces it by an empty index with the same definition. If the

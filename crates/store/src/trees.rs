@@ -71,8 +71,8 @@ pub(crate) struct SchemaChange {
     pub indexes: Vec<TreeId>,
     pub describe: Vec<(TreeId, Vec<u8>)>,
     pub drop: Vec<TreeId>,
-    /// A tree, and the value of a stamped entry in it.
-    pub stamped: Option<(TreeId, Vec<u8>)>,
+    /// Trees, each with the value of a stamped entry in it.
+    pub stamped: Vec<(TreeId, Vec<u8>)>,
 }
 
 /// The registry at the end of recovery.

@@ -205,6 +205,27 @@ impl WriteSet {
         Ok(ids)
     }
 
+    /// Adds a stamped entry of `tree` that notes the creation of trees by the set; see
+    /// [`crate::WriteBatch::put_stamped`]. The entry is before all writes of the set, and has no effect in a set that
+    /// creates no tree.
+    ///
+    /// ```
+    /// # use alluvium_store::{Bounds, Durability, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let create = |_: &[_]| TreeChanges { create: vec![b"history".to_vec()], ..TreeChanges::default() };
+    /// # let history = store.change_trees(1, create)?[0];
+    /// let mut set = store.write_set();
+    /// set.create_trees_with(1, |_| vec![b"pets".to_vec()])?;
+    /// set.note_created(history, b"there are pets now");
+    /// store.commit(set, Durability::Periodic)?;
+    /// let mut scan = store.scan(history, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?.map(|(_, value)| value), Some(&b"there are pets now"[..]));
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn note_created(&mut self, tree: TreeId, value: &[u8]) {
+        self.pending.change.stamped.push((tree, value.to_vec()));
+    }
+
     /// Replaces the description of a tree that the set is to create. Has no effect on other trees.
     ///
     /// ```
@@ -230,6 +251,7 @@ impl WriteSet {
 
     /// The memory that the set holds, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.writes.memory_bytes() + self.batch.memory_bytes() + self.claimed.memory_bytes()
+        let noted: usize = self.pending.change.stamped.iter().map(|(_, value)| value.len()).sum();
+        self.writes.memory_bytes() + self.batch.memory_bytes() + self.claimed.memory_bytes() + noted
     }
 }

@@ -29,7 +29,6 @@ use alluvium_collections::cursor::Cursor;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::{Error, Result};
 use alluvium_collections::index::Index;
-use alluvium_collections::indexes::id_definition;
 use alluvium_collections::names::FullName;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::trees::read_options;
@@ -140,7 +139,7 @@ impl About {
         let description = trees.iter().find(|(tree, _)| *tree == state.documents).map(|(_, description)| description);
         let options = description.and_then(|description| read_options(description)).unwrap_or_default();
         let unbuilt = options.unbuilt.iter().map(Unbuilt::to_map);
-        let indexes = std::iter::once(id_definition(&options)).chain(own).chain(unbuilt).collect();
+        let indexes = std::iter::once(options.id_index()).chain(own).chain(unbuilt).collect();
         Ok(Self { indexes, natural_order: options.natural_order, options: options.to_map() })
     }
 }

@@ -7,6 +7,7 @@ use alluvium_collections::find::Hint;
 use alluvium_collections::index_stats::{self, IndexStats};
 use alluvium_collections::indexes::{self, IndexChange};
 use alluvium_collections::limits::Limits;
+use alluvium_collections::options::ID_INDEX;
 use alluvium_collections::rebuilding;
 use alluvium_document::{IntoDocument, Map};
 use std::sync::Arc;
@@ -189,8 +190,8 @@ impl<T> Collection<T> {
     pub fn indexes(&self) -> Result<Vec<IndexInfo>> {
         let Some(state) = self.target.state()? else { return Ok(Vec::new()) };
         let set = state.indexes();
-        let definition = indexes::id_definition(&set.options);
-        let id = IndexInfo { name: indexes::ID_INDEX.to_owned(), definition, ready: true, is_built: true };
+        let definition = set.options.id_index();
+        let id = IndexInfo { name: ID_INDEX.to_owned(), definition, ready: true, is_built: true };
         let others = set.indexes.iter().map(|index| IndexInfo {
             name: index.definition.name().to_owned(),
             definition: index.definition.to_map(),

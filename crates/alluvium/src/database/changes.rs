@@ -13,7 +13,8 @@ impl Database {
     /// collections that are created in it later, or renamed into it, are recorded, too, also after a restart.
     ///
     /// Each write of a recorded document reads the document under an exclusive lock, and writes the change beside it. A
-    /// write that changes nothing is not recorded. All ways to write are recorded: by `_id` and by filter, batches,
+    /// write that changes nothing is not recorded. The creation and the drop of collections, of their indexes and of the
+    /// logical database, renames, and changes of options are recorded, too. All ways to write are recorded: by `_id` and by filter, batches,
     /// transactions, loads, expiry, and deletes of the oldest documents of capped collections. The history grows until
     /// [`Database::stop_recording`]. A repair does not save it. An older version of Alluvium refuses the database.
     ///
@@ -28,7 +29,8 @@ impl Database {
     /// pets.put("rex", r#"{"age": 3}"#)?;
     /// pets.delete("rex")?;
     /// let events: Vec<ChangeEvent> = db.changes(&scope, None)?.map(|change| Ok(change?.event)).collect::<alluvium::Result<_>>()?;
-    /// assert!(matches!(&events[..], [ChangeEvent::Insert { .. }, ChangeEvent::Delete { .. }]));
+    /// use ChangeEvent::{Create, Delete, Insert};
+    /// assert!(matches!(&events[..], [Create { .. }, Insert { .. }, Delete { .. }]));
     /// # alluvium::Result::Ok(())
     /// ```
     ///
@@ -97,6 +99,7 @@ impl Database {
     /// use alluvium::{ChangeEvent, ChangeScope};
     /// use std::time::Duration;
     /// let scope = ChangeScope::Everything;
+    /// db.create_collection("pets").run()?;
     /// db.record_changes(scope.clone())?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// let mut changes = db.changes(&scope, None)?;
@@ -124,7 +127,7 @@ impl Database {
     /// # let db = alluvium::Database::in_memory()?;
     /// use alluvium::ChangeScope;
     /// db.record_changes(ChangeScope::Everything)?;
-    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?; // also creates the collection
     /// let snapshot = db.snapshot();
     /// db.collection("pets").put("tom", r#"{"age": 1}"#)?;
     /// let after = db.change_token(&snapshot)?;

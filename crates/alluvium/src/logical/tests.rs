@@ -1,4 +1,5 @@
 use crate::database::Database;
+use alluvium_collections::names::FullName;
 
 #[test]
 fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
@@ -7,11 +8,12 @@ fn a_collection_that_goes_meanwhile_keeps_no_other_from_being_dropped() {
         db.create_collection(name).run().unwrap();
     }
     let shop = db.logical_database("shop");
-    let listed = shop.collection_names();
+    let listed = shop.collection_names().into_iter().map(|name| FullName::new("shop", &name).unwrap());
+    let listed: Vec<_> = listed.collect();
     // Another thread may make these changes between the listing and the drops.
     shop.collection("a").drop().unwrap();
     db.rename_collection("shop.b", "other.b").unwrap();
-    shop.drop_listed(&listed).unwrap();
+    shop.drop_listed(listed).unwrap();
     assert!(shop.collection_names().is_empty());
     assert_eq!(db.logical_database("other").collection_names(), ["b", "d"]);
     db.create_view("shop.view", "a", "[]").run().unwrap();

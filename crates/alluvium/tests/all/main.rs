@@ -47,6 +47,7 @@ mod capped_collections_keep_the_newest;
 mod change_streams_continue_where_they_ended;
 mod changing_large_documents_keeps_to_the_budget;
 mod collations_order_and_match;
+mod collections_and_their_indexes_have_recorded_events;
 mod collections_come_and_go_under_load;
 mod computed_fields_know_the_time_and_chance;
 mod documents_come_back;

@@ -4,7 +4,7 @@
 use super::{Catalog, Entry};
 use crate::appends::Appends;
 use crate::error::Result;
-use crate::history::{Event, History, NewEvent, RecordedScope, Recording, Scope};
+use crate::history::{History, RecordedScope, Recording, Scope};
 use crate::index::IndexSet;
 use crate::names::FullName;
 use crate::trees::describe_documents;
@@ -126,24 +126,6 @@ impl Catalog {
                 entry.set_indexes(IndexSet { schema, indexes, options, recording });
             }
         }
-    }
-
-    /// The entry that notes a change of a collection in the history, if the collection is recorded under either name.
-    pub(super) fn noted(&self, documents: TreeId, name: &FullName, to: Option<&FullName>) -> Option<(TreeId, Vec<u8>)> {
-        let history = self.history.read();
-        let history = history.as_ref()?;
-        let event = match to {
-            Some(to) if history.covers(name) || history.covers(to) => Event::Rename { to: to.clone() },
-            None if history.covers(name) => Event::Drop,
-            _ => return None,
-        };
-        Some((history.tree, self.new_event(&event, documents, name)))
-    }
-
-    /// The value of the entry of a change of a collection.
-    fn new_event(&self, event: &Event, documents: TreeId, name: &FullName) -> Vec<u8> {
-        let time_ms = self.store.env().clock.unix_millis();
-        NewEvent { event, documents, name, time_ms, transaction: None, before: None }.encode()
     }
 
     /// Sets the numbers of scopes that are not known: those of a recording that was interrupted when it began, and after

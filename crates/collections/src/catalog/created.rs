@@ -3,19 +3,21 @@
 use super::Catalog;
 use super::indexes::{check_number, like};
 use crate::error::Result;
-use crate::history::Recording;
+use crate::history::{Event, Recording};
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::snapshot::Created;
 use crate::state::CollectionState;
 use crate::trees::{SYSTEM, describe_documents};
+use alluvium_document::Map;
 use alluvium_query::index::Definition;
 use alluvium_store::{TreeId, WriteSet};
 use std::sync::Arc;
 
 impl Catalog {
-    /// The state of a collection that a transaction is to create. Its trees are among those of `set`.
+    /// The state of a collection that a transaction is to create. Its trees are among those of `set`. Its recorded changes
+    /// have the fields `in_changes`.
     ///
     /// # Errors
     /// [`Error::CollectionExists`]; errors of the store.
@@ -24,12 +26,15 @@ impl Catalog {
         set: &mut WriteSet,
         name: &FullName,
         options: CollectionOptions,
+        in_changes: Option<&Map>,
     ) -> Result<Arc<CollectionState>> {
         self.check_free(name)?;
         // Another transaction that creates the name has claimed it.
         set.claim(TreeId::EMPTY, name.to_string().as_bytes())?;
         let describe = |ids: &[TreeId]| vec![vec![SYSTEM], describe_documents(name, ids[0], &options)];
         let trees = set.create_trees_with(2, describe)?;
+        let noted = self.noted_in(in_changes, trees[1], name, || vec![Event::created(&options)]);
+        noted.iter().for_each(|(tree, value)| set.note_created(*tree, value));
         Ok(self.new_state(name, trees[0], trees[1], options))
     }
 
@@ -44,6 +49,7 @@ impl Catalog {
         name: &FullName,
         state: &CollectionState,
         definition: Definition,
+        in_changes: Option<&Map>,
     ) -> Result<bool> {
         let before = state.indexes();
         if like(&before, &definition)?.is_some() {
@@ -57,6 +63,9 @@ impl Catalog {
             index.tree = ids[0];
             vec![index.describe(state.documents)]
         })?;
+        let created = || vec![Event::index_created(index.definition.to_map())];
+        let noted = self.noted_in(in_changes, state.documents, name, created);
+        noted.iter().for_each(|(tree, value)| set.note_created(*tree, value));
         let (schema, options, recording) = (before.schema, before.options.clone(), before.recording.clone());
         let mut indexes = before.indexes.clone();
         indexes.push(Arc::new(index));

@@ -1,8 +1,10 @@
 //! Adds the indexes of collections, marks them ready, and drops them. Every change gives the collection's tree of
 //! documents a new schema number, so that the store refuses batches that were made before the change.
 
+use super::noted::Notes;
 use super::{Catalog, Entry};
 use crate::error::{Error, Result};
+use crate::history::Event;
 use crate::index::{Index, IndexSet};
 use crate::names::FullName;
 use crate::options::CollectionOptions;
@@ -105,12 +107,13 @@ impl Catalog {
             return Err(Error::NoSuchIndex { collection: name.to_string(), index: index.to_owned() });
         };
         let former = indexes[at].tree;
+        let stamped = self.noted_drops(name, &entry, &indexes[at..=at]);
         let mut index = Index::declared((*indexes[at].definition).clone());
         let documents = (entry.documents, describe_documents(name, entry.system, &entry.indexes.options));
-        let changed = self.store.change_trees(1, |ids| {
+        let changed = self.change_trees(1, |ids| {
             index.tree = ids[0];
             let create = vec![index.describe(documents.0)];
-            TreeChanges { create, describe: vec![documents], drop: vec![former], stamped: None }
+            TreeChanges { create, describe: vec![documents], drop: vec![former], stamped }
         });
         // As for a drop, also if the outcome is unknown.
         if changed.is_ok() || self.store.description(former).is_none() {
@@ -159,7 +162,8 @@ impl Catalog {
         if new_schema {
             describe.insert(0, (entry.documents, describe_documents(name, entry.system, &entry.indexes.options)));
         }
-        self.store.change_trees(0, |_| TreeChanges { describe, ..TreeChanges::default() })?;
+        let stamped = self.noted(entry.documents, name, || Event::of_index(&indexes[at], &index));
+        self.change_trees(0, |_| TreeChanges { describe, stamped, ..TreeChanges::default() })?;
         let index = Arc::new(index);
         indexes[at] = index.clone();
         self.set_indexes(name, &mut entry, indexes);
@@ -193,7 +197,8 @@ impl Catalog {
         }
         let describe = vec![(entry.documents, describe_documents(name, entry.system, &entry.indexes.options))];
         let drop = dropped.iter().map(|index| index.tree).collect();
-        let changed = self.store.change_trees(0, |_| TreeChanges { describe, drop, ..TreeChanges::default() });
+        let stamped = self.noted_drops(name, &entry, &dropped);
+        let changed = self.change_trees(0, |_| TreeChanges { describe, drop, stamped, ..TreeChanges::default() });
         // The indexes are removed also if the outcome is unknown, because reads continue and must not use an index
         // whose tree was dropped.
         if changed.is_ok() || dropped.iter().any(|index| self.store.description(index.tree).is_none()) {
@@ -201,6 +206,15 @@ impl Catalog {
         }
         changed?;
         Ok(dropped.len())
+    }
+
+    /// The entries that note the drop of indexes, an entry for each. The creation of an index that is not ready is not
+    /// noted yet.
+    fn noted_drops(&self, name: &FullName, entry: &Entry, dropped: &[Arc<Index>]) -> Notes {
+        let ready = dropped.iter().filter(|index| index.ready.is_some());
+        self.noted(entry.documents, name, || {
+            ready.map(|index| Event::index_dropped(index.definition.to_map())).collect()
+        })
     }
 
     /// Changes the options of a collection; returns the new ones. The store refuses batches that were made before.
@@ -247,7 +261,9 @@ impl Catalog {
         change(&mut options);
         let options = Arc::new(options.counted_in(&self.memory));
         let description = describe_documents(name, entry.system, &options);
-        let described = self.store.describe_trees(&[(entry.documents, &description)]);
+        let stamped = self.noted(entry.documents, name, || Event::of_options(&entry.indexes.options, &options));
+        let describe = vec![(entry.documents, description.clone())];
+        let described = self.change_trees(0, |_| TreeChanges { describe, stamped, ..TreeChanges::default() });
         // The options change also if the outcome is unknown: later writes obey the new options.
         if described.is_ok() || self.store.description(entry.documents) == Some(description) {
             let schema: Seq = self.store.schema(entry.documents);

@@ -10,7 +10,6 @@ use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
 use alluvium_query::pipeline::stages::walk;
-use alluvium_store::TreeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -107,14 +106,6 @@ impl Catalog {
             name = FullName { logical: name.logical, collection: view.on.as_str().into() };
         }
         depth
-    }
-
-    pub(super) fn drop_view(&self, name: &FullName, tree: TreeId) -> Result<()> {
-        let dropped = self.store.drop_trees(&[tree]);
-        if dropped.is_ok() || self.store.description(tree).is_none() {
-            self.views.write().remove(name);
-        }
-        Ok(dropped?)
     }
 
     /// The collection that a name reads, and the stages of the views between them, in the order of execution. The name

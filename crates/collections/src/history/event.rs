@@ -63,22 +63,25 @@ pub enum Event {
         /// The new name.
         to: FullName,
     },
-    /// The collection was created. The description has the options of the command `create`.
+    /// The collection was created, by itself or by its first write. The description has the options of the command
+    /// `create`, with the definition of the index on `_id` as `idIndex`. There are no events of views.
     Create {
         /// The description.
         description: Map,
     },
-    /// Indexes were created. The description has them in the array `indexes`.
+    /// Indexes were created, and their builds have ended. The description has their definitions in the array `indexes`.
+    /// An index that is rebuilt is dropped and created.
     CreateIndexes {
         /// The description.
         description: Map,
     },
-    /// Indexes were dropped. The description has them in the array `indexes`.
+    /// Indexes were dropped. The description has their definitions in the array `indexes`.
     DropIndexes {
         /// The description.
         description: Map,
     },
-    /// Options of the collection were changed. The description has the options of the command `collMod`.
+    /// Options of the collection, or of an index, were changed. The description has the changed ones, in the form of the
+    /// command `collMod`.
     Modify {
         /// The description.
         description: Map,

@@ -19,6 +19,8 @@ fn scopes_cover_names() {
     ] {
         assert_eq!([&all, &shop, &pets].map(|scope| scope.covers(&name(covered))), expected, "{covered}");
     }
+    let dropped = FullName { logical: "shop".into(), collection: "".into() };
+    assert_eq!([&all, &shop, &pets].map(|scope| scope.covers(&dropped)), [true, true, false], "the whole database");
     let temporary = FullName::temporary("shop", 7);
     assert!(![&all, &shop].iter().any(|scope| scope.covers(&temporary)));
     let includes = |scope: &Scope| [&all, &shop, &pets].map(|other| scope.includes(other));

@@ -5,7 +5,6 @@ use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::find::{Execution, FindRequest, Query, moment_in};
 use crate::index_stats::index_stats;
-use crate::indexes::id_definition;
 use crate::limits::Limits;
 use crate::names::FullName;
 use crate::view::CollectionView;
@@ -61,7 +60,7 @@ fn of_indexes(engine: &EngineHandle, name: &FullName) -> Result<Vec<Map>> {
     let others = others.map(|index| describe(index.definition, index.uses, index.ready));
     let options = &state.indexes().options;
     let unbuilt = options.unbuilt.iter().map(|index| describe(index.to_map(), 0, true));
-    Ok(std::iter::once(describe(id_definition(options), 0, true)).chain(others).chain(unbuilt).collect())
+    Ok(std::iter::once(describe(options.id_index(), 0, true)).chain(others).chain(unbuilt).collect())
 }
 
 /// The bytes of all documents as BSON, and the average bytes of a document. Exact for small collections, otherwise

@@ -183,7 +183,8 @@ impl Transaction {
         }
         let mut guard = self.running.lock();
         let running = self.running(&mut guard)?;
-        match self.engine.catalog.create_in(&mut running.set, name, options) {
+        let in_changes = self.in_changes.lock().clone();
+        match self.engine.catalog.create_in(&mut running.set, name, options, in_changes.as_ref()) {
             Ok(state) => {
                 if let Ok(seen) = &mut *self.seen.lock() {
                     let mut created = seen.created.as_deref().cloned().unwrap_or_default();
@@ -221,7 +222,8 @@ impl Transaction {
             let what = format!("an index of {name} after its first document");
             return Err(Error::NotInTransaction { what });
         }
-        self.engine.catalog.add_index_in(&mut running.set, name, &state, definition)
+        let in_changes = self.in_changes.lock().clone();
+        self.engine.catalog.add_index_in(&mut running.set, name, &state, definition, in_changes.as_ref())
     }
 
     /// Executes a statement that writes to `groups`. After an error the transaction is aborted.

@@ -18,8 +18,9 @@ pub struct TreeChanges {
     pub describe: Vec<(TreeId, Vec<u8>)>,
     /// Trees that are dropped with all their keys.
     pub drop: Vec<TreeId>,
-    /// A tree, and the value of a stamped entry in it that notes the change; see [`crate::WriteBatch::put_stamped`].
-    pub stamped: Option<(TreeId, Vec<u8>)>,
+    /// Trees, each with the value of a stamped entry in it that notes the change; see
+    /// [`crate::WriteBatch::put_stamped`]. Their numbers are in this order.
+    pub stamped: Vec<(TreeId, Vec<u8>)>,
 }
 
 impl Store {
@@ -63,10 +64,35 @@ impl Store {
         count: u32,
         describe: impl FnOnce(&[TreeId]) -> Vec<Vec<u8>>,
     ) -> Result<Vec<TreeId>> {
+        self.create_noted_trees(count, |ids| (describe(ids), Vec::new()))
+    }
+
+    /// As [`Store::create_trees_with`]. `describe` also returns stamped entries that note the creation, as
+    /// [`TreeChanges::stamped`].
+    ///
+    /// ```
+    /// # use alluvium_store::{Bounds, Options, Store, TreeChanges};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let create = |_: &[_]| TreeChanges { create: vec![b"history".to_vec()], ..TreeChanges::default() };
+    /// # let history = store.change_trees(1, create)?[0];
+    /// store.create_noted_trees(1, |_| (vec![b"pets".to_vec()], vec![(history, b"there are pets now".to_vec())]))?;
+    /// let mut scan = store.scan(history, Bounds::all(), None)?;
+    /// assert_eq!(scan.next()?.map(|(_, value)| value), Some(&b"there are pets now"[..]));
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn create_noted_trees(
+        &self,
+        count: u32,
+        describe: impl FnOnce(&[TreeId]) -> (Vec<Vec<u8>>, Vec<(TreeId, Vec<u8>)>),
+    ) -> Result<Vec<TreeId>> {
         let _schema = self.schema.lock();
         let ids = self.trees.allocate(count)?;
-        let create = ids.iter().copied().zip(describe(&ids)).collect();
-        self.change_schema(SchemaChange { create, ..SchemaChange::default() })?;
+        let (descriptions, stamped) = describe(&ids);
+        let create = ids.iter().copied().zip(descriptions).collect();
+        self.change_schema(SchemaChange { create, stamped, ..SchemaChange::default() })?;
         Ok(ids)
     }
 
@@ -280,8 +306,13 @@ impl Store {
                 batch.delete(SYSTEM, &multivalue_key(*id));
             }
         }
-        batch.put(SYSTEM, NEXT_KEY, &self.trees.next().to_le_bytes());
-        if let Some((tree, value)) = &change.stamped {
+        let next = self.trees.next().to_le_bytes();
+        batch.put(SYSTEM, NEXT_KEY, &next);
+        for (at, (tree, value)) in change.stamped.iter().enumerate() {
+            if at > 0 {
+                // Each stamped entry needs a number of its own.
+                batch.put(SYSTEM, NEXT_KEY, &next);
+            }
             batch.put_stamped(*tree, &[], value);
         }
         batch

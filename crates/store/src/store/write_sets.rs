@@ -81,8 +81,14 @@ impl Store {
         check()?;
         let empty = self.batch();
         let mut batch = std::mem::replace(&mut set.batch, empty);
-        if let Some(of_change) = &of_change {
-            batch.append(of_change);
+        match of_change {
+            // The creation of trees is noted before what is written to them.
+            Some(mut noted) if noted.stamped => {
+                noted.append(&batch);
+                batch = noted;
+            }
+            Some(of_change) => batch.append(&of_change),
+            None => {}
         }
         Ok(self.commit.commit(Work::Batch(batch, creates.then(|| Box::new(change))), durability)?)
     }
