@@ -9,6 +9,7 @@ use alluvium_collections::error::Result;
 use alluvium_collections::names::FullName;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::write::Transaction as Writes;
+use alluvium_document::Map;
 use alluvium_store::Durability;
 use std::sync::Arc;
 
@@ -223,6 +224,26 @@ impl Transaction {
     /// As [`Transaction::commit`].
     pub fn commit_with(&self, durability: Durability) -> Result<()> {
         self.writes.0.commit(Some(durability))
+    }
+
+    /// Adds fields to the recorded changes of later statements, as [`crate::Change::transaction`]: a server notes the
+    /// session and the number of the transaction.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::{ChangeScope, doc};
+    /// db.record_changes(ChangeScope::Everything)?;
+    /// let transaction = db.begin();
+    /// transaction.note_in_changes(doc! {"by": "ada"});
+    /// transaction.collection("pets").put("rex", r#"{"kind": "dog"}"#)?;
+    /// transaction.commit()?;
+    /// for change in db.changes(&ChangeScope::Everything, None)? {
+    ///     assert_eq!(change?.transaction, Some(doc! {"by": "ada"}));
+    /// }
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn note_in_changes(&self, fields: Map) {
+        self.writes.0.note_in_changes(fields);
     }
 
     /// True if the transaction has written something, or has created a collection.

@@ -4,9 +4,10 @@ mod transactions;
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
-use alluvium::{Map, Value};
+use alluvium::{Binary, Map, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -263,6 +264,22 @@ pub(crate) fn too_old(number: i64, latest: i64) -> CommandError {
 }
 
 impl SessionId {
+    /// The session as the server shows it: its UUID, and the SHA-256 of its user, as `name@db`; of the empty text
+    /// without a user.
+    pub(crate) fn to_map(&self) -> Map {
+        let digest = Sha256::digest(self.user_at_db().unwrap_or_default());
+        Map::from([
+            ("id", Value::Binary(Binary { subtype: UUID, bytes: self.uuid.to_vec() })),
+            ("uid", Value::Binary(Binary { subtype: 0, bytes: digest.to_vec() })),
+        ])
+    }
+
+    /// The user, as `name@db`.
+    pub(crate) fn user_at_db(&self) -> Option<String> {
+        let (db, name) = self.user.as_deref()?.split_once('.')?;
+        Some(format!("{name}@{db}"))
+    }
+
     /// The session of a command.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::{Connection, MINUTE, SECOND, World, batch, cursor_of, insert, lsid, with};
 use crate::fields::Fields;
 use crate::sessions::{End, SessionId, Step};
-use alluvium::{Map, Value, doc};
+use alluvium::{Binary, ChangeScope, Map, Value, doc};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -376,6 +376,28 @@ fn a_commit_that_conflicts_is_not_taken_for_done_later() {
     let next = world.after_a_kill();
     next.connect().fails(251, "admin", commit(1));
     assert_eq!(next.count("zoo.pets"), 1);
+}
+
+#[test]
+fn recorded_changes_name_their_session_and_transaction() {
+    let world = World::new();
+    let (connection, scope) = (world.connect(), ChangeScope::Everything);
+    world.shared.db.record_changes(scope.clone()).expect("a recording");
+    connection.ok("zoo", first(insert(1), 7));
+    connection.ok("zoo", within(insert(2), 7));
+    connection.ok("admin", commit(7));
+    connection.ok("zoo", insert(3));
+    let changes = world.shared.db.changes(&scope, None).expect("changes");
+    let fields: Vec<_> = changes.map(|change| change.expect("a change").transaction).collect();
+    // SHA-256 of the empty text: the session has no user.
+    let digest = [
+        0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae,
+        0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
+    ];
+    let Value::Map(mut session) = lsid(1) else { panic!("a session is a map") };
+    session.push("uid", Value::Binary(Binary { subtype: 0, bytes: digest.to_vec() }));
+    let of_transaction = Some(Map::from([("lsid", Value::Map(session)), ("txnNumber", Value::Int64(7))]));
+    assert_eq!(fields, [of_transaction.clone(), of_transaction.clone(), of_transaction, None]);
 }
 
 #[test]

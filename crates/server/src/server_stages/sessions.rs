@@ -4,8 +4,7 @@ use super::options;
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional, required};
-use alluvium::{Binary, Map, Value};
-use sha2::{Digest, Sha256};
+use alluvium::{Map, Value};
 
 const OPTIONS: &[Field] = &[optional("allUsers", Kind::Bool), optional("users", Kind::Array)];
 const USER: &[Field] = &[required("user", Kind::Text), required("db", Kind::Text)];
@@ -26,16 +25,10 @@ pub(super) fn documents(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<M
     };
     let sessions = call.shared.sessions.with_last_use().into_iter().filter(|(session, _)| is_listed(&session.user));
     let describe = |(session, last_used): (crate::sessions::SessionId, std::time::Duration)| {
-        let user =
-            session.user.as_deref().and_then(|user| user.split_once('.')).map(|(db, name)| format!("{name}@{db}"));
-        let digest = Sha256::digest(user.as_deref().unwrap_or_default());
-        let id = Map::from([
-            ("id", Value::Binary(Binary { subtype: 4, bytes: session.uuid.to_vec() })),
-            ("uid", Value::Binary(Binary { subtype: 0, bytes: digest.to_vec() })),
-        ]);
         let idle = i64::try_from(now.saturating_sub(last_used).as_millis()).unwrap_or(i64::MAX);
-        let mut entry = Map::from([("_id", Value::Map(id)), ("lastUse", Value::DateTime(unix.saturating_sub(idle)))]);
-        if let Some(user) = user {
+        let mut entry =
+            Map::from([("_id", Value::Map(session.to_map())), ("lastUse", Value::DateTime(unix.saturating_sub(idle)))]);
+        if let Some(user) = session.user_at_db() {
             entry.push("user", user);
         }
         entry

@@ -6,7 +6,7 @@
 
 use super::{STOP_CHECK, Session, SessionId, Sessions};
 use crate::error::{CommandError, CommandResult};
-use alluvium::{Database, Transaction};
+use alluvium::{Database, Map, Transaction, Value};
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -356,6 +356,8 @@ impl Joined<'_> {
         let clock = &self.sessions.env.clock;
         let (began, began_millis) = (clock.now(), clock.unix_millis());
         let transaction = db.begin();
+        let (session, number) = (Value::Map(self.session.to_map()), Value::Int64(self.number));
+        transaction.note_in_changes(Map::from([("lsid", session), ("txnNumber", number)]));
         counts.note_begin(&transaction);
         self.transaction = Some(transaction.clone());
         let mut sessions = self.sessions.by_id.lock();
