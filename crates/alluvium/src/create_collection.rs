@@ -26,11 +26,12 @@ pub struct CreateCollection {
     options: std::result::Result<Map, InputError>,
     capped: Option<CappedLimits>,
     natural_order: Option<bool>,
+    keep_before: Option<bool>,
 }
 
 impl CreateCollection {
     pub(crate) fn new(target: Target) -> Self {
-        Self { target, options: Ok(Map::new()), capped: None, natural_order: None }
+        Self { target, options: Ok(Map::new()), capped: None, natural_order: None, keep_before: None }
     }
 
     /// Sets the collation for queries, writes by filter, pipelines and indexes that name no collation
@@ -84,6 +85,27 @@ impl CreateCollection {
         self
     }
 
+    /// Keeps the document before each change: recorded updates, replacements and deletes have it as
+    /// [`crate::Change::before`]. Has no effect while the collection is not recorded
+    /// ([`crate::Database::record_changes`]).
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::ChangeScope;
+    ///
+    /// let pets = db.create_collection("pets").keep_before(true).run()?;
+    /// db.record_changes(ChangeScope::Everything)?;
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// pets.delete("rex")?;
+    /// let last = db.changes(&ChangeScope::Everything, None)?.last().expect("a change")?;
+    /// assert_eq!(last.before.expect("the document").get("age"), Some(&3.into()));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn keep_before(mut self, keep: bool) -> Self {
+        self.keep_before = Some(keep);
+        self
+    }
+
     /// Keeps the order of insertion: queries without a sort that use no index, and sorts by `$natural`, return the
     /// documents in this order. Writes to the collection are made one after the other, and each insert writes three
     /// additional small entries. Default: [`crate::Database::set_natural_order`].
@@ -101,7 +123,7 @@ impl CreateCollection {
     }
 
     /// Adds options under MongoDB's names: `collation`, `validator`, `validationLevel`, `validationAction`, `capped`,
-    /// `size` and `max`. The options `clusteredIndex` (documents are always stored by their `_id`s), `storageEngine`
+    /// `size`, `max` and `changeStreamPreAndPostImages`. The options `clusteredIndex` (documents are always stored by their `_id`s), `storageEngine`
     /// and `indexOptionDefaults` have no effect; [`crate::Collection::options`] returns them.
     ///
     /// ```
@@ -133,6 +155,7 @@ impl CreateCollection {
             CappedLimits::from_options(&limits.to_options())?;
             options.capped = Some(limits);
         }
+        options.keeps_before = self.keep_before.unwrap_or(options.keeps_before);
         let default = self.target.engine.catalog.default_options(self.target.name()?).natural_order;
         options.natural_order = self.natural_order.unwrap_or(default);
         match self.target.transaction() {

@@ -146,7 +146,10 @@ impl CollectionOptions {
 }
 
 /// True if the options ask for the documents before changes.
-fn images_in(map: &Map) -> Result<bool> {
+///
+/// # Errors
+/// The option has another form.
+pub fn images_in(map: &Map) -> Result<bool> {
     let Some(images) = map.get(IMAGES) else { return Ok(false) };
     match images.as_map().map(|images| &images.entries[..]) {
         Some([(name, Value::Bool(enabled))]) if name.as_str() == Some("enabled") => Ok(*enabled),

@@ -52,6 +52,31 @@ impl<T> Collection<T> {
         Ok(state.indexes().options.validator.clone())
     }
 
+    /// Sets whether recorded updates, replacements and deletes have the document before the change, as
+    /// [`crate::Change::before`]. Concerns later writes; writes that have begun are repeated.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// use alluvium::ChangeScope;
+    ///
+    /// let pets = db.create_collection("pets").run()?;
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// db.record_changes(ChangeScope::Everything)?;
+    /// pets.keep_before(true)?;
+    /// pets.update_one(r#"{"_id": "rex"}"#, r#"{"$inc": {"age": 1}}"#).run()?;
+    /// let last = db.changes(&ChangeScope::Everything, None)?.last().expect("a change")?;
+    /// assert_eq!(last.before.expect("the document").get("age"), Some(&3.into()));
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`]; as for any write.
+    pub fn keep_before(&self, keep: bool) -> Result<()> {
+        let (engine, name) = self.target.outside("a change of a collection's options")?;
+        engine.catalog.change_options(name, |options| options.keeps_before = keep)?;
+        Ok(())
+    }
+
     /// Removes the validator, if there is one.
     ///
     /// # Errors

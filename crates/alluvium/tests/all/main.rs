@@ -50,6 +50,7 @@ mod collations_order_and_match;
 mod collections_and_their_indexes_have_recorded_events;
 mod collections_come_and_go_under_load;
 mod computed_fields_know_the_time_and_chance;
+mod documents_before_changes_are_kept;
 mod documents_come_back;
 mod every_format_loads_the_same;
 mod everything_can_be_named;

@@ -270,6 +270,7 @@ pub(crate) fn unkept(path: &Path, metadata: &Metadata) -> Option<String> {
     let is_kept = |name: &str| match name {
         "collation" => true,
         "capped" | "size" | "max" => is_capped,
+        "changeStreamPreAndPostImages" => metadata.keeps_before().is_ok(),
         name => name.starts_with("valid") || kept.contains(name),
     };
     let names: Vec<&str> = names.filter(|name| !is_kept(name)).collect();

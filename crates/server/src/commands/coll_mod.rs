@@ -50,6 +50,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     let view = db.views().into_iter().find(|(name, _)| *name == full).map(|(_, view)| view);
     let size = call.body.coerced("cappedSize").map(capped::size).transpose()?;
     let documents = call.body.coerced("cappedMax").map(capped::documents).transpose()?;
+    let images = create_options::images("collMod", &call.body, view.is_some().then_some(&*full))?;
+    create_options::refuse_images_of_server(&call.db, images == Some(true))?;
     if let Some(view) = view {
         if size.is_some() || documents.is_some() {
             return Err(not_capped(&full));
@@ -86,6 +88,9 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if validates {
         create::set_validator(&collection, &call.body)?;
     }
+    if let Some(enabled) = images {
+        collection.keep_before(enabled)?;
+    }
     let mut reply = Map::new();
     if let Some(index) = call.body.document("index") {
         change_index(&collection, index, &mut reply)?;
@@ -100,7 +105,6 @@ fn check(body: &Map) -> CommandResult<()> {
         return Err(CommandError::invalid_options("'dryRun' is for the conversion of an index to a unique one only"));
     }
     read::refuse_unsupported("collMod", body, &[], &["timeseries"])?;
-    create_options::check_images("collMod", body)?;
     match body.get("expireAfterSeconds") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(text)) if &**text != "off" => {

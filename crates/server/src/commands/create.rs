@@ -93,6 +93,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(collation) = read::collation(&call.body) {
         new = new.collation(collation);
     }
+    if keeps_before(&call.body)? {
+        create_options::refuse_images_of_server(&call.db, true)?;
+        new = new.keep_before(true);
+    }
     for name in create_options::KEPT {
         if let Some(value) = call.body.document(name) {
             new = new.options(Map::from([(name, Value::Map(value.clone()))]));
@@ -111,6 +115,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     Ok(call.reply())
 }
 
+fn keeps_before(body: &Map) -> CommandResult<bool> {
+    Ok(create_options::images("create", body, None)?.unwrap_or_default())
+}
+
 /// True if the collection has the options of the command.
 fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> CommandResult<bool> {
     let collection = call.collection_called(name);
@@ -119,6 +127,7 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
     let same = wanted.map(|wanted| Value::Map(wanted.to_map())).as_ref() == collection.options()?.get("collation");
     let options = collection.options()?;
     let are_kept = create_options::KEPT.iter().all(|name| options.document(name) == call.body.document(name));
+    let images = options.contains("changeStreamPreAndPostImages") == keeps_before(&call.body)?;
     let natural = collection.natural_order()?;
     let is_ordered = match call.body.contains("naturalOrder") {
         true => natural == call.body.flag("naturalOrder"),
@@ -126,7 +135,7 @@ fn same_options(call: &Call<'_>, name: &str, limits: Option<CappedLimits>) -> Co
         // server without `--natural-order`.
         false => !natural || call.shared.config.natural_order,
     };
-    if !same || !are_kept || !is_ordered || collection.capped()? != limits {
+    if !same || !images || !are_kept || !is_ordered || collection.capped()? != limits {
         return Ok(false);
     }
     Ok(match (collection.validator()?, call.body.document("validator")) {

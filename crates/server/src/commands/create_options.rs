@@ -118,7 +118,8 @@ pub(super) fn check(body: &mut Map) -> CommandResult<()> {
     if let Some(index) = body.document("idIndex") {
         check_id_index(body, index)?;
     }
-    check_images("create", body)?;
+    let of_view = body.text("viewOn").map(|_| body.text("create").unwrap_or_default());
+    images("create", body, of_view)?;
     check_expiry(body)
 }
 
@@ -182,18 +183,34 @@ fn whole_collation(collation: &Map) -> CommandResult<Map> {
     Ok(whole)
 }
 
-/// Checks `changeStreamPreAndPostImages`, and refuses the option if it is on.
-pub(super) fn check_images(command: &str, body: &Map) -> CommandResult<()> {
-    let Some(images) = body.document("changeStreamPreAndPostImages") else { return Ok(()) };
+/// The value of `changeStreamPreAndPostImages`, if the command has it. `view` is the name of a view, which has no such
+/// option.
+///
+/// # Errors
+/// Error 72 for a view; those of another form.
+pub(super) fn images(command: &str, body: &Map, view: Option<&str>) -> CommandResult<Option<bool>> {
+    let Some(images) = body.document("changeStreamPreAndPostImages") else { return Ok(None) };
     let owner = format!("{command}.changeStreamPreAndPostImages");
     fields::refuse_unknown(&owner, IMAGES, images.entries.iter().map(|(name, _)| name))?;
     fields::check(&owner, IMAGES, images)?;
-    match images.flag("enabled") {
-        false => Ok(()),
+    if let Some(view) = view {
+        let message = format!("{view} is a view: changeStreamPreAndPostImages is an option of collections");
+        return Err(CommandError::invalid_options(message));
+    }
+    Ok(Some(images.flag("enabled")))
+}
+
+/// Refuses documents before changes in the databases of a server itself, whose changes are not recorded.
+///
+/// # Errors
+/// Error 72.
+pub(super) fn refuse_images_of_server(db: &str, enabled: bool) -> CommandResult<()> {
+    match enabled && ["admin", "config", "local"].contains(&db) {
         true => {
-            let message = format!("the option 'changeStreamPreAndPostImages' of {command} is not supported");
-            Err(CommandError::not_supported(message))
+            let message = format!("changeStreamPreAndPostImages cannot be enabled in the {db} database");
+            Err(CommandError::invalid_options(message))
         }
+        false => Ok(()),
     }
 }
 

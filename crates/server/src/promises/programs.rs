@@ -229,6 +229,46 @@ fn indexes_that_are_not_built_are_kept_and_listed() {
 }
 
 #[test]
+fn documents_before_changes_are_an_option_of_collections() {
+    let world = World::new();
+    let connection = world.connect();
+    let images = |enabled: bool| ("changeStreamPreAndPostImages", Value::Map(doc! {"enabled": enabled}));
+    let create = |name: &str| Map::from([("create", Value::from(name))]);
+    connection.ok("zoo", with(create("pets"), [images(true)]));
+    connection.ok("zoo", with(create("pets"), [images(true)]));
+    connection.fails(48, "zoo", create("pets"));
+    connection.fails(48, "zoo", with(create("pets"), [images(false)]));
+    let limits = [images(true), ("capped", Value::Bool(true)), ("size", Value::Int32(4096))];
+    connection.ok("zoo", with(create("log"), limits));
+    let options = |name: &str| {
+        let list = Map::from([("listCollections", Value::Int32(1)), ("filter", Value::Map(doc! {"name": name}))]);
+        let found = batch(&connection.ok("zoo", list));
+        found[0].document("options").and_then(|options| options.document("changeStreamPreAndPostImages")).cloned()
+    };
+    assert_eq!((options("pets"), options("log")), (Some(doc! {"enabled": true}), Some(doc! {"enabled": true})));
+    let change = |name: &str| Map::from([("collMod", Value::from(name))]);
+    connection.ok("zoo", with(change("pets"), [images(false)]));
+    assert_eq!(options("pets"), None);
+    connection.ok("zoo", create("pets"));
+    connection.ok("zoo", with(change("pets"), [images(true)]));
+    assert_eq!(options("pets"), Some(doc! {"enabled": true}));
+    connection.ok("zoo", doc! {"create": "view", "viewOn": "pets"});
+    connection.fails(72, "zoo", with(doc! {"create": "other", "viewOn": "pets"}, [images(true)]));
+    connection.fails(72, "zoo", with(change("view"), [images(true)]));
+    connection.fails(72, "config", with(create("pets"), [images(true)]));
+    for (code, wrong) in [
+        (14, Value::Bool(true)),
+        (14, Value::Map(doc! {"enabled": 1})),
+        (40_415, Value::Map(doc! {"enabled": true, "other": 1})),
+        (40_414, Value::Map(Map::new())),
+    ] {
+        let wrong = || [("changeStreamPreAndPostImages", wrong.clone())];
+        connection.fails(code, "zoo", with(create("wrong"), wrong()));
+        connection.fails(code, "zoo", with(change("pets"), wrong()));
+    }
+}
+
+#[test]
 fn options_without_effect_are_kept() {
     let world = World::new();
     let connection = world.connect();

@@ -69,6 +69,8 @@ fn a_dump_keeps_the_options_of_collections() {
     let env = Env::in_memory(1);
     let engine = database_in(env.clone(), "db");
     let kept = r#"{"clusteredIndex": {"key": {"_id": 1}, "unique": true}, "storageEngine": {"wiredTiger": {}}}"#;
+    let recorded = FullName::parse("recorded").unwrap();
+    engine.catalog.create(&recorded, CollectionOptions { keeps_before: true, ..CollectionOptions::default() }).unwrap();
     let options = CollectionOptions::from_map(&kept.into_map().unwrap()).unwrap();
     let (ordered, clustered) = (FullName::parse("ordered").unwrap(), FullName::parse("clustered").unwrap());
     engine.catalog.create(&clustered, options).unwrap();
@@ -79,7 +81,7 @@ fn a_dump_keeps_the_options_of_collections() {
     dump(&engine, Path::new("dump"), &DumpOptions::default(), |_, _| {}).unwrap();
     let other = database_in(env.clone(), "other");
     read(&env, Path::new("dump")).unwrap().restore(&other).run().unwrap();
-    for name in [&ordered, &clustered] {
+    for name in [&ordered, &clustered, &recorded] {
         let options = |engine: &EngineHandle| engine.catalog.require(name).unwrap().indexes().options.clone();
         assert_eq!(options(&other), options(&engine), "{name}");
     }

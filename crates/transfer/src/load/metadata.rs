@@ -6,7 +6,7 @@ use alluvium_collections::error::{Error, Result};
 use alluvium_collections::indexes;
 use alluvium_collections::limits::{CappedLimits, Limits};
 use alluvium_collections::names::FullName;
-use alluvium_collections::options::{CollectionOptions, WITHOUT_EFFECT};
+use alluvium_collections::options::{CollectionOptions, WITHOUT_EFFECT, images_in};
 use alluvium_document::{Map, Value, json};
 use alluvium_env::{Env, OpenMode};
 use alluvium_query::collation::{Collation, CollationError};
@@ -24,8 +24,8 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The options and indexes of a collection, as `mongodump` writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
-    /// The collection's options, such as `capped`. Alluvium uses the limits of a capped collection, the validator and
-    /// the collation, keeps the options of [`Metadata::without_effect`], and ignores all others.
+    /// The collection's options, such as `capped`. Alluvium uses the limits of a capped collection, the validator,
+    /// the collation and `changeStreamPreAndPostImages`, keeps the options of [`Metadata::without_effect`], and ignores all others.
     pub options: Map,
     /// The definitions of its indexes, including the index on `_id`. Definitions of old versions of
     /// MongoDB are converted: see [`Metadata::converted_indexes`].
@@ -76,6 +76,14 @@ impl Metadata {
             name.as_str().is_some_and(|name| WITHOUT_EFFECT.contains(&name)) && value.as_map().is_some()
         });
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// True if recorded changes have the documents before them.
+    ///
+    /// # Errors
+    /// The option has a form that Alluvium does not know.
+    pub fn keeps_before(&self) -> Result<bool> {
+        images_in(&self.options)
     }
 
     /// The path of the metadata file that belongs to the BSON file `path`: `pets.metadata.json.gz`
@@ -294,9 +302,11 @@ impl Metadata {
         let (collation, capped) = (self.collation().unwrap_or_default(), self.capped().unwrap_or_default());
         let default = engine.catalog.default_options(name);
         let natural_order = self.natural_order || default.natural_order;
-        let without_effect = self.without_effect();
-        if collation.is_some() || capped.is_some() || natural_order || !without_effect.is_empty() {
-            let options = CollectionOptions { collation, capped, natural_order, without_effect, ..default };
+        let (keeps_before, without_effect) = (self.keeps_before().unwrap_or_default(), self.without_effect());
+        let wanted =
+            CollectionOptions { collation, capped, natural_order, keeps_before, without_effect, ..default.clone() };
+        if natural_order || wanted != default {
+            let options = wanted;
             match engine.catalog.create(name, options) {
                 Ok(_) | Err(Error::CollectionExists(_)) => {}
                 Err(error) => return Err(error),

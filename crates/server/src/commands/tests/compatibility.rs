@@ -68,8 +68,8 @@ const PARTLY: &[(&str, &str)] = &[
     ("compact", "`force` has no effect: no operation is held up"),
     (
         "create",
-        "`timeseries` and `changeStreamPreAndPostImages` are refused; `clusteredIndex`, `storageEngine` and \
-         `indexOptionDefaults` are kept and listed, and have no effect",
+        "`timeseries` is refused; `clusteredIndex`, `storageEngine` and `indexOptionDefaults` are kept and listed, and \
+         have no effect",
     ),
     ("compactStructuredEncryptionData", "refused: no collection is encrypted"),
     (
