@@ -6,6 +6,11 @@
 //!
 //! Times never decrease, and no time is given twice. A mark is on the disk before a second above the mark is used, and
 //! after a start the seconds begin above the mark. `docs/decisions/0094-cluster-times.md` has the reasons.
+//!
+//! The recent seconds are in memory. While changes are recorded, all seconds are stored, too ([`spans`]), since a change
+//! has the same time whenever it is read.
+
+mod spans;
 
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
@@ -13,6 +18,7 @@ use crate::write_gate::WriteGate;
 use alluvium::{Database, Durability, Map, Timestamp, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
+use spans::{Span, StoredSpans};
 use std::collections::VecDeque;
 
 /// A new mark is this number of seconds ahead of the clock.
@@ -36,8 +42,9 @@ pub(crate) struct ClusterTime {
     /// True if the server is a member of a replica set. Only then, clients see times, and the mark is stored.
     in_set: bool,
     state: Mutex<State>,
-    /// Locked while the mark is written.
+    /// Locked while the mark or a second is written.
     marking: Mutex<()>,
+    stored: StoredSpans,
 }
 
 struct State {
@@ -49,63 +56,74 @@ struct State {
     mark: u32,
     /// The last seconds that were used, each with its first batch.
     spans: VecDeque<Span>,
+    /// The number of the last write before this run, and the first time of this run; `None` before the first time.
+    opened: Option<(u64, Timestamp)>,
+    /// True while a second is stored that begins after `number`. Until it is stored, no times are given.
+    is_beginning: bool,
     /// True after the mark was written for the last time.
     is_closed: bool,
 }
 
-/// A second. The sequence numbers from `first` upwards have times in this second, with ordinals from `ordinal` upwards.
-#[derive(Clone, Copy)]
-struct Span {
-    first: u64,
-    second: u32,
-    ordinal: u32,
-}
-
-impl Span {
-    /// The time of a sequence number in this second; `None` if the ordinals of the second are used up.
-    fn time(&self, number: u64) -> Option<Timestamp> {
-        let ordinal = u64::from(self.ordinal) + number.checked_sub(self.first)?;
-        let increment = u32::try_from(ordinal).ok().filter(|ordinal| *ordinal <= PART_MAX)?;
-        Some(Timestamp { time: self.second, increment })
-    }
-}
-
 impl State {
-    /// Gives times to the sequence numbers up to `visible`: times in `second`, or in the last used second if that is
-    /// later.
-    fn give(&mut self, visible: u64, second: u32) -> Timestamp {
-        let Some(latest) = self.spans.back().copied() else {
-            self.begin(Span { first: visible, second, ordinal: 1 });
-            return self.advance(visible, Timestamp { time: second, increment: 1 });
-        };
+    /// True if the writes up to `visible` have times.
+    fn is_given(&self, visible: u64) -> bool {
+        visible <= self.number && !self.spans.is_empty()
+    }
+
+    /// The second for the writes up to `visible` if it differs from the last one. `clock` is the current second. If the
+    /// ordinals of a second are used up, the next second follows, even if the clock has not reached it.
+    fn new_second(&self, visible: u64, clock: u32) -> Option<u32> {
+        let latest = self.spans.back()?;
+        match latest.time(visible) {
+            Some(_) => Some(clock).filter(|clock| *clock > latest.second),
+            None => Some(clock.max(latest.second.saturating_add(1))),
+        }
+    }
+
+    /// The span of the writes from now on.
+    fn next_span(&self, second: u32) -> Span {
+        // In the first second of a run, the first ordinal is the time of the state before it.
+        let ordinal = if self.spans.is_empty() { 2 } else { 1 };
+        Span { first: self.number + 1, second, ordinal, is_stored: false }
+    }
+
+    /// Gives times to the sequence numbers up to `visible`.
+    fn give(&mut self, visible: u64) -> Timestamp {
         if visible <= self.number {
             return self.last;
         }
-        if let Some(time) = latest.time(visible).filter(|_| second <= latest.second) {
-            return self.advance(visible, time);
+        if self.new_second(visible, 0).is_some() {
+            let second = self.spans.back().map_or(0, |latest| latest.second.saturating_add(1));
+            self.begin(self.next_span(second));
         }
-        // If the ordinals of a second are used up, the next second follows, even if the clock has not reached it.
-        let second = second.max(latest.second.saturating_add(1));
-        let span = Span { first: self.number + 1, second, ordinal: 1 };
-        self.begin(span);
-        self.advance(visible, span.time(visible).unwrap_or(Timestamp { time: second, increment: PART_MAX }))
+        let latest = self.spans.back().map(|latest| (latest.time(visible), latest.second));
+        let (time, second) = latest.unwrap_or_default();
+        (self.number, self.last) = (visible, time.unwrap_or(Timestamp { time: second, increment: PART_MAX }));
+        self.last
     }
 
     fn begin(&mut self, span: Span) {
+        if self.spans.is_empty() {
+            self.last = Timestamp { time: span.second, increment: 1 };
+            self.opened = Some((self.number, self.last));
+        }
         self.spans.push_back(span);
         if self.spans.len() > SPANS_MAX {
             self.spans.pop_front();
         }
     }
 
-    fn advance(&mut self, number: u64, time: Timestamp) -> Timestamp {
-        (self.number, self.last) = (number, time);
-        time
+    /// The second in memory that a number is in.
+    fn span(&self, number: u64) -> Option<Span> {
+        self.spans.iter().rev().find(|span| span.first <= number).copied()
     }
 
     /// The first and the last time at which the write with this sequence number is the latest write.
     fn range(&self, number: u64) -> Option<(Timestamp, Timestamp)> {
-        let first = self.spans.iter().rev().find(|span| span.first <= number)?.time(number)?;
+        let first = match self.opened {
+            Some((opened, time)) if number == opened => time,
+            _ => self.span(number)?.time(number)?,
+        };
         Some((first, if number == self.number { self.last } else { first }))
     }
 }
@@ -117,12 +135,15 @@ impl ClusterTime {
         let mark = if in_set { read_mark(db) } else { 0 };
         let state = State {
             last: Timestamp { time: mark, increment: PART_MAX },
-            number: 0,
+            number: db.store().visible(),
             mark,
             spans: VecDeque::new(),
+            opened: None,
+            is_beginning: false,
             is_closed: false,
         };
-        let time = Self { db: db.clone(), env, in_set, state: Mutex::new(state), marking: Mutex::new(()) };
+        let (state, marking, stored) = (Mutex::new(state), Mutex::default(), StoredSpans::new(db));
+        let time = Self { db: db.clone(), env, in_set, state, marking, stored };
         if in_set {
             time.mark(time.first_second(mark), &WriteGate::default());
         }
@@ -143,27 +164,121 @@ impl ClusterTime {
     /// The time of the last visible write, or a later time that a client has sent.
     pub(crate) fn now(&self, gate: &WriteGate) -> Timestamp {
         let visible = self.db.store().visible();
-        let mut state = self.state.lock();
-        if visible <= state.number && !state.spans.is_empty() {
-            return state.last;
-        }
-        let mut second = match state.spans.is_empty() {
-            true => self.first_second(state.last.time),
-            false => self.clock(),
-        };
-        if self.in_set && second > state.mark && second > state.last.time {
+        let mut may_begin = true;
+        loop {
+            let mut state = self.state.lock();
+            if state.is_given(visible) {
+                return state.last;
+            }
+            let is_new = state.spans.is_empty() || state.new_second(visible, self.clock()).is_some();
+            if !(state.is_beginning || is_new && may_begin) {
+                // The mark and the second, which may have been written here, are no writes of clients.
+                let latest = state.give(self.db.store().visible());
+                self.note(latest);
+                return state.span(visible).and_then(|span| span.time(visible)).unwrap_or(latest);
+            }
             drop(state);
-            self.mark(second, gate);
+            self.begin_second(visible, gate);
+            may_begin = false;
+        }
+    }
+
+    /// Begins the second of the clock, if the writes up to `visible` have no times yet. If no mark allows the second, or
+    /// it cannot be stored, the last second is continued. The first second of a run always has to be a new one.
+    fn begin_second(&self, visible: u64, gate: &WriteGate) {
+        let _one_at_a_time = self.marking.lock();
+        let (second, is_first) = {
+            let state = self.state.lock();
+            match state.new_second(visible, self.clock()) {
+                _ if state.is_given(visible) => return,
+                None if state.spans.is_empty() => (self.first_second(state.last.time), true),
+                None => return,
+                Some(second) => (second, false),
+            }
+        };
+        self.mark_alone(second, gate);
+        if !is_first && self.in_set && second > self.state.lock().mark {
+            return;
+        }
+        self.begin_stored(gate, is_first, |state| Some(state.next_span(second)));
+    }
+
+    /// Begins a second, unless `span` returns `None`. While changes are recorded, the second is stored first, and no times
+    /// are given until it is. Returns false if no second has begun, because it could not be stored. The caller has locked
+    /// `marking`.
+    fn begin_stored(&self, gate: &WriteGate, even_so: bool, span: impl FnOnce(&State) -> Option<Span>) -> bool {
+        let since = self.stored.recorded_since().filter(|_| self.in_set);
+        let mut state = self.state.lock();
+        let Some(mut span) = span(&state) else { return false };
+        if let Some(since) = since {
+            state.is_beginning = true;
+            drop(state);
+            span.is_stored = self.store(Some(span), since, gate);
             state = self.state.lock();
-            // If no mark allows the new second, the last second is continued. The first second of a run always has to
-            // be a new one.
-            if second > state.mark && !state.spans.is_empty() {
-                second = state.last.time;
+            state.is_beginning = false;
+        }
+        let begins = span.is_stored || since.is_none() || even_so;
+        if begins {
+            state.begin(span);
+            self.note(state.last);
+        }
+        begins
+    }
+
+    /// Stores the seconds in memory that have recorded changes, and are not stored yet, and then a new one. Returns false
+    /// if that is not possible now. The caller has locked `marking`.
+    fn store(&self, new: Option<Span>, since: u64, gate: &WriteGate) -> bool {
+        let spans: Vec<Span> = self.state.lock().spans.iter().copied().chain(new).collect();
+        let ends = spans.iter().skip(1).map(|next| next.first).chain([u64::MAX]);
+        let needed = spans.iter().zip(ends).filter(|(span, end)| !span.is_stored && *end > since);
+        let needed: Vec<Span> = needed.map(|(span, _)| *span).collect();
+        let Some(_writing) = gate.enter().filter(|_| !self.db.is_read_only()) else { return false };
+        if let Err(error) = self.stored.store(&needed) {
+            log::warn!("the second of the cluster time could not be stored: {error}");
+            return false;
+        }
+        let mut state = self.state.lock();
+        state.spans.iter_mut().filter(|span| needed.contains(span)).for_each(|span| span.is_stored = true);
+        true
+    }
+
+    /// Stores the current second if changes are recorded. To be called when a recording has begun, so that the times that
+    /// are given from now on last.
+    pub(crate) fn keep(&self, gate: &WriteGate) {
+        let Some(since) = self.stored.recorded_since().filter(|_| self.in_set) else { return };
+        let _one_at_a_time = self.marking.lock();
+        self.store(None, since, gate);
+    }
+
+    /// The time of the batch that ends with a number. It is the same after restarts and power cuts if the batch has
+    /// recorded changes. `None` if the number has no time, or its time cannot be read.
+    pub(crate) fn time(&self, number: u64, gate: &WriteGate) -> Option<Timestamp> {
+        let _up_to_now = self.now(gate);
+        let known = self.state.lock().span(number);
+        let Some(span) = known else {
+            return self.stored.time(number).unwrap_or_else(|error| {
+                log::warn!("local.clusterTimes cannot be read: {error}");
+                None
+            });
+        };
+        if !span.is_stored {
+            self.keep(gate);
+        }
+        span.time(number)
+    }
+
+    /// The lowest number whose time is not before a time; the next number if all times are before it.
+    pub(crate) fn number_at(&self, time: Timestamp, gate: &WriteGate) -> u64 {
+        let _up_to_now = self.now(gate);
+        let (mut low, mut high) = (0, self.state.lock().number + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.time(middle, gate).is_some_and(|its| its >= time) {
+                true => high = middle,
+                false => low = middle + 1,
             }
         }
-        let time = state.give(self.db.store().visible(), second);
-        self.note(time);
-        time
+        low
     }
 
     /// Sets the value of `$$CLUSTER_TIME`.
@@ -234,27 +349,33 @@ impl ClusterTime {
         if !self.is_ahead(to, gate) {
             return;
         }
-        if to.time > self.state.lock().mark {
-            self.mark(to.time, gate);
-        }
-        let mut state = self.state.lock();
-        // Times above the mark are not used: after a restart, they could be given again.
-        if to > state.last && to.time <= state.mark {
-            let first = state.number + 1;
-            state.begin(Span { first, second: to.time, ordinal: to.increment.saturating_add(1) });
-            state.last = to;
+        let _one_at_a_time = self.marking.lock();
+        self.mark_alone(to.time, gate);
+        let advanced = self.begin_stored(gate, false, |state| {
+            // Times above the mark are not used: after a restart, they could be given again.
+            let is_allowed = to > state.last && to.time <= state.mark;
+            let ordinal = to.increment.saturating_add(1);
+            is_allowed.then(|| Span { ordinal, ..state.next_span(to.time) })
+        });
+        if advanced {
+            self.state.lock().last = to;
             self.note(to);
         }
     }
 
-    /// Writes a mark that allows times up to `second`. The previous mark remains if writes are blocked or the write
-    /// fails.
+    /// Writes a mark that allows times up to `second`.
     fn mark(&self, second: u32, gate: &WriteGate) {
         let _one_at_a_time = self.marking.lock();
+        self.mark_alone(second, gate);
+    }
+
+    /// Writes a mark that allows times up to `second`, if the last mark does not. That mark remains if writes are blocked
+    /// or the write fails. The caller has locked `marking`.
+    fn mark_alone(&self, second: u32, gate: &WriteGate) {
         let ahead = second.max(self.clock().saturating_add(AHEAD)).min(PART_MAX);
         let is_due = {
             let state = self.state.lock();
-            second > state.mark && !state.is_closed && !self.db.is_read_only()
+            self.in_set && second > state.mark && !state.is_closed && !self.db.is_read_only()
         };
         let Some(_writing) = gate.enter().filter(|_| is_due) else { return };
         match write_mark(&self.db, ahead) {

@@ -1,4 +1,5 @@
 use super::*;
+use alluvium::ChangeScope;
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Clock, SeededRng};
 use std::sync::Arc;
@@ -62,6 +63,33 @@ impl World {
 
     fn after_a_kill(&self, second: u32) -> Self {
         Self::on(Arc::new(self.disk.kill_clone()), second)
+    }
+
+    /// The time of a write, and its number.
+    fn numbered(&self, n: i32) -> (Timestamp, u64) {
+        self.times.db.collection("pets").put(n, alluvium::doc! {"_id": n}).unwrap();
+        let number = self.visible();
+        (self.now(), number)
+    }
+
+    fn visible(&self) -> u64 {
+        self.times.db.store().visible()
+    }
+
+    /// Begins to record changes, as a change stream does.
+    fn record(&self) {
+        self.times.db.record_changes(ChangeScope::Everything).unwrap();
+        self.times.keep(&self.gate);
+    }
+
+    fn time(&self, number: u64) -> Option<Timestamp> {
+        self.times.time(number, &self.gate)
+    }
+
+    /// The stored seconds.
+    fn stored(&self) -> Vec<Map> {
+        let found = self.times.db.logical_database("local").collection("clusterTimes").find(Map::new()).run().unwrap();
+        found.map(|span| span.unwrap().to_map().unwrap()).collect()
     }
 }
 
@@ -169,6 +197,12 @@ fn the_second_is_left_when_its_ordinals_are_used_up() {
 #[test]
 fn the_state_of_a_time_is_found() {
     let world = World::new();
+    world.write(0);
+    world.times.close();
+    let world = world.after_a_kill(NOW);
+    let opened = world.times.state.lock().number;
+    let start = world.now();
+    assert_eq!(world.times.range(opened, &world.gate).map(|(first, _)| first < start), Some(true), "as it was opened");
     world.set_clock(NOW + 1);
     let first = world.write(0);
     let number = world.times.db.store().visible();
@@ -180,7 +214,7 @@ fn the_state_of_a_time_is_found() {
     let second = world.write(1);
     assert_eq!(world.times.range(number, &world.gate), Some((first, first)));
     assert_eq!(world.times.range(world.times.db.store().visible(), &world.gate), Some((second, second)));
-    assert_eq!(world.times.range(number - 1, &world.gate), None, "before the start");
+    assert_eq!(world.times.range(opened - 1, &world.gate), None, "before the start");
 }
 
 #[test]
@@ -198,4 +232,135 @@ fn what_is_no_time_is_refused() {
         assert_eq!(world.times.check(&given).unwrap_err().code, code, "{given}");
     }
     assert!(world.times.check(&time(NOW + DRIFT_MAX, 1)).is_ok());
+}
+
+#[test]
+fn recorded_numbers_keep_their_times() {
+    let world = World::new();
+    world.write(0);
+    world.record();
+    let mut given = Vec::new();
+    // More seconds than are kept in memory.
+    for n in 0..200 {
+        world.set_clock(NOW + n / 2);
+        given.push(world.numbered(n as i32));
+    }
+    let later = Timestamp { time: NOW + 1000, increment: 7 };
+    world.times.advance(later, &world.gate);
+    given.push(world.numbered(200));
+    world.times.db.sync().unwrap();
+    // The next number after the sync is lost, and given again.
+    let (lost, number) = world.numbered(201);
+    assert_eq!(world.time(number), Some(lost));
+    let again = world.after_a_cut(NOW);
+    for next in [&world, &world.after_a_kill(NOW), &again, &again.after_a_cut(NOW + 2000)] {
+        for (time, number) in &given {
+            assert_eq!(next.time(*number), Some(*time), "number {number}");
+            assert_eq!(next.times.number_at(*time, &next.gate), *number);
+            let after = Timestamp { increment: time.increment + 1, ..*time };
+            assert_eq!(next.times.number_at(after, &next.gate), *number + 1);
+        }
+        let times: Vec<Timestamp> = (0..=next.visible()).filter_map(|number| next.time(number)).collect();
+        assert!(times.is_sorted_by(|a, b| a < b) && times.len() as u64 == next.visible() + 1);
+    }
+    assert!(again.time(number) > Some(lost), "the number belongs to another write");
+}
+
+#[test]
+fn times_that_a_stream_is_given_last_from_the_first_moment() {
+    let world = World::new();
+    world.write(0);
+    world.times.db.record_changes(ChangeScope::Everything).unwrap();
+    // Without a new second, and without a call of `keep`.
+    let (written, number) = world.numbered(1);
+    assert_eq!(world.time(number), Some(written));
+    world.times.db.sync().unwrap();
+    assert_eq!(world.after_a_cut(NOW + 100).time(number), Some(written));
+}
+
+#[test]
+fn numbers_from_before_all_servers_have_times_before_theirs() {
+    let world = World::new();
+    let db = world.times.db.clone();
+    drop(world.times);
+    db.record_changes(ChangeScope::Everything).unwrap();
+    db.collection("pets").put(1, alluvium::doc! {"_id": 1}).unwrap();
+    let number = db.store().visible();
+    db.sync().unwrap();
+    drop(db);
+    let open = |second| World::on(Arc::new(world.disk.crash_clone(u64::MAX, CrashStyle::AllLost)), second);
+    let next = open(NOW + 5);
+    let time = next.time(number).unwrap();
+    assert!(next.time(number - 1) < Some(time) && time < next.write(2), "{time:?}");
+    assert_eq!(next.after_a_cut(NOW + 99).time(number), Some(time));
+    assert_eq!(next.times.number_at(time, &next.gate), number);
+    assert_eq!(next.times.number_at(Timestamp { time: 1, increment: 1 }, &next.gate), 0);
+    let future = Timestamp { time: NOW + 100, increment: 1 };
+    assert_eq!(next.times.number_at(future, &next.gate), next.visible() + 1);
+}
+
+#[test]
+fn seconds_are_stored_only_while_changes_are_recorded() {
+    let world = World::new();
+    world.write(0);
+    world.set_clock(NOW + 1);
+    world.write(1);
+    assert_eq!(world.stored(), []);
+    world.record();
+    assert_eq!(world.stored().len(), 1, "the current one");
+    for n in 2..5 {
+        world.set_clock(NOW + n);
+        world.write(n as i32);
+        world.write(0);
+        world.now();
+        assert_eq!(world.stored().len(), n as usize, "one in a second");
+    }
+    assert!(world.times.db.stop_recording(&ChangeScope::Everything).unwrap());
+    world.set_clock(NOW + 100);
+    world.write(9);
+    assert_eq!(world.stored().len(), 4);
+    let next = world.after_a_kill(NOW + 200);
+    next.record();
+    next.write(0);
+    assert_eq!(next.stored().len(), 1, "those of the former recording are gone");
+}
+
+#[test]
+fn a_second_that_cannot_be_stored_does_not_begin() {
+    let world = World::new();
+    world.record();
+    let before = world.write(0);
+    // The mark allows this second.
+    world.set_clock(NOW + 5);
+    assert_eq!(world.gate.lock(Duration::ZERO), Some(1));
+    assert_eq!(world.write(1).time, before.time);
+    world.gate.unlock();
+    assert_eq!(world.write(2).time, NOW + 5);
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "threads of the system")]
+fn writers_of_all_threads_get_the_times_that_are_stored() {
+    let world = World::new();
+    world.record();
+    let given = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (world, given) = (&world, &given);
+            scope.spawn(move || {
+                for n in 0..50 {
+                    world.set_clock(NOW + n / 5);
+                    let number = { world.times.db.store().visible() };
+                    let time = world.time(number).unwrap();
+                    given.lock().push((number, time));
+                    world.times.db.collection("pets").put(thread * 100, alluvium::doc! {"n": (n as i32)}).unwrap();
+                    world.now();
+                }
+            });
+        }
+    });
+    let next = world.after_a_kill(NOW);
+    for (number, time) in given.lock().iter() {
+        assert_eq!(next.time(*number), Some(*time));
+    }
 }
