@@ -1,11 +1,11 @@
 //! Batches of documents in replies.
 
 use crate::call::Call;
-use crate::cursors::{Documents, OpenCursor, TailCursor};
+use crate::cursors::{ChangeCursor, Documents, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::memory::Until;
-use alluvium::{Cursor, Document, DocumentError, Tail, Value};
+use alluvium::{ChangeStream, Cursor, Document, DocumentError, Tail, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -92,6 +92,17 @@ pub(crate) fn fill(
         *count += 1;
     }
     Ok(Filled::Count)
+}
+
+/// Adds the token after which a change stream continues behind its batch to the open cursor of a reply.
+///
+/// # Errors
+/// Errors of encoding.
+pub(crate) fn put_token(builder: &mut BsonBuilder, documents: &Documents) -> CommandResult<()> {
+    if let Some(token) = documents.token() {
+        builder.put("postBatchResumeToken", &Value::Map(token.to_map()))?;
+    }
+    Ok(())
 }
 
 /// The error for a stored document with a value that BSON cannot hold.
@@ -199,6 +210,11 @@ impl FirstBatch {
         Self::reading(Documents::Tail(Box::new(cursor)), namespace)
     }
 
+    /// The first batch of a change stream.
+    pub(crate) fn of_changes(stream: ChangeStream, namespace: String) -> Self {
+        Self::reading(Documents::Changes(Box::new(ChangeCursor::new(stream))), namespace)
+    }
+
     /// The first batch of documents that are all in memory.
     pub(crate) fn of_list(list: Vec<Document>, namespace: String) -> Self {
         Self::reading(Documents::of(list), namespace)
@@ -227,9 +243,10 @@ impl FirstBatch {
         let mut count = 0;
         let filled = fill(call, &mut builder, &mut self.documents, self.size, self.single, &mut count)?;
         call.note_count("nreturned", count);
-        let more = filled != Filled::All || self.documents.stays_open();
+        let more = self.documents.continues(filled != Filled::All);
         self.documents.pause();
         builder.close()?;
+        put_token(&mut builder, &self.documents)?;
         if let Documents::Query(cursor, _) = &self.documents {
             call.note_plan(cursor);
         }

@@ -15,11 +15,12 @@ mod spans;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::write_gate::WriteGate;
-use alluvium::{Database, Durability, Map, Timestamp, Value};
+use alluvium::{ClusterTimes, Database, Durability, Map, Timestamp, Value};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use spans::{Span, StoredSpans};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A new mark is this number of seconds ahead of the clock.
 const AHEAD: u32 = 10;
@@ -401,6 +402,25 @@ impl ClusterTime {
         {
             log::warn!("the mark of the cluster time could not be written: {error}");
         }
+    }
+}
+
+/// The times of recorded changes, for change streams.
+pub(crate) struct LastingTimes {
+    times: Arc<ClusterTime>,
+    gate: Arc<WriteGate>,
+}
+
+impl LastingTimes {
+    /// The times of a server.
+    pub(crate) fn new(times: &Arc<ClusterTime>, gate: &Arc<WriteGate>) -> Self {
+        Self { times: Arc::clone(times), gate: Arc::clone(gate) }
+    }
+}
+
+impl ClusterTimes for LastingTimes {
+    fn time(&self, number: u64) -> Option<Timestamp> {
+        self.times.time(number, &self.gate)
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::error::{CommandError, CommandResult};
 use crate::security::privilege::Need;
 use crate::sessions::SessionId;
-use alluvium::{Cursor, Document, Tail};
+use alluvium::AppendWatch;
+use alluvium::{ChangeStream, Cursor, Document, ResumeToken, Tail};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ pub(crate) enum Documents {
     WithRecordIds(Box<Cursor>, Option<Document>),
     /// A query of a capped collection that stays open at its end.
     Tail(Box<TailCursor>),
+    /// A change stream.
+    Changes(Box<ChangeCursor>),
     /// Documents that are all in memory, in reverse order.
     List(Vec<Document>),
 }
@@ -54,6 +57,39 @@ pub(crate) struct TailCursor {
     pub waiting: Option<Wake>,
 }
 
+/// The cursor of a change stream.
+pub(crate) struct ChangeCursor {
+    stream: ChangeStream,
+    /// An event that did not fit into the last batch.
+    kept: Option<Document>,
+    /// The token of the place before the last event.
+    before: ResumeToken,
+    /// Wakes the waiting request when the cursor is closed.
+    pub waiting: Option<Wake>,
+}
+
+impl ChangeCursor {
+    /// A cursor that has not been read.
+    pub(crate) fn new(stream: ChangeStream) -> Self {
+        Self { before: stream.token(), stream, kept: None, waiting: None }
+    }
+
+    fn next(&mut self) -> alluvium::Result<Option<Document>> {
+        if let Some(kept) = self.kept.take() {
+            return Ok(Some(kept));
+        }
+        let before = self.stream.token();
+        let Some(event) = self.stream.next_event()? else { return Ok(None) };
+        self.before = before;
+        Ok(Some(Document::from_map(&event)?))
+    }
+
+    /// The token of the place after the events that were returned.
+    fn token(&self) -> ResumeToken {
+        if self.kept.is_some() { self.before } else { self.stream.token() }
+    }
+}
+
 /// Wakes a request when it is dropped.
 pub(crate) struct Wake(pub Arc<Notify>);
 
@@ -66,7 +102,56 @@ impl Drop for Wake {
 impl Documents {
     /// True if the cursor stays open although there are no more documents now.
     pub(crate) fn stays_open(&self) -> bool {
-        matches!(self, Self::Tail(cursor) if !cursor.tail.is_dead())
+        match self {
+            Self::Tail(cursor) => !cursor.tail.is_dead(),
+            Self::Changes(cursor) => cursor.kept.is_some() || !cursor.stream.is_invalidated(),
+            Self::Query(..) | Self::WithRecordIds(..) | Self::List(_) => false,
+        }
+    }
+
+    /// True if the cursor stays open after a batch that is full or not.
+    pub(crate) fn continues(&self, is_full: bool) -> bool {
+        self.stays_open() || is_full && !matches!(self, Self::Changes(_))
+    }
+
+    /// True if a `getMore` waits until there are documents.
+    pub(crate) fn awaits(&self) -> bool {
+        match self {
+            Self::Tail(cursor) => cursor.awaits,
+            Self::Changes(_) => true,
+            Self::Query(..) | Self::WithRecordIds(..) | Self::List(_) => false,
+        }
+    }
+
+    /// True for a change stream.
+    pub(crate) fn are_changes(&self) -> bool {
+        matches!(self, Self::Changes(_))
+    }
+
+    /// The request that waits for documents, as long as this is set.
+    pub(crate) fn waiting(&mut self) -> Option<&mut Option<Wake>> {
+        match self {
+            Self::Tail(cursor) => Some(&mut cursor.waiting),
+            Self::Changes(cursor) => Some(&mut cursor.waiting),
+            Self::Query(..) | Self::WithRecordIds(..) | Self::List(_) => None,
+        }
+    }
+
+    /// Calls `wake` when there may be more documents of a cursor that stays open.
+    pub(crate) fn on_change(&mut self, wake: impl Fn() + Send + Sync + 'static) -> Option<AppendWatch> {
+        match self {
+            Self::Tail(cursor) => Some(cursor.tail.watch(wake)),
+            Self::Changes(cursor) => Some(cursor.stream.on_change(wake)),
+            Self::Query(..) | Self::WithRecordIds(..) | Self::List(_) => None,
+        }
+    }
+
+    /// The token after which a change stream continues behind the batches so far.
+    pub(crate) fn token(&self) -> Option<ResumeToken> {
+        match self {
+            Self::Changes(cursor) => Some(cursor.token()),
+            Self::Query(..) | Self::WithRecordIds(..) | Self::Tail(_) | Self::List(_) => None,
+        }
     }
 
     /// Releases resources that are needed only while a batch is read.
@@ -74,7 +159,8 @@ impl Documents {
         match self {
             Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.pause(),
             Self::Tail(cursor) => cursor.tail.pause(),
-            Self::List(_) => {}
+            // A change stream keeps nothing open between its reads.
+            Self::Changes(_) | Self::List(_) => {}
         }
     }
 
@@ -110,6 +196,7 @@ impl Documents {
                 Some(document) => Ok(Some(document)),
                 None => cursor.tail.next_document(),
             },
+            Self::Changes(cursor) => cursor.next(),
             Self::List(list) => Ok(list.pop()),
         }
     }
@@ -118,7 +205,7 @@ impl Documents {
     pub(crate) fn examined(&self) -> Option<(u64, u64)> {
         match self {
             Self::Query(cursor, _) | Self::WithRecordIds(cursor, _) => cursor.examined(),
-            Self::Tail(_) | Self::List(_) => None,
+            Self::Tail(_) | Self::Changes(_) | Self::List(_) => None,
         }
     }
 
@@ -128,6 +215,7 @@ impl Documents {
         match self {
             Self::Query(cursor, kept) | Self::WithRecordIds(cursor, kept) => cursor.bytes_ahead() + row(kept),
             Self::Tail(cursor) => row(&cursor.kept),
+            Self::Changes(cursor) => row(&cursor.kept),
             Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
         }
     }
@@ -137,6 +225,7 @@ impl Documents {
         match self {
             Self::Query(_, kept) | Self::WithRecordIds(_, kept) => *kept = Some(document),
             Self::Tail(cursor) => cursor.kept = Some(document),
+            Self::Changes(cursor) => cursor.kept = Some(document),
             Self::List(list) => list.push(document),
         }
     }

@@ -85,7 +85,7 @@ pub(crate) fn execute(
     let finished =
         outcome.and_then(|done| Ok(Reply { bytes: complete(shared, done.builder)?, has_more: done.has_more }));
     Some(finished.unwrap_or_else(|error| {
-        let mut fields = labels.of(error.code);
+        let mut fields = labels.of(&error);
         fields.entries.extend(unsatisfiable.map(|error| ("writeConcernError".into(), Value::Map(describe(&error)))));
         fields.entries.extend(cluster_time(shared).entries);
         Reply::last(failed(form, &error, fields))
@@ -95,7 +95,10 @@ pub(crate) fn execute(
 /// The error of a command, which the end of the server may have interrupted. Clients repeat such a command elsewhere.
 fn ended_by_shutdown(shared: &Shared, error: CommandError) -> CommandError {
     match error.name == "Interrupted" && shared.stopping.load(Ordering::Relaxed) {
-        true => CommandError::new(11600, "InterruptedAtShutdown", "interrupted at shutdown"),
+        true => {
+            let shutdown = CommandError::new(11600, "InterruptedAtShutdown", "interrupted at shutdown");
+            CommandError { is_of_stream: error.is_of_stream, ..shutdown }
+        }
         false => error,
     }
 }

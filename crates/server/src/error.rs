@@ -17,6 +17,8 @@ pub(crate) struct CommandError {
     pub fields: Map,
     /// The number of the transaction that a write has to wait for.
     pub waits_for: Option<u64>,
+    /// True if a change stream has ended with the error.
+    pub is_of_stream: bool,
 }
 
 /// The result of a command.
@@ -65,7 +67,7 @@ codes! {
 impl CommandError {
     /// Creates an error with a code that has no function of its own.
     pub(crate) fn new(code: i32, name: &'static str, message: impl Into<String>) -> Self {
-        Self { code, name, message: message.into(), fields: Map::new(), waits_for: None }
+        Self { code, name, message: message.into(), fields: Map::new(), waits_for: None, is_of_stream: false }
     }
 
     /// Adds a field to the reply.
@@ -136,6 +138,19 @@ pub(crate) fn is_interruption(code: i32) -> bool {
 /// specification.
 pub(crate) fn is_worth_a_retry(code: i32) -> bool {
     const CODES: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436];
+    CODES.contains(&code)
+}
+
+/// True if a change stream that has ended with an error of this code can be resumed, according to the drivers'
+/// specification.
+pub(crate) fn is_resumable(code: i32) -> bool {
+    const OF_STREAMS: [i32; 5] = [63, 133, 150, 234, 13388];
+    OF_STREAMS.contains(&code) || is_worth_a_retry(code)
+}
+
+/// True if a change stream that has ended with an error of this code cannot be resumed after its last token.
+pub(crate) fn is_fatal_to_streams(code: i32) -> bool {
+    const CODES: [i32; 2] = [280, 286];
     CODES.contains(&code)
 }
 

@@ -10,6 +10,7 @@ mod retries;
 mod sessions;
 mod settings;
 mod snapshots;
+mod streams;
 mod transactions;
 mod users;
 mod watching;

@@ -2,9 +2,10 @@
 //! server.
 //!
 //! Such a stage is the first in its pipeline. Its documents are collected in a list, and the following stages run over
-//! the list.
+//! the list. Only `$changeStream` has a cursor of its own.
 
 pub(crate) mod catalog;
+pub(crate) mod change_streams;
 pub(crate) mod operations;
 pub(crate) mod plans;
 pub(crate) mod sessions;
@@ -25,8 +26,8 @@ type Documents = fn(&Call<'_>, &Value) -> CommandResult<Vec<Map>>;
 /// The way in which a stage is answered.
 #[derive(Clone, Copy)]
 struct Answer {
-    /// Makes the documents of the stage.
-    documents: Documents,
+    /// Makes the documents of the stage; `None` for a change stream, which has its own cursor.
+    documents: Option<Documents>,
     /// The error if the stage is used on the wrong kind of source.
     misplaced: (i32, &'static str),
     /// Decides the error of a stage in `$facet` that is also on the wrong kind of source: `misplaced` if true,
@@ -38,8 +39,13 @@ const INVALID_NAMESPACE: (i32, &str) = (73, "InvalidNamespace");
 
 /// The answer for each stage.
 fn answer(stage: ServerStage) -> Answer {
-    let plain = |documents: Documents| Answer { documents, misplaced: INVALID_NAMESPACE, checks_place_first: true };
+    let plain = |documents: Documents| Answer {
+        documents: Some(documents),
+        misplaced: INVALID_NAMESPACE,
+        checks_place_first: true,
+    };
     match stage {
+        ServerStage::ChangeStream => Answer { documents: None, misplaced: INVALID_NAMESPACE, checks_place_first: true },
         ServerStage::CollStats => plain(statistics::of_collection),
         ServerStage::IndexStats => plain(statistics::of_indexes),
         ServerStage::CurrentOp => plain(operations::documents),
@@ -115,7 +121,8 @@ pub(crate) fn run(call: &Call<'_>) -> CommandResult<Option<BsonBuilder>> {
     let pipeline = call.body.elements("pipeline").unwrap_or_default();
     let Some((name, operand)) = pipeline.first().and_then(stages::parts) else { return Ok(None) };
     let Some(stage) = stages::find(name).and_then(|row| row.of_server) else { return Ok(None) };
-    let mut all = vec![listing::stage((answer(stage).documents)(call, operand)?)];
+    let Some(documents) = answer(stage).documents else { return change_streams::run(call).map(Some) };
+    let mut all = vec![listing::stage(documents(call, operand)?)];
     all.extend(pipeline.iter().skip(1).cloned());
     let collection = call.argument().as_str();
     let namespace = format!("{}.{}", call.db, collection.unwrap_or("$cmd.aggregate"));

@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     /// The snapshots that clients read.
     pub snapshots: Snapshots,
     /// The times of writes.
-    pub cluster_time: ClusterTime,
+    pub cluster_time: Arc<ClusterTime>,
     /// The certificates, if the server uses TLS.
     pub tls: Option<Tls>,
     /// The number of connections of each address.
@@ -83,7 +83,7 @@ pub(crate) struct Shared {
     /// Refuses writes of users while it is on.
     pub write_block: WriteBlock,
     /// Blocks writes while `fsync` has locked the server.
-    pub writes: WriteGate,
+    pub writes: Arc<WriteGate>,
     /// The number and duration of the operations on each collection.
     pub latencies: Latencies,
     /// Counts and latencies of commands.
@@ -134,7 +134,7 @@ impl Shared {
             cursors: Cursors::new(env.clone(), db.stats().memory_budget_bytes),
             sessions: Sessions::new(env.clone()),
             snapshots: Snapshots::new(env.clone()),
-            cluster_time: ClusterTime::open(&db, env.clone(), config.replica_set.is_some()),
+            cluster_time: Arc::new(ClusterTime::open(&db, env.clone(), config.replica_set.is_some())),
             tls,
             peers: Peers::new(config.connections_per_address),
             security,
@@ -151,7 +151,7 @@ impl Shared {
             plan_filters: Mutex::default(),
             default_concerns: DefaultConcerns::open(&db, config.replica_set.is_some())?,
             write_block: WriteBlock::default(),
-            writes: WriteGate::default(),
+            writes: Arc::default(),
             latencies: Latencies::default(),
             figures: Figures::new(),
             fail_points: FailPoints::new(Arc::clone(&env.rng)),

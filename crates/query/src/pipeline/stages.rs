@@ -135,6 +135,8 @@ pub struct StageRow {
 /// A stage whose documents a server makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerStage {
+    /// `$changeStream`.
+    ChangeStream,
     /// `$collStats`.
     CollStats,
     /// `$currentOp`.
@@ -210,9 +212,12 @@ stages! {
     AddFields "$addFields" like SINGLE;
     Bucket "$bucket" like PLAIN { head_need: HeadNeed::Paths };
     BucketAuto "$bucketAuto" like PLAIN { head_need: HeadNeed::Paths };
-    ChangeStream "$changeStream" like REFUSED { missing: Some("there are no change streams") };
+    ChangeStream "$changeStream" like REFUSED {
+        missing: Some("it is for servers; in a program, use watch"),
+        of_server: Some(ServerStage::ChangeStream),
+    };
     ChangeStreamSplitLargeEvent "$changeStreamSplitLargeEvent" like REFUSED {
-        missing: Some("there are no change streams"),
+        missing: Some("it is for change streams"),
         position: Position::Last,
         in_change_streams: true,
     };

@@ -13,7 +13,7 @@ use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
 use crate::security::needs;
-use crate::server_stages;
+use crate::server_stages::{self, change_streams};
 use alluvium::{Map, Value};
 use alluvium_document::BsonBuilder;
 use alluvium_query::pipeline::stages::{self, StageName};
@@ -126,6 +126,9 @@ fn batch_size(call: &Call<'_>) -> CommandResult<Option<u64>> {
 /// Explains a pipeline. The pipeline is executed unless only its plan is requested; a stage that writes is never
 /// executed.
 fn explain(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Map> {
+    if change_streams::is_wanted(body) {
+        return Err(CommandError::not_supported("$changeStream cannot be explained: it reads the recorded changes"));
+    }
     let mut reading = body.clone();
     let mut write = None;
     if COMMAND.writes(body)

@@ -1,7 +1,7 @@
 //! `getMore`: the next documents of a cursor.
 
 use super::{Command, Levels};
-use crate::batch::{Filled, fill};
+use crate::batch::{Filled, fill, put_token};
 use crate::call::Call;
 use crate::client::Client;
 use crate::cursors::{Documents, OpenCursor, Wake};
@@ -61,7 +61,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     };
     let cursors = &call.shared.cursors;
     let mut cursor = take(call, id, &namespace, resumed.is_some())?;
-    let awaits = matches!(&cursor.documents, Documents::Tail(tail) if tail.awaits);
+    let awaits = cursor.documents.awaits();
     if !awaits && call.body.integer("maxTimeMS").is_some() {
         cursors.give_back(id, cursor);
         let message = "cannot set maxTimeMS on getMore command for a non-awaitData cursor";
@@ -95,9 +95,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         Ok(more) => more,
         Err(error) => {
             cursors.close(id);
-            return Err(error);
+            return Err(CommandError { is_of_stream: cursor.documents.are_changes(), ..error });
         }
     };
+    put_token(&mut builder, &cursor.documents)?;
     match more {
         true => {
             cursors.give_back(id, cursor);
@@ -193,11 +194,12 @@ fn wait(call: &Call<'_>) -> Duration {
 
 /// Registers the request to be executed again when new documents arrive or the cursor is closed.
 fn begin_wait(call: &Call<'_>, documents: &mut Documents, until: Duration) {
-    let Documents::Tail(cursor) = documents else { return };
     let changed = Arc::new(Notify::new());
     let wake = Arc::clone(&changed);
-    let watch = cursor.tail.watch(move || wake.notify_one());
-    cursor.waiting = Some(Wake(Arc::clone(&changed)));
+    let Some(watch) = documents.on_change(move || wake.notify_one()) else { return };
+    if let Some(waiting) = documents.waiting() {
+        *waiting = Some(Wake(Arc::clone(&changed)));
+    }
     call.client.waits.begin(Wait { until, event: Event::Documents { changed, _watch: watch } });
 }
 
@@ -208,16 +210,16 @@ fn read(
     documents: &mut Documents,
     size: u64,
 ) -> (CommandResult<bool>, u64) {
-    if let Documents::Tail(cursor) = documents {
-        cursor.waiting = None;
+    if let Some(waiting) = documents.waiting() {
+        *waiting = None;
     }
     let mut count = 0;
     let mut fill_batch = || {
         builder.open_document("cursor")?;
         builder.open_array("nextBatch")?;
-        let more = fill(call, builder, documents, size, false, &mut count)? != Filled::All;
+        let is_full = fill(call, builder, documents, size, false, &mut count)? != Filled::All;
         builder.close()?;
-        Ok(more || documents.stays_open())
+        Ok(documents.continues(is_full))
     };
     let more = fill_batch();
     documents.pause();

@@ -8,7 +8,7 @@ use crate::commands::{Command, InTransaction, Levels, Writes};
 use crate::concern::{ReadConcern, ReadLevel, WriteConcern};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
-use crate::server_stages;
+use crate::server_stages::{self, change_streams};
 use crate::shared::Shared;
 
 /// The write concern of a command, which is the parsed one or the default.
@@ -96,6 +96,11 @@ fn is_without_level(command: &Command, body: &Body) -> bool {
 
 /// The reason why a command cannot read at a level.
 fn refused_level(command: &Command, body: &Body, level: ReadLevel) -> Option<String> {
+    if command.writes == Writes::ByPipeline && change_streams::is_wanted(body) {
+        let is_given = body.document("readConcern").is_some_and(|concern| concern.contains("level"));
+        let message = "Aggregation stage $changeStream cannot run with a readConcern other than 'majority'";
+        return (is_given && level != ReadLevel::Majority).then(|| message.to_owned());
+    }
     if level == ReadLevel::Local {
         return None;
     }

@@ -5,6 +5,7 @@ use crate::body::Body;
 use crate::commands::{Command, InTransaction};
 use crate::error::{self, CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::server_stages::change_streams;
 use crate::shared::Shared;
 use alluvium::{Binary, Map, Value};
 use alluvium_document::BsonBuilder;
@@ -17,10 +18,17 @@ const TRANSIENT: &str = "TransientTransactionError";
 /// The label of an error after which a write or a commit may be repeated.
 const RETRYABLE: &str = "RetryableWriteError";
 
+/// The label of an error after which a change stream may be resumed.
+const RESUMABLE: &str = "ResumableChangeStreamError";
+/// The label of an error after which a change stream cannot be resumed.
+const NOT_RESUMABLE: &str = "NonResumableChangeStreamError";
+
 /// The labels of the error in a reply. Clients use labels to decide whether to retry.
 pub(super) struct Labels {
     /// The part of its work that the client may repeat.
     repeated: Repeated,
+    /// True if the command opens a change stream.
+    opens_stream: bool,
     /// The labels that a fail point sets for the error.
     given: Option<Vec<Value>>,
 }
@@ -47,7 +55,8 @@ impl Labels {
             InTransaction::End => Repeated::End,
             _ => Repeated::Transaction,
         };
-        Self { repeated, given }
+        let opens_stream = command.name == "aggregate" && change_streams::is_wanted(body);
+        Self { repeated, opens_stream, given }
     }
 
     /// The field with the labels of an error of a write concern.
@@ -58,8 +67,12 @@ impl Labels {
     }
 
     /// The field with the labels of an error; empty if the error has no labels.
-    pub(super) fn of(&self, code: i32) -> Map {
+    pub(super) fn of(&self, error: &CommandError) -> Map {
+        let code = error.code;
+        let is_of_stream = self.opens_stream || error.is_of_stream;
         let label = match self.repeated {
+            _ if is_of_stream && error::is_resumable(code) => Some(RESUMABLE),
+            _ if is_of_stream && error::is_fatal_to_streams(code) => Some(NOT_RESUMABLE),
             Repeated::Transaction if error::is_transient(code, false) => Some(TRANSIENT),
             Repeated::End if error::is_transient(code, true) => Some(TRANSIENT),
             Repeated::Write | Repeated::End if error::is_worth_a_retry(code) => Some(RETRYABLE),

@@ -140,13 +140,18 @@ fn fsync_syncs_what_was_written() {
 }
 
 #[test]
-fn change_streams_are_refused_by_name() {
+fn change_streams_have_the_read_concern_majority() {
     let world = World::new();
     let connection = world.connect();
-    let watch = doc! {"aggregate": "pets", "pipeline": [{"$changeStream": {}}], "cursor": {}};
-    let refused = connection.run("zoo", watch);
-    let is_named = refused.text("errmsg").is_some_and(|text| text.contains("$changeStream"));
-    assert!(!refused.flag("ok") && is_named, "{refused}");
+    let watch = |concern: Map| {
+        let body = doc! {"aggregate": "pets", "pipeline": [{"$changeStream": {}}], "cursor": {}};
+        with(body, [("readConcern", Value::Map(concern))])
+    };
+    connection.ok("zoo", watch(doc! {}));
+    connection.ok("zoo", watch(doc! {"level": "majority"}));
+    for level in ["local", "available", "linearizable", "snapshot"] {
+        connection.fails(72, "zoo", watch(doc! {"level": level}));
+    }
 }
 
 #[test]

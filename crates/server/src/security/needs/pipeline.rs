@@ -17,6 +17,9 @@ pub(crate) enum Rights {
     Named(&'static [Action]),
     /// Actions on the collection or database of the pipeline. The stage reads figures, and no documents.
     Figures(&'static [Action]),
+    /// Actions on the collection or database of the pipeline, or on all databases if the database is `admin`. The stage
+    /// reads their changes.
+    Changes(&'static [Action]),
     /// An action on the server.
     Server(Action),
     /// None for the user's own sessions; an action on the server for the sessions of others.
@@ -32,6 +35,7 @@ pub(crate) fn rights(stage: StageName) -> Rights {
     match stage {
         StageName::AddFields
         | StageName::Bucket
+        | StageName::ChangeStreamSplitLargeEvent
         | StageName::BucketAuto
         | StageName::Count
         | StageName::Densify
@@ -57,7 +61,7 @@ pub(crate) fn rights(stage: StageName) -> Rights {
         StageName::GraphLookup | StageName::Lookup | StageName::UnionWith => Rights::Named(&[Action::Find]),
         StageName::Merge => Rights::Named(&[Action::Insert, Action::Update]),
         StageName::Out => Rights::Named(&[Action::Insert, Action::Remove]),
-        StageName::ChangeStream => Rights::Figures(&[Action::ChangeStream, Action::Find]),
+        StageName::ChangeStream => Rights::Changes(&[Action::ChangeStream, Action::Find]),
         StageName::CollStats => Rights::Figures(&[Action::CollStats]),
         StageName::IndexStats => Rights::Figures(&[Action::IndexStats]),
         StageName::PlanCacheStats => Rights::Figures(&[Action::PlanCacheRead]),
@@ -65,8 +69,7 @@ pub(crate) fn rights(stage: StageName) -> Rights {
         StageName::QueryStats => Rights::Server(Action::QueryStatsRead),
         StageName::ListLocalSessions | StageName::ListSessions => Rights::Sessions(Action::ListSessions),
         StageName::ListClusterCatalog => Rights::Databases(Action::ListCollections),
-        StageName::ChangeStreamSplitLargeEvent
-        | StageName::ListSampledQueries
+        StageName::ListSampledQueries
         | StageName::ListSearchIndexes
         | StageName::QuerySettings
         | StageName::RankFusion
@@ -80,7 +83,8 @@ pub(crate) fn rights(stage: StageName) -> Rights {
 pub(crate) fn aggregate<'a>(subject: &Subject<'a>) -> CommandResult<Needs<'a>> {
     let stages = subject.body.elements("pipeline").unwrap_or_default();
     let mut needs = Vec::new();
-    let reads_figures = stages::first(stages).is_some_and(|first| matches!(rights(first.stage), Rights::Figures(_)));
+    let reads_figures = stages::first(stages)
+        .is_some_and(|first| matches!(rights(first.stage), Rights::Figures(_) | Rights::Changes(_)));
     let collection = super::argument(subject.body);
     if let Some(collection) = collection.filter(|_| !reads_figures) {
         needs.push(Need::collection(subject.db, collection, Action::Find));
@@ -106,6 +110,11 @@ fn add_stage<'a>(db: &'a str, raw: &RawStage<'a>, needs: &mut Needs<'a>) {
         }
         Rights::Figures(actions) => needs.extend(actions.iter().map(|action| match raw.collection {
             Some(collection) => Need::collection(db, collection, *action),
+            None => Need::database(db, *action),
+        })),
+        Rights::Changes(actions) => needs.extend(actions.iter().map(|action| match raw.collection {
+            Some(collection) => Need::collection(db, collection, *action),
+            None if db == "admin" => Need::any_database(*action),
             None => Need::database(db, *action),
         })),
         Rights::Server(action) => needs.push(Need::server(action)),

@@ -101,3 +101,17 @@ fn malformed_pipelines_need_no_less() {
     let stages = Value::Array(vec![Value::Map(Map { entries: vec![(Value::from(1), Value::Null)] })]);
     assert_eq!(needs(&stages), [unknown]);
 }
+
+#[test]
+fn changes_are_those_of_a_collection_a_database_or_everything() {
+    let stages = one("$changeStream", Map::new());
+    let of = |db, collection| {
+        let mut needs = Vec::new();
+        add(db, collection, stages.as_array().unwrap(), &mut needs);
+        needs
+    };
+    let both = [Action::ChangeStream, Action::Find];
+    assert_eq!(of("a", Some("c")), both.map(|action| Need::collection("a", "c", action)));
+    assert_eq!(of("a", None), both.map(|action| Need::database("a", action)));
+    assert_eq!(of("admin", None), both.map(Need::any_database));
+}
