@@ -77,8 +77,9 @@ fn run(seed: u64) {
                 let event = stream.next_event().unwrap();
                 token = stream.token();
                 let Some(event) = event else { break };
-                assert_eq!(token_of(&event).number, token.number, "seed {seed}: the token is that of the event");
-                returned.push(token.number);
+                let number = token_of(&event).number;
+                assert!(number <= token.number, "seed {seed}: the token is of the event, or a later place");
+                returned.push(number);
             }
         }
         match random.u32(..8) {
@@ -204,14 +205,14 @@ fn stages_choose_events_and_keep_their_tokens() {
     let pets = db.collection("pets");
     let watch = |stages: &str| db.collection("pets").watch().pipeline(stages);
     let mut adults = watch(r#"[{"$match": {"fullDocument.age": {"$gte": 3}}}, {"$unset": "ns"}]"#).run().unwrap();
-    for age in 0..600 {
+    for age in 0..601 {
         pets.put(age, doc! {"age": age % 4}).unwrap();
     }
     let events: Vec<Map> = adults.by_ref().map(Result::unwrap).collect();
     assert_eq!(events.len(), 150);
     assert!(events.iter().all(|event| !event.contains("ns") && event.contains("_id")));
     // The place is behind the events that were left out.
-    assert!(adults.token().number > token_of(events.last().unwrap()).number || events.len() == 600);
+    assert!(adults.token().number > token_of(events.last().unwrap()).number);
     pets.put(3, doc! {"age": 9}).unwrap();
     assert_eq!(adults.count(), 1);
 

@@ -7,6 +7,7 @@
 //! to read, and one for each key of the multivalue tree. The lines are Extended JSON that keeps every type
 //! ([`alluvium_document::json::print_exact`]).
 
+mod changes;
 mod copies;
 
 pub use copies::{Fixture, LINES, LOADED, copies, load_input, print_read_only, restored, write_input};
@@ -46,6 +47,8 @@ pub enum End {
     Natural,
     /// The process was killed; documents are nested 101 to 180 levels deep.
     Deep,
+    /// The process was killed; changes are recorded.
+    Changes,
 }
 
 /// The description of the multivalue tree, which belongs to no collection.
@@ -117,6 +120,7 @@ pub fn all() -> Vec<(&'static str, Fixture)> {
         ("capped", End::Capped),
         ("natural", End::Natural),
         ("deep", End::Deep),
+        ("changes", End::Changes),
     ];
     let database = |(name, end)| {
         let (files, expected) = make(end);
@@ -149,6 +153,7 @@ pub fn fill(world: &World, end: End, watch: &mut dyn FnMut(&Database)) -> Databa
         End::Capped => maker.capped(),
         End::Natural => maker.natural(),
         End::Deep => maker.deep(),
+        End::Changes => maker.changes(),
         End::Closed | End::Killed => {}
     }
     let db = maker.db.take().expect("open");
@@ -217,6 +222,7 @@ pub fn print(db: &Database) -> Vec<u8> {
             line(vec![("ns", name.as_str().into()), ("document", document)]);
         }
     }
+    changes::lines(db).into_iter().for_each(&mut line);
     let store = db.store();
     let trees = store.trees().into_iter().filter(|(_, description)| description == VALUES);
     for (tree, _) in trees {
