@@ -322,6 +322,34 @@ func transactionsRead() {
 	equal(count(c, M{}), int64(150))
 }
 
+func streamsResume() {
+	c := fresh("watched")
+	stream, err := c.Watch(ctx, mongo.Pipeline{})
+	check(err)
+	for i := int32(0); i < 10; i++ {
+		_, err := c.InsertOne(ctx, M{"_id": i})
+		check(err)
+	}
+	var token bson.Raw
+	next := func(stream *mongo.ChangeStream) int32 {
+		equal(stream.Next(ctx), true)
+		token = stream.ResumeToken()
+		return stream.Current.Lookup("documentKey", "_id").Int32()
+	}
+	equal([]int32{next(stream), next(stream), next(stream)}, []int32{0, 1, 2})
+	check(stream.Close(ctx))
+	_, err = c.DeleteOne(ctx, M{"_id": 9})
+	check(err)
+	stream, err = c.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(token))
+	check(err)
+	for _, id := range []int32{3, 4, 5, 6, 7, 8, 9, 9} {
+		equal(next(stream), id)
+	}
+	equal(stream.Current.Lookup("operationType").StringValue(), "delete")
+	equal(stream.TryNext(ctx), false)
+	check(stream.Close(ctx))
+}
+
 func transactionsWithDuplicates() {
 	c := fresh("unique_within", M{"_id": 1, "email": "a"})
 	index := mongo.IndexModel{Keys: D{{Key: "email", Value: 1}}, Options: options.Index().SetUnique(true)}
@@ -466,7 +494,7 @@ func main() {
 		{"transactions commit", transactionsCommit}, {"transactions abort", transactionsAbort},
 		{"transactions are repeated", transactionsRepeat}, {"transactions conflict", transactionsConflict},
 		{"transactions read their own writes", transactionsRead},
-		{"transactions with duplicates", transactionsWithDuplicates}, {"causal sessions", causalSessions},
+		{"transactions with duplicates", transactionsWithDuplicates}, {"streams resume", streamsResume}, {"causal sessions", causalSessions},
 		{"files", files}, {"values", values}, {"deadlines", deadlines},
 		{"concerns", concerns}, {"administration", administration},
 	}

@@ -255,6 +255,44 @@ step('duplicates abort transactions', async () => {
   equal(await c.find().toArray(), [{ _id: 1, email: 'a' }]);
 });
 
+step('change streams resume where they ended', async () => {
+  const c = await fresh('watched');
+  const first = c.watch([{ $match: { operationType: { $in: ['insert', 'update'] } } }], { fullDocument: 'updateLookup' });
+  await first.tryNext();
+  await c.insertMany(numbers(10, i => ({ _id: i, n: 0 })));
+  await c.updateOne({ _id: 3 }, { $inc: { n: 1 } });
+  const found = [];
+  for (let i = 0; i < 4; i += 1) found.push(await first.next());
+  equal(found.map(event => event.documentKey._id), [0, 1, 2, 3]);
+  const token = found[3]._id;
+  await first.close();
+  await c.insertOne({ _id: 10 });
+  const second = c.watch([], { resumeAfter: token });
+  for (let i = 0; i < 8; i += 1) found.push(await second.next());
+  equal(found.slice(4).map(event => event.documentKey._id), [4, 5, 6, 7, 8, 9, 3, 10]);
+  equal(found[10].updateDescription.updatedFields, { n: 1 });
+  const last = second.resumeToken;
+  await second.close();
+  const third = c.watch([], { startAfter: last });
+  const [event] = await Promise.all([third.next(), c.deleteOne({ _id: 10 })]);
+  equal(event.operationType, 'delete');
+  await third.close();
+});
+
+step('change streams of databases have whole transactions', async () => {
+  const [a, b] = [await fresh('watched_a'), await fresh('watched_b')];
+  const stream = db.watch();
+  await stream.tryNext();
+  await client.withSession(session => session.withTransaction(async () => {
+    await a.insertOne({ _id: 1 }, { session });
+    await b.insertOne({ _id: 2 }, { session });
+  }));
+  const events = [await stream.next(), await stream.next()];
+  equal(events.map(event => [event.ns.coll, event.documentKey._id]), [['watched_a', 1], ['watched_b', 2]]);
+  ok(events[0].clusterTime.equals(events[1].clusterTime) && events[0].txnNumber === events[1].txnNumber);
+  await stream.close();
+});
+
 step('sessions are causally consistent', async () => {
   const c = await fresh('causal');
   const [one, two] = [client.startSession({ causalConsistency: true }), client.startSession()];

@@ -10,7 +10,8 @@ import uuid
 import bson
 import gridfs
 import pymongo
-import pymongo_transactions  # Its steps run first.
+import pymongo_streams  # Its steps run first.
+import pymongo_transactions  # These, too.
 from bson import Binary, Decimal128, Int64, ObjectId, Regex, Timestamp
 from bson.codec_options import CodecOptions
 from pymongo import DeleteMany, DeleteOne, IndexModel, InsertOne, ReplaceOne, UpdateMany, UpdateOne

@@ -305,6 +305,28 @@ async fn transactions_read(client: Client, db: Database) -> Outcome {
     Ok(())
 }
 
+async fn streams_resume(db: Database) -> Outcome {
+    let c = fresh(&db, "watched", vec![]).await?;
+    let mut stream = c.watch().await?;
+    for id in 0..10 {
+        c.insert_one(doc! {"_id": id}).await?;
+    }
+    let mut found = Vec::new();
+    while found.len() < 3 {
+        found.push(stream.next().await.ok_or("no event")??.document_key);
+    }
+    let token = stream.resume_token().ok_or("no token")?;
+    drop(stream);
+    c.delete_one(doc! {"_id": 9}).await?;
+    let mut stream = c.watch().resume_after(token).await?;
+    while found.len() < 11 {
+        found.push(stream.next().await.ok_or("no event")??.document_key);
+    }
+    let expected: Vec<_> = (0..10).chain([9]).map(|id| Some(doc! {"_id": id})).collect();
+    equal!(found, expected);
+    Ok(())
+}
+
 async fn transactions_with_duplicates(client: Client, db: Database) -> Outcome {
     let c = fresh(&db, "unique_within", vec![doc! {"_id": 1, "email": "a"}]).await?;
     let unique = IndexOptions::builder().unique(true).build();
@@ -406,6 +428,7 @@ async fn main() -> Outcome {
     steps.step("transactions conflict", transactions_conflict(client.clone(), db.clone())).await;
     steps.step("transactions read their own writes", transactions_read(client.clone(), db.clone())).await;
     steps.step("transactions with duplicates", transactions_with_duplicates(client.clone(), db.clone())).await;
+    steps.step("streams resume", streams_resume(db.clone())).await;
     steps.step("causal sessions", causal_sessions(client.clone(), db.clone())).await;
     steps.step("files", files(db.clone())).await;
     steps.step("values", values(db.clone())).await;

@@ -55,6 +55,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.bson.BsonRegularExpression;
+import org.bson.BsonDocument;
 import org.bson.Document;
 import org.bson.types.Binary;
 import org.bson.types.Decimal128;
@@ -309,6 +310,27 @@ public final class Client {
         equal(c.countDocuments(), 150L);
     }
 
+    private static void streamsResume() {
+        var c = fresh("watched");
+        BsonDocument token;
+        try (var stream = c.watch().cursor()) {
+            for (int i = 0; i < 10; i++) {
+                c.insertOne(new Document("_id", i));
+            }
+            for (int i = 0; i < 3; i++) {
+                equal(stream.next().getDocumentKey().getInt32("_id").getValue(), i);
+            }
+            token = stream.getResumeToken();
+        }
+        c.deleteOne(eq("_id", 9));
+        try (var stream = c.watch().resumeAfter(token).cursor()) {
+            for (int id : new int[] {3, 4, 5, 6, 7, 8, 9, 9}) {
+                equal(stream.next().getDocumentKey().getInt32("_id").getValue(), id);
+            }
+            equal(stream.tryNext(), null);
+        }
+    }
+
     private static void transactionsWithDuplicates() throws Exception {
         var c = fresh("unique_within", Document.parse("{_id: 1, email: 'a'}"));
         c.createIndex(Indexes.ascending("email"), new IndexOptions().unique(true));
@@ -405,6 +427,7 @@ public final class Client {
         step("transactions conflict", Client::transactionsConflict);
         step("transactions read their own writes", Client::transactionsRead);
         step("transactions with duplicates", Client::transactionsWithDuplicates);
+        step("streams resume", Client::streamsResume);
         step("causal sessions", Client::causalSessions);
         step("files", Client::files);
         step("values", Client::values);
