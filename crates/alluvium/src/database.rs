@@ -10,6 +10,7 @@ use crate::transaction::Transaction;
 use alluvium_collections::catalog::ExpectedCollections;
 use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
+use alluvium_collections::history::ChangeRetention;
 use alluvium_collections::names::FullName;
 use alluvium_collections::open;
 use alluvium_collections::options::View;
@@ -119,8 +120,8 @@ impl Database {
         Builder::new()
     }
 
-    pub(crate) fn open_with(env: Env, path: &Path, options: Options) -> Result<Self> {
-        Ok(Self { engine: open::open(env, path, options)? })
+    pub(crate) fn open_with(env: Env, path: &Path, options: Options, retention: ChangeRetention) -> Result<Self> {
+        Ok(Self { engine: open::open_with(env, path, options, retention)? })
     }
 
     /// The report of opening: whether the last close was clean, what was replayed, and what was

@@ -75,7 +75,9 @@ pub use alluvium_collections::changes::{ChangeToken, Changes};
 pub use alluvium_collections::cursor::Cursor;
 pub use alluvium_collections::error::{Error, ErrorKind, Result};
 pub use alluvium_collections::find::{Explanation, Hint, TypeMismatch, type_mismatches};
-pub use alluvium_collections::history::{Change, Event as ChangeEvent, RecordedScope, Scope as ChangeScope};
+pub use alluvium_collections::history::{
+    Change, ChangeRetention, Event as ChangeEvent, RecordedScope, Scope as ChangeScope,
+};
 pub use alluvium_collections::ids::{MAX_DOCUMENT_BYTES, collection_uuid};
 pub use alluvium_collections::index::IndexProgress;
 pub use alluvium_collections::index_stats::{BuildProgress, IndexStats};
@@ -88,6 +90,7 @@ pub use alluvium_collections::read_only::ReadOnlyContent;
 pub use alluvium_collections::results::{
     BulkWriteResult, DeleteResult, FindOneAndModifyResult, ReturnDocument, UpdateResult, Version, WriteRecord, Written,
 };
+pub use alluvium_collections::retention::KeptChanges;
 pub use alluvium_collections::snapshot::Snapshot;
 pub use alluvium_collections::space::{InputBytes, Space};
 pub use alluvium_collections::tail::Tail;

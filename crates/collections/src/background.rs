@@ -1,5 +1,5 @@
 //! The background work of an open database, in addition to that of its store: resumes interrupted index builds, deletes
-//! expired documents, and removes stale entries from indexes.
+//! expired documents, removes stale entries from indexes, and recorded changes beyond their retention.
 //!
 //! The threads hold the engine, but do not keep the database open: when the last handle of a user
 //! is dropped, the threads are stopped and joined.
@@ -10,11 +10,12 @@ use crate::expire::delete_expired;
 use crate::index::Index;
 use crate::indexes::finish_all;
 use crate::names::FullName;
+use crate::retention::trim_changes;
 use crate::sweep::sweep_where_due;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The least time between two sweeps of stale index entries.
+/// The least time between two sweeps of stale index entries, and between two removals of recorded changes.
 const SWEEPS: Duration = INTERVAL;
 
 /// Starts the threads, if the options of the store enable them.
@@ -79,6 +80,9 @@ fn run_periodic(engine: &EngineHandle) {
         swept = now;
         if let Err(error) = sweep_where_due(engine) {
             log::warn!(target: "alluvium::index", "stale index entries stay for now: {error}");
+        }
+        if let Err(error) = trim_changes(engine) {
+            log::warn!(target: "alluvium::changes", "recorded changes stay beyond the retention for now: {error}");
         }
     }
 }

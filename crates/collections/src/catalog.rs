@@ -4,10 +4,9 @@
 //! The description of a tree names its kind and its collection, and is written in the same batch as the tree.
 
 use crate::appends::Appends;
-use crate::error::{Error, Result};
-use crate::error::{unreadable_index, unreadable_options, unreadable_view};
+use crate::error::{Error, Result, unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
-use crate::history::{Event, History};
+use crate::history::{ChangeRetention, Event, History};
 use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
@@ -51,6 +50,8 @@ pub struct Catalog {
     /// The recorded changes. Only changed under `change`.
     history: RwLock<Option<History>>,
     recorded_writes: Arc<Appends>,
+    /// How long recorded changes are kept.
+    retention: retention::Retention,
 }
 
 /// A change of names is in progress, so the names are valid for no snapshot.
@@ -126,7 +127,7 @@ impl Entry {
 
 impl Catalog {
     /// Reads the catalogue from the store's registry of trees.
-    pub(crate) fn load(store: Store, folds: Arc<Folds>) -> Result<Self> {
+    pub(crate) fn load(store: Store, folds: Arc<Folds>, retention: ChangeRetention) -> Result<Self> {
         let memory = of_evaluations(store.query_memory());
         let mut names = BTreeMap::new();
         let trees = store.trees();
@@ -157,8 +158,7 @@ impl Catalog {
                 let indexes = indexes.remove(&documents).unwrap_or_default();
                 let options = read_options(&description).ok_or_else(|| unreadable_options(&name))?.counted_in(&memory);
                 let schema = store.schema(documents);
-                let indexes = IndexSet { schema, indexes, options: Arc::new(options), recording: None };
-                let indexes = Arc::new(indexes);
+                let indexes = Arc::new(IndexSet { schema, indexes, options: Arc::new(options), recording: None });
                 names.insert(name, Entry { documents, system, indexes, open: None });
             }
         }
@@ -175,6 +175,7 @@ impl Catalog {
             store,
             history: RwLock::new(history),
             recorded_writes: Arc::default(),
+            retention: retention::Retention::new(retention),
         };
         let all: Vec<_> = catalog.entries_where(|_| catalog.history().is_some());
         catalog.set_recordings(&all);
@@ -570,6 +571,7 @@ mod drops;
 mod indexes;
 mod noted;
 mod past;
+mod retention;
 mod views;
 
 #[cfg(test)]

@@ -234,6 +234,7 @@ impl Changes {
         // The recording may have been stopped, and begun again, during the scan.
         self.check(&require(&self.engine, &self.scope)?)?;
         self.make_durable()?;
+        self.engine.catalog.note_used(&self.scope);
         (self.ready, self.read_to, self.is_behind) = (ready, read_to, is_behind);
         Ok(())
     }

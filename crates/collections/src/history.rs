@@ -5,10 +5,12 @@
 //! the order of the commits. [`crate::changes`] reads them; `docs/decisions/0110-changes-in-the-batch.md` has the reasons.
 
 mod event;
+mod retention;
 mod scopes;
 
 pub(crate) use event::NewEvent;
 pub use event::{Change, Event};
+pub use retention::ChangeRetention;
 pub(crate) use scopes::{History, Recording};
 pub use scopes::{RecordedScope, Scope};
 

@@ -12,7 +12,8 @@
 //! | [`index`], [`indexes`], [`index_scan`] | indexes: their state, their declaration and build, the proof of their entries |
 //! | [`capped`], [`limits`], [`tail`] | capped collections: their order, their limits, cursors that follow them |
 //! | `filling`, [`copying`] | collections that are filled under a temporary name: what `$out` and copies make |
-//! | [`history`], [`changes`], [`watch`] | recorded changes of documents: what is recorded, how it is read, change streams |
+//! | [`history`], [`changes`], [`retention`] | recorded changes of documents: what is recorded, how it is read, and how long it is kept |
+//! | [`watch`] | change streams: recorded changes as documents, with tokens |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -66,6 +67,7 @@ pub mod rebuilding;
 mod recorder;
 pub mod repair;
 pub mod results;
+pub mod retention;
 pub mod snapshot;
 mod source;
 pub mod space;

@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::engine::{Engine, EngineHandle};
 use crate::error::{Error, Result};
 use crate::folding::Folds;
+use crate::history::ChangeRetention;
 use crate::sweep::sweep_all;
 use alluvium_env::Env;
 use alluvium_store::{Options, Store};
@@ -19,13 +20,22 @@ use std::sync::atomic::AtomicBool;
 /// Errors of opening the store; damage of the catalogue; [`Error::NeverChanges`] for a
 /// read-only store.
 pub fn open(env: Env, path: &Path, options: Options) -> Result<EngineHandle> {
+    open_with(env, path, options, ChangeRetention::default())
+}
+
+/// As [`open`], with a retention of recorded changes.
+///
+/// # Errors
+/// As [`open`]; a retention that keeps nothing.
+pub fn open_with(env: Env, path: &Path, options: Options, retention: ChangeRetention) -> Result<EngineHandle> {
+    retention.check()?;
     if alluvium_readonly::is_read_only(&env, path).map_err(alluvium_store::Error::from)? {
         return Err(Error::NeverChanges(path.to_owned()));
     }
     let folds = Arc::new(Folds::default());
     let options = Options { fold: Some(folds.clone()), definitions: Some(folds.clone()), ..options };
     let store = Store::open(env, path, options)?;
-    let catalog = Catalog::load(store, folds)?;
+    let catalog = Catalog::load(store, folds, retention)?;
     if !catalog.store().options().read_only {
         // If this fails, a later flush repeats it.
         let _later = catalog.store().discard_damage();

@@ -2,6 +2,7 @@
 
 use super::Database;
 use alluvium_collections::error::Result;
+use alluvium_collections::history::ChangeRetention;
 use alluvium_collections::space::{self, InputBytes, Space};
 use alluvium_env::Env;
 use alluvium_store::{Compression, Durability, Options};
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub struct Builder {
     env: Env,
     pub(crate) options: Options,
+    retention: ChangeRetention,
 }
 
 impl Builder {
@@ -50,7 +52,7 @@ impl Builder {
     }
 
     pub(crate) fn new() -> Self {
-        Self { env: Env::os(), options: Options::default() }
+        Self { env: Env::os(), options: Options::default(), retention: ChangeRetention::default() }
     }
 
     /// The memory budget in bytes: memtables, caches, filters, indexes, dictionaries and flushes
@@ -267,6 +269,22 @@ impl Builder {
         self
     }
 
+    /// How long recorded changes are kept ([`Database::record_changes`]). Default: 24 hours, and 4 GiB.
+    ///
+    /// ```
+    /// # let env = alluvium::env::Env::in_memory(1);
+    /// # let builder = alluvium::Database::builder().env(env);
+    /// use alluvium::ChangeRetention;
+    /// let week = ChangeRetention { time: std::time::Duration::from_secs(7 * 24 * 3600), bytes: 1 << 30 };
+    /// let db = builder.change_retention(week).open("db")?;
+    /// # alluvium::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub fn change_retention(mut self, retention: ChangeRetention) -> Self {
+        self.retention = retention;
+        self
+    }
+
     /// Reads and writes sorted files without the system's page cache (`O_DIRECT`). Only the memory
     /// budget then caches data. This is useful if other programs need the rest of the memory, and
     /// for benchmarks of the disk. Linux only; opening fails on a file system that does not support
@@ -341,6 +359,6 @@ impl Builder {
     /// [`crate::ErrorKind::Open`], [`crate::ErrorKind::InUse`], [`crate::ErrorKind::Invalid`] for
     /// an option out of range, [`crate::ErrorKind::Corruption`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
-        Database::open_with(self.env, path.as_ref(), self.options)
+        Database::open_with(self.env, path.as_ref(), self.options, self.retention)
     }
 }

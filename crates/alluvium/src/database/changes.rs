@@ -5,6 +5,7 @@ use crate::watch::Watch;
 use alluvium_collections::changes::{self, ChangeToken, Changes};
 use alluvium_collections::error::Result;
 use alluvium_collections::history::{RecordedScope, Scope};
+use alluvium_collections::retention::{self, KeptChanges};
 use alluvium_collections::snapshot::Snapshot;
 
 /// Recorded changes of documents.
@@ -14,9 +15,10 @@ impl Database {
     ///
     /// Each write of a recorded document reads the document under an exclusive lock, and writes the change beside it. A
     /// write that changes nothing is not recorded. The creation and the drop of collections, of their indexes and of the
-    /// logical database, renames, and changes of options are recorded, too. All ways to write are recorded: by `_id` and by filter, batches,
-    /// transactions, loads, expiry, and deletes of the oldest documents of capped collections. The history grows until
-    /// [`Database::stop_recording`]. A repair does not save it. An older version of Alluvium refuses the database.
+    /// logical database, renames, and changes of options are recorded, too. All ways to write are recorded: by `_id` and by
+    /// filter, batches, transactions, loads, expiry, and deletes of the oldest documents of capped collections. Changes are
+    /// kept for [`crate::Builder::change_retention`]; [`Database::stop_recording`] drops them. A repair does not save
+    /// them. An older version of Alluvium refuses the database.
     ///
     /// Returns the place at which the changes begin.
     ///
@@ -85,6 +87,24 @@ impl Database {
     /// ```
     pub fn recorded(&self) -> Vec<RecordedScope> {
         self.engine.catalog.recorded_scopes()
+    }
+
+    /// Describes the changes that are kept after a number, such as that of a recorded scope. Their number and bytes are
+    /// estimates.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.record_changes(alluvium::ChangeScope::Everything)?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// let kept = db.kept_changes(db.recorded()[0].since)?;
+    /// assert!(kept.changes == 1 && kept.first_ms.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub fn kept_changes(&self, since: u64) -> Result<KeptChanges> {
+        retention::kept_changes(&self.engine, since)
     }
 
     /// Reads the changes of a scope after a token, in the order in which they were committed; without a token from the

@@ -3,7 +3,7 @@
 use super::Database;
 use crate::maintenance::{Compact, Verify};
 use alluvium_collections::error::Result;
-use alluvium_collections::{expire, indexes, sweep};
+use alluvium_collections::{expire, indexes, retention, sweep};
 use std::sync::atomic::AtomicBool;
 
 /// Maintenance: flushes, compactions, indexes, expiry, checks.
@@ -88,6 +88,25 @@ impl Database {
     /// Documents deleted before remain deleted.
     pub fn delete_expired(&self) -> Result<u64> {
         expire::delete_expired(&self.engine)
+    }
+
+    /// Removes the recorded changes that are older than [`crate::Builder::change_retention`], and the oldest beyond its
+    /// bytes; ends the recordings that change streams have begun and none has read for that time. Tokens of removed
+    /// changes are refused. When the disk is short of space, only the newest quarter of the changes is kept. Returns true
+    /// if changes were removed. A database does this automatically every minute.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// db.record_changes(alluvium::ChangeScope::Everything)?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// assert!(!db.trim_changes()?, "the change is new");
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for any read and write.
+    pub fn trim_changes(&self) -> Result<bool> {
+        Ok(retention::trim_changes(&self.engine)?.is_some())
     }
 
     /// Removes stale index entries from the files: entries of documents that were replaced or

@@ -35,7 +35,8 @@ impl Catalog {
     }
 
     /// Begins to record the changes of a scope. Returns the number from which on they are complete; of a scope that is
-    /// recorded already the one that it has. `used_ms` is as in [`RecordedScope`].
+    /// recorded already the one that it has. `used_ms` is as in [`RecordedScope`]: without it, also a recording that a
+    /// change stream has begun lasts until it is stopped.
     ///
     /// # Errors
     /// As for any write.
@@ -46,6 +47,7 @@ impl Catalog {
         let former = self.history.read().clone();
         let mut scopes = former.as_ref().map(|history| history.scopes.clone()).unwrap_or_default();
         if let Some(known) = scopes.iter().find(|known| known.scope == scope) {
+            self.keep_recording(&scope, used_ms)?;
             return Ok(known.since);
         }
         scopes.push(RecordedScope { scope, since: 0, used_ms });
@@ -84,12 +86,17 @@ impl Catalog {
     /// # Errors
     /// As for any write.
     pub fn stop_recording(&self, scope: &Scope) -> Result<bool> {
+        self.stop_where(|known| known.scope == *scope)
+    }
+
+    /// Ends the recording of the scopes that are meant. Returns false if none is recorded.
+    pub(super) fn stop_where(&self, is_meant: impl Fn(&RecordedScope) -> bool) -> Result<bool> {
         let _change = self.begin_name_change();
         let _indexes = self.index_set_lock.write();
         self.store.check_writable()?;
         let Some(former) = self.history.read().clone() else { return Ok(false) };
         let mut history = former.clone();
-        history.scopes.retain(|known| known.scope != *scope);
+        history.scopes.retain(|known| !is_meant(known));
         if history.scopes.len() == former.scopes.len() {
             return Ok(false);
         }

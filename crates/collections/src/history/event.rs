@@ -131,6 +131,15 @@ impl Event {
     }
 }
 
+/// The batch and the time of a recorded change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// As [`Change::batch`].
+    pub batch: Seq,
+    /// As [`Change::time_ms`].
+    pub time_ms: i64,
+}
+
 /// Set in the kind of an event with the fields of its transaction.
 const IN_TRANSACTION: u8 = 0x80;
 /// Set in the kind of an event with the document before it.
@@ -190,6 +199,21 @@ impl Change {
     /// The key of the change with this number, or the place of the first one after it.
     pub(crate) fn key(number: Seq) -> Vec<u8> {
         number.to_be_bytes().to_vec()
+    }
+
+    /// The last number of the batch of the change with this key.
+    pub(crate) fn batch_of(key: &[u8]) -> Option<Seq> {
+        Some(Seq::from_be_bytes(key.get(size_of::<Seq>()..)?.try_into().ok()?))
+    }
+
+    /// The batch and the time of an entry of the history, without its event; `None` if it is damaged.
+    pub(crate) fn decode_head(key: &[u8], value: &[u8]) -> Option<Head> {
+        let batch = Self::batch_of(key)?;
+        let (_, mut input) = value.split_first()?;
+        let input = &mut input;
+        varint::get_u64(input).ok()?;
+        name(input)?;
+        Some(Head { batch, time_ms: varint::get_u64(input).ok()?.cast_signed() })
     }
 
     /// Decodes an entry of the history; `None` if it is damaged.

@@ -91,6 +91,8 @@ fn events_have_the_bytes_of_the_format() {
                 event: event.clone(),
             };
             assert_eq!(change, expected);
+            let head = Change::decode_head(&key, &bytes).unwrap();
+            assert_eq!((head.batch, head.time_ms), (change.batch, change.time_ms));
             for end in 0..bytes.len() {
                 assert!(Change::decode(&key, &bytes[..end]).is_none(), "{:?}: {end} bytes", change.event);
             }
