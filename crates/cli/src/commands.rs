@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod build;
+mod changes;
 mod checkpoint;
 mod collections;
 mod compact;
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     Aggregate(aggregate::Args),
     /// Build a read-only store, which any number of processes can read at once
     Build(build::Args),
+    /// Record changes of documents for change streams; list and stop that
+    #[command(subcommand)]
+    Changes(changes::Command),
     /// Make a checkpoint: a complete copy of a database, made of hard links where possible
     Checkpoint(checkpoint::Args),
     /// List the collections, with their documents, sizes and indexes
@@ -128,6 +132,7 @@ impl Command {
         match self {
             Self::Aggregate(args) => args.run(),
             Self::Build(args) => args.run(),
+            Self::Changes(command) => command.run(),
             Self::Checkpoint(args) => args.run(),
             Self::Collections(args) => args.run(),
             Self::Compact(args) => args.run(),

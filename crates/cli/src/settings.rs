@@ -5,4 +5,5 @@ pub mod database;
 pub mod ids;
 pub(crate) mod pipelines;
 pub(crate) mod queries;
+pub(crate) mod retention;
 pub mod size;

@@ -8,9 +8,10 @@ use crate::process;
 use crate::served::host;
 use crate::session;
 use crate::settings::database::DatabaseArgs;
+use crate::settings::retention;
 use crate::signals::{self, SIGNAL_CHECK, Stop};
 use crate::text;
-use alluvium::Database;
+use alluvium::{ChangeRetention, ChangeScope, Database};
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
 use alluvium_server::{Config, Host, Reloader, ServeError, Server, SetName, TlsFiles};
@@ -96,9 +97,24 @@ pub(crate) struct Args {
     /// are made one after the other
     #[arg(long)]
     natural_order: bool,
+    /// When changes of documents are recorded for change streams: as long as a stream reads them, or always, until `alluvium changes stop`
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "watched")]
+    changes: Changes,
+    /// How long recorded changes are kept, and how many bytes of them: a time, a size, or both
+    #[arg(long, value_name = "TIME,SIZE", value_parser = retention::parse, default_value = "24h,4G")]
+    change_retention: ChangeRetention,
     /// Accept commands that only tests need, such as configureFailPoint
     #[arg(long)]
     enable_test_commands: bool,
+}
+
+/// When changes of documents are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Changes {
+    /// While change streams read them, and as `alluvium changes record` has chosen
+    Watched,
+    /// Those of all collections, until `alluvium changes stop`
+    Always,
 }
 
 impl Args {
@@ -111,11 +127,15 @@ impl Args {
         let config = self.config()?;
         let stop = Stop::on_signals()?;
         let hang_up = signals::hang_up()?;
-        if self.database.is_new(&self.database.creating()?)? {
+        let builder = self.database.creating()?.change_retention(self.change_retention);
+        if self.database.is_new(&builder)? {
             // A server that cannot listen must not create a database.
             config.listen.iter().chain(&config.admin_listen).try_for_each(check_free)?;
         }
-        self.database.with_created(|database| {
+        self.database.with_builder(builder, |database| {
+            if self.changes == Changes::Always {
+                database.record_changes(ChangeScope::Everything)?;
+            }
             let mut server = Server::bind(database, config).map_err(failed)?;
             if let Err(error) = server.admit_owner(Some(host::runner(context.run_for_visitor))) {
                 log::warn!("commands do not run on this database until the server ends: {error}");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 /// Commands that run in the process that serves their database.
 const SERVED: &[&str] = &[
     "aggregate",
+    "changes",
     "checkpoint",
     "collections",
     "compact",

@@ -10,8 +10,8 @@ use crate::signals::{self, Stop};
 use crate::streams;
 use crate::text;
 use alluvium::{
-    Aggregate, Builder, Collection, CutTail, Database, Document, Durability, ErrorKind, Find, LostNumbers, Map,
-    ReadOnly, Scan, Value,
+    Aggregate, Builder, ChangeRetention, Collection, CutTail, Database, Document, Durability, ErrorKind, Find,
+    LostNumbers, Map, ReadOnly, Scan, Value,
 };
 use alluvium_env::Env;
 use alluvium_env::sync::{Condvar, Mutex};
@@ -105,9 +105,10 @@ impl<A: Access> DatabaseArgs<A> {
         &self.path
     }
 
-    /// Options for opening the database. They never create it.
+    /// Options for opening the database. They never create it. Recorded changes are kept, because only a server knows for
+    /// how long.
     pub(crate) fn builder(&self) -> Outcome<Builder> {
-        let mut builder = Database::builder().create_if_missing(false);
+        let mut builder = Database::builder().create_if_missing(false).change_retention(ChangeRetention::UNLIMITED);
         if let Some(bytes) = self.disk_reserve {
             builder = builder.disk_reserve(bytes);
         }
