@@ -146,7 +146,10 @@ impl ChangeStream {
                     engine.catalog.record_changes(scope.clone(), Some(engine.env.clock.unix_millis()))?;
                 }
                 let number = engine.store().visible();
-                changes::changes(engine, &scope, Some(ChangeToken { database, number }))?
+                let changes = changes::changes(engine, &scope, Some(ChangeToken { database, number }))?;
+                // The token of the place may be kept.
+                changes.make_durable()?;
+                changes
             }
             Start::From(number) => {
                 let number = changes::before_batch(engine, number)?;

@@ -67,7 +67,7 @@ fn run(seed: u64) {
     let mut db = open(&env);
     db.create_collection("shop.pets").run().unwrap();
     let scope = ChangeScope::Logical("shop".into());
-    let shop = |db: &Database| db.logical_database("shop").watch();
+    let shop = |db: &Database| db.logical_database("shop").watch().expanded(true);
     let mut stream = shop(&db).run().unwrap();
     let (mut token, mut returned): (ResumeToken, Vec<u64>) = (stream.token(), Vec::new());
     for number in 0..150 {
