@@ -276,6 +276,13 @@ fn times_that_a_stream_is_given_last_from_the_first_moment() {
     assert_eq!(world.time(number), Some(written));
     world.times.db.sync().unwrap();
     assert_eq!(world.after_a_cut(NOW + 100).time(number), Some(written));
+    // A write that is on the disk before it has a time.
+    world.set_clock(NOW + 1);
+    world.times.db.collection("pets").put(2, alluvium::doc! {"_id": 2}).unwrap();
+    world.times.db.sync().unwrap();
+    let number = world.visible();
+    let written = world.now();
+    assert_eq!(world.after_a_cut(NOW + 100).time(number), Some(written));
 }
 
 #[test]
@@ -363,4 +370,22 @@ fn writers_of_all_threads_get_the_times_that_are_stored() {
     for (number, time) in given.lock().iter() {
         assert_eq!(next.time(*number), Some(*time));
     }
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "threads of the system")]
+fn no_time_is_given_while_a_second_is_stored() {
+    let world = World::new();
+    world.write(0);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let storing = world.times.marking.lock();
+    world.times.state.lock().is_beginning = true;
+    std::thread::scope(|scope| {
+        let world = &world;
+        scope.spawn(move || sender.send(world.write(1)).unwrap());
+        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err(), "it waits for the second");
+        world.times.state.lock().is_beginning = false;
+        drop(storing);
+        assert!(receiver.recv().is_ok());
+    });
 }
