@@ -37,6 +37,7 @@ mod update;
 mod validator;
 mod verify;
 mod view;
+mod watch;
 
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -124,6 +125,8 @@ pub(crate) enum Command {
     /// Create and list views: pipelines over a collection that have a name
     #[command(subcommand)]
     View(view::Command),
+    /// Print changes of documents as they happen, as events of MongoDB's change streams
+    Watch(watch::Args),
 }
 
 impl Command {
@@ -167,6 +170,7 @@ impl Command {
             Self::Validator(command) => command.run(),
             Self::Verify(args) => args.run(),
             Self::View(command) => command.run(),
+            Self::Watch(args) => args.run(),
         }
     }
 }

@@ -6,4 +6,5 @@ pub mod ids;
 pub(crate) mod pipelines;
 pub(crate) mod queries;
 pub(crate) mod retention;
+pub(crate) mod scopes;
 pub mod size;

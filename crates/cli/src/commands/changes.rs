@@ -1,12 +1,12 @@
 //! `alluvium changes`: chooses the collections whose changes are recorded.
 
 use crate::exit::{Failure, Outcome};
-use crate::notes;
 use crate::output::Output;
 use crate::settings::access::Reading;
 use crate::settings::database::DatabaseArgs;
+use crate::settings::scopes::{self, ScopeArgs};
 use crate::text;
-use alluvium::{ChangeScope, Database, FullName, Value};
+use alluvium::{ChangeScope, Database, Value};
 use alluvium_document::json::{self, Format};
 
 /// Subcommands of `changes`.
@@ -18,15 +18,6 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Stop recording what `record` or a change stream has begun
     Stop(StopArgs),
-}
-
-/// The collections whose changes are recorded together.
-#[derive(Debug, clap::Args)]
-struct ScopeArgs {
-    /// A logical database such as `shop`, or a collection such as `shop.pets` or `main.pets`; by default everything but
-    /// the databases admin, config and local
-    #[arg(value_name = "NAME")]
-    name: Option<String>,
 }
 
 /// Arguments of `changes record`.
@@ -88,49 +79,17 @@ impl Command {
     }
 }
 
-impl ScopeArgs {
-    fn scope(&self) -> Outcome<ChangeScope> {
-        let Some(name) = &self.name else { return Ok(ChangeScope::Everything) };
-        let invalid = |error| Failure::from(alluvium::Error::InvalidName(error));
-        if name.contains('.') {
-            return Ok(ChangeScope::Collection(FullName::parse(name).map_err(invalid)?));
-        }
-        // Any collection has a valid name only if its logical database has.
-        let any = FullName::new(name, "any").map_err(invalid)?;
-        Ok(ChangeScope::Logical(any.logical))
-    }
-}
-
 impl RecordArgs {
     fn run(&self) -> Outcome {
         let scope = self.scope.scope()?;
         self.database.refuse_read_only("nothing in it changes")?;
         self.database.with(|database| {
             database.record_changes(scope.clone())?;
-            note_if_missing(database, &scope);
+            scopes::note_if_missing(database, &scope);
             let mut out = Output::new();
             out.text(&format!("the changes of {} are recorded\n", text::plain(&scope.to_string())))?;
             out.finish()
         })
-    }
-}
-
-/// Prints a note if the scope has no collection yet, since its name may be wrong.
-fn note_if_missing(database: &Database, scope: &ChangeScope) {
-    let names: Vec<String> = database.collections().iter().map(|info| info.full_name()).collect();
-    match scope {
-        ChangeScope::Logical(logical) if !names.iter().any(|name| name.starts_with(&format!("{logical}."))) => {
-            let of_main = format!("main.{logical}");
-            let meant = match names.contains(&of_main) {
-                true => format!("; for the collection {of_main}, write {of_main}"),
-                false => String::new(),
-            };
-            notes::say(&format!("there is no logical database {logical} yet{}", text::plain(&meant)));
-        }
-        ChangeScope::Collection(name) if !names.contains(&name.to_string()) => {
-            notes::say(&format!("there is no collection {} yet", text::plain(&name.to_string())));
-        }
-        ChangeScope::Everything | ChangeScope::Logical(_) | ChangeScope::Collection(_) => {}
     }
 }
 

@@ -32,6 +32,7 @@ const SERVED: &[&str] = &[
     "validator",
     "verify",
     "view",
+    "watch",
 ];
 /// Commands that need exclusive use of a database.
 const ALONE: &[&str] = &["build", "repair", "restore", "serve", "shell"];

@@ -138,7 +138,9 @@ pub(crate) fn has_documents(stages: &[Map]) -> bool {
 /// The failure of a pipeline that is refused before it runs.
 pub(crate) fn refused(error: Error) -> Failure {
     match (&error, error.code()) {
-        (Error::Pipeline(_), Some(code)) => Failure::Malformed { text: text::plain(&error.to_string()), code },
+        (Error::Pipeline(_) | Error::Watch(_), Some(code)) => {
+            Failure::Malformed { text: text::plain(&error.to_string()), code }
+        }
         _ => error.into(),
     }
 }

@@ -37,6 +37,7 @@ mod any_command_line_is_taken_or_refused;
 mod awkward_json_comes_back_the_same;
 mod bad_lines_go_to_the_rejects;
 mod changes_are_recorded_by_name;
+mod changes_are_watched;
 mod checkpoints_are_made_restored_and_inspected;
 mod collations_compare_on_the_command_line;
 mod collections_are_created_with_options;
