@@ -309,3 +309,25 @@ fn tokens_of_other_places_are_refused() {
     assert_eq!(text.to_lowercase().parse::<ResumeToken>().unwrap(), token);
     assert!(matches!(db.collection("a\0b").watch().run(), Err(Error::InvalidName(_))));
 }
+
+#[test]
+fn a_restored_checkpoint_refuses_the_tokens_of_its_database() {
+    let (_, env) = env_of(MemFs::new());
+    let db = open(&env);
+    let pets = db.collection("pets");
+    let begin = pets.watch().run().unwrap().token();
+    pets.put(1, doc! {"n": 1}).unwrap();
+    db.checkpoint("copy").run().unwrap();
+    alluvium::restore("copy", "restored").env(env.clone()).run().unwrap();
+    let options = Options { memory_bytes: 8 << 20, background: false, ..Options::default() };
+    let restored = Database::builder().env(env.clone()).options(options).open("restored").unwrap();
+    // Both write other changes under the same numbers.
+    let of_restored = restored.collection("pets");
+    for pets in [&pets, &of_restored] {
+        pets.put(2, doc! {"n": 2}).unwrap();
+    }
+    assert_eq!(code(of_restored.watch().resume_after(begin).run()), 286);
+    let own = ResumeToken { database: restored.store().database_id(), ..begin };
+    assert_eq!(operations(of_restored.watch().resume_after(own).run().unwrap()), ["insert", "insert"]);
+    assert_eq!(operations(pets.watch().resume_after(begin).run().unwrap()), ["insert", "insert"]);
+}

@@ -16,6 +16,9 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+/// The place is kept after this number of events, also if more follow at once.
+const KEPT_AFTER: u64 = 1000;
+
 /// Arguments of `watch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -147,7 +150,7 @@ impl Args {
 
     fn print(&self, stream: &mut ChangeStream, stop: &Stop) -> Outcome {
         let mut out = Output::new();
-        let (mut printed, mut is_idle) = (0, false);
+        let (mut printed, mut is_idle) = (0_u64, false);
         self.keep(stream)?;
         let end = loop {
             let next = if is_idle { stream.next_within(SIGNAL_CHECK)? } else { stream.next_event()? };
@@ -159,6 +162,10 @@ impl Args {
                     is_idle = false;
                     out.map(&event, Format::RELAXED)?;
                     printed += 1;
+                    if printed % KEPT_AFTER == 0 {
+                        out.flush()?;
+                        self.keep(stream)?;
+                    }
                     if self.limit.is_some_and(|limit| limit > 0 && printed >= limit) {
                         break Ok(());
                     }

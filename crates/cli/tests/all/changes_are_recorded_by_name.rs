@@ -91,7 +91,7 @@ fn a_server_records_always_and_keeps_it_by_name() {
     run(&mut client, alluvium::doc! {"insert": "pets", "documents": pets}).expect("a reply");
     let listed = place.good(&["changes", "list", "db"]);
     assert!(
-        listed.starts_with("everything  since 20") && listed.contains("until it is stopped\nabout 1 change"),
+        listed.starts_with("everything  since 20") && listed.contains("until it is stopped\nabout 2 changes"),
         "{listed}"
     );
     kill(&mut server);

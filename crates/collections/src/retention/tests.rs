@@ -113,7 +113,7 @@ fn since(db: &Database, scope: &Scope) -> Option<Seq> {
     recorded.iter().find(|known| known.scope == *scope).map(|known| known.since)
 }
 
-/// The number and the batch of each change in the history, also of those that are not read any more.
+/// The number and the batch of each change in the history, with those that are not read any more.
 fn entries(db: &Database) -> Vec<(Seq, Seq)> {
     let Some(tree) = db.engine.catalog.history() else { return Vec::new() };
     let mut scan = db.store().scan(tree, Bounds::all(), None).unwrap();
