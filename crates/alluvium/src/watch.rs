@@ -304,8 +304,11 @@ impl ChangeStream {
     /// [`crate::Error::Watch`] if a required document is not known or a stage has changed the `_id`; errors of the
     /// stages and of reading.
     pub fn next_event(&mut self) -> Result<Option<Map>> {
-        if self.ready.is_empty() {
+        while self.ready.is_empty() {
             self.ready = self.stream.next_batch(BATCH)?.into();
+            if !self.stream.has_more() {
+                break;
+            }
         }
         let event = self.ready.pop_front();
         self.token = match event.as_ref().filter(|_| !self.ready.is_empty()).and_then(watch::token_of) {
@@ -331,7 +334,7 @@ impl ChangeStream {
     /// As [`ChangeStream::next_event`].
     pub fn next_within(&mut self, time: Duration) -> Result<Option<Map>> {
         let clock = self.engine.env.clock.clone();
-        let until = clock.now() + time;
+        let until = clock.now().saturating_add(time);
         loop {
             if let Some(event) = self.next_event()? {
                 return Ok(Some(event));
@@ -359,6 +362,21 @@ impl ChangeStream {
             wake();
         }
         self.stream.on_change(wake)
+    }
+
+    /// The memory of the events that were read ahead, in bytes; an estimate.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let mut changes = db.watch().run()?;
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// db.collection("pets").put("tom", r#"{"age": 4}"#)?;
+    /// assert!(changes.next().is_some() && changes.bytes_ahead() > 0);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn bytes_ahead(&self) -> usize {
+        let ready: usize = self.ready.iter().map(watch::event_bytes).sum();
+        ready + self.stream.bytes_ahead()
     }
 
     /// The token of the place after the last event that was returned.

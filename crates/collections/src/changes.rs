@@ -9,6 +9,7 @@ use alluvium_store::{Bounds, Seq};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The most changes that are read at once.
@@ -41,6 +42,8 @@ pub struct Changes {
     seen: u64,
     /// True if the last read has not come to the end.
     is_behind: bool,
+    /// Ends reading when it is set.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// Reads the changes of a scope after a token, or all that are recorded.
@@ -69,6 +72,7 @@ pub fn changes(engine: &EngineHandle, scope: &Scope, after: Option<ChangeToken>)
         read_to: number,
         seen,
         is_behind: true,
+        stop: None,
     };
     changes.check(&recorded)?;
     Ok(changes)
@@ -131,6 +135,21 @@ fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
 }
 
 impl Changes {
+    /// The same changes; reading ends with [`Error::Stopped`] when `stop` is set.
+    pub(crate) fn stopped_by(self, stop: Option<Arc<AtomicBool>>) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// True if there may be more changes without another write.
+    pub fn has_more(&self) -> bool {
+        self.is_behind || !self.ready.is_empty()
+    }
+
+    /// The memory of the changes that were read ahead, in bytes; an estimate.
+    pub(crate) fn bytes_ahead(&self) -> usize {
+        if self.ready.is_empty() { 0 } else { READ_BYTES }
+    }
+
     /// The scope.
     pub fn scope(&self) -> &Scope {
         &self.scope
@@ -145,6 +164,13 @@ impl Changes {
         if self.ready.is_empty() {
             self.read()?;
         }
+        // Much may have been read that is in other collections.
+        while self.ready.is_empty() && self.is_behind {
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::Stopped);
+            }
+            self.read()?;
+        }
         let next = self.ready.pop_front();
         self.position = next.as_ref().map_or(self.read_to, |change| change.number);
         Ok(next)
@@ -156,7 +182,7 @@ impl Changes {
     /// As [`Changes::next_change`].
     pub fn next_within(&mut self, time: Duration) -> Result<Option<Change>> {
         let clock = self.engine.env.clock.clone();
-        let until = clock.now() + time;
+        let until = clock.now().saturating_add(time);
         loop {
             if let Some(change) = self.next_change()? {
                 return Ok(Some(change));
@@ -169,7 +195,7 @@ impl Changes {
 
     /// Calls `wake` when there may be more changes, and at once if there are.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) -> AppendWatch {
-        if self.is_behind || !self.ready.is_empty() {
+        if self.has_more() {
             wake();
         }
         AppendWatch::new(self.engine.catalog.recorded_writes(), self.seen, wake)
@@ -178,7 +204,7 @@ impl Changes {
     /// Waits until there may be more changes, for up to `time`. Returns false if the time has passed.
     pub fn wait(&self, time: Duration) -> bool {
         let clock = &self.engine.env.clock;
-        let until = clock.now() + time;
+        let until = clock.now().saturating_add(time);
         let changed = Arc::new((Mutex::new(false), Condvar::new()));
         let signal = changed.clone();
         let _watch = self.on_change(move || {

@@ -182,7 +182,7 @@ impl Tail {
             signal.1.notify_all();
         });
         let mut has_changed = changed.0.lock();
-        let until = self.engine.env.clock.now() + time;
+        let until = self.engine.env.clock.now().saturating_add(time);
         while !*has_changed {
             let left = until.saturating_sub(self.engine.env.clock.now());
             if left.is_zero() {

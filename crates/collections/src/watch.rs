@@ -101,26 +101,39 @@ pub struct ChangeStream {
     changes: Changes,
     writer: Writer,
     stages: Stages,
-    /// The last change that was read, if an event has its token.
-    last: Option<Change>,
-    /// The token of the invalidation that follows, and whether the stream begins with it.
-    invalidated: Invalidated,
+    end: End,
+    /// Events that have not passed the stages yet.
+    waiting: VecDeque<Map>,
     /// Events behind the stages that did not fit into the last batch.
     kept: VecDeque<Map>,
-    /// The token of the last event that was returned.
-    returned: Option<ResumeToken>,
+    /// The token of the last event that was returned; at first, the one at which the stream was opened.
+    returned: ResumeToken,
     /// The fragment up to which the first event is left out.
     skip: Option<(Seq, u32)>,
 }
 
-/// Whether the collections of a stream still exist.
+/// Whether the stream ends.
 #[derive(Debug, Clone, PartialEq)]
-enum Invalidated {
+enum End {
     No,
-    /// The next event is the invalidation by this change.
-    Next(Box<Change>),
+    /// The next event is the invalidation.
+    Next(Ending),
     /// The stream has ended.
     Yes(ResumeToken),
+}
+
+/// The change after which a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ending {
+    number: Seq,
+    batch: Seq,
+    time_ms: i64,
+}
+
+impl From<&Change> for Ending {
+    fn from(change: &Change) -> Self {
+        Self { number: change.number, batch: change.batch, time_ms: change.time_ms }
+    }
 }
 
 impl ChangeStream {
@@ -136,57 +149,50 @@ impl ChangeStream {
             Scope::Logical(logical) => FullName { logical: logical.clone(), collection: "".into() },
             Scope::Everything => FullName { logical: "admin".into(), collection: "".into() },
         };
+        let stop = pipeline.limits.stop.clone();
         let stages = Stages::new(engine, &name, pipeline)?;
+        let writer = Writer { engine: engine.clone(), times, full_document, before, expanded };
         let database = engine.store().database_id();
-        let (mut invalidated, mut skip) = (Invalidated::No, None);
-        let changes = match start {
+        let at = |number| changes::changes(engine, &scope, Some(ChangeToken { database, number }));
+        let (mut end, mut skip) = (End::No, None);
+        let (changes, token) = match start {
             Start::Now => {
                 let recorded = engine.catalog.recorded_scopes();
                 if !recorded.iter().any(|recorded| recorded.scope.includes(&scope)) {
                     engine.catalog.record_changes(scope.clone(), Some(engine.env.clock.unix_millis()))?;
                 }
-                let number = engine.store().visible();
-                let changes = changes::changes(engine, &scope, Some(ChangeToken { database, number }))?;
+                let changes = at(engine.store().visible())?;
                 // The token of the place may be kept.
                 changes.make_durable()?;
-                changes
+                (changes, None)
             }
-            Start::From(number) => {
-                let number = changes::before_batch(engine, number)?;
-                changes::changes(engine, &scope, Some(ChangeToken { database, number }))?
-            }
+            Start::From(number) => (at(changes::before_batch(engine, number)?)?, None),
             Start::ResumeAfter(token) if token.kind == TokenKind::Invalidate => {
                 let message = "resumeAfter does not take the token of an invalidate event: use startAfter";
                 return Err(WatchErrorKind::InvalidToken.error(message).into());
             }
             Start::ResumeAfter(token) | Start::StartAfter(token) => {
-                let changes = changes::changes(
-                    engine,
-                    &scope,
-                    Some(ChangeToken { database: token.database, number: token.number }),
-                )?;
-                if token.kind == TokenKind::Event
-                    && let Some(change) = changes::change_at(engine, token.number)?
-                {
-                    if token.fragment > 0 {
-                        skip = Some((token.number, token.fragment));
-                    } else if invalidates(&scope, &change) {
-                        invalidated = Invalidated::Next(Box::new(change));
+                let place = ChangeToken { database: token.database, number: token.number };
+                let mut changes = changes::changes(engine, &scope, Some(place))?;
+                if token.fragment > 0 {
+                    if !stages.splits() {
+                        let message = "the resume token is that of a fragment: end the pipeline of the change stream \
+                                       with $changeStreamSplitLargeEvent";
+                        return Err(WatchErrorKind::Fragment.error(message).into());
                     }
-                }
-                match skip {
                     // The fragments after the token are made of the whole event.
-                    Some(_) => {
-                        let number = token.number.saturating_sub(1);
-                        changes::changes(engine, &scope, Some(ChangeToken { database, number }))?
-                    }
-                    None => changes,
+                    changes = at(token.number.saturating_sub(1))?;
+                    skip = Some((token.number, token.fragment));
+                } else {
+                    end = End::after(engine, &scope, token)?;
                 }
+                (changes, Some(token))
             }
         };
-        let writer = Writer { engine: engine.clone(), times, full_document, before, expanded };
-        let (last, returned, kept) = (None, None, VecDeque::new());
-        Ok(Self { changes, writer, stages, last, invalidated, kept, returned, skip })
+        let returned = token.unwrap_or_else(|| writer.place(changes.token()));
+        let (waiting, kept) = Default::default();
+        let changes = changes.stopped_by(stop);
+        Ok(Self { changes, writer, stages, end, waiting, kept, returned, skip })
     }
 
     /// The next events, at most `most`. Returns none if there are no more now, and sometimes if many changes were read that
@@ -199,51 +205,52 @@ impl ChangeStream {
     pub fn next_batch(&mut self, most: usize) -> Result<Vec<Map>> {
         let (mut passed, most) = (0, most.max(1));
         while self.kept.is_empty() && passed < PASSED_MAX {
-            let (events, read) = self.read(most)?;
-            if read == 0 {
-                break;
+            if self.waiting.is_empty() {
+                let read = self.read(most)?;
+                if read == 0 {
+                    break;
+                }
+                passed += read;
             }
-            passed += read;
-            self.kept = self.stages.apply(events)?;
+            self.kept = self.stages.apply(&mut self.waiting)?;
             self.leave_out_fragments();
         }
         let count = self.kept.len().min(most);
         let events: Vec<Map> = self.kept.drain(..count).collect();
-        self.returned = events.last().and_then(token_of).or(self.returned);
+        self.returned = events.last().and_then(token_of).unwrap_or(self.returned);
         Ok(events)
     }
 
-    /// Reads changes, and makes their events. Returns them with the count of changes.
-    fn read(&mut self, most: usize) -> Result<(Vec<Map>, usize)> {
-        let (mut events, mut read, mut bytes) = (Vec::new(), 0, 0);
+    /// Reads changes, and makes their events. Returns the count of changes.
+    fn read(&mut self, most: usize) -> Result<usize> {
+        let (mut read, mut bytes) = (0, 0);
         let mut any_lookup = false;
         while read < most && bytes < READ_BYTES {
-            if let Invalidated::Next(change) = &self.invalidated {
-                let token = self.writer.token(change, TokenKind::Invalidate);
-                events.push(self.writer.invalidation(change, &token));
-                self.last = None;
-                self.invalidated = Invalidated::Yes(token);
+            if let End::Next(ending) = self.end {
+                let token = self.writer.token(ending, TokenKind::Invalidate);
+                self.waiting.push_back(self.writer.invalidation(ending, &token));
+                self.end = End::Yes(token);
                 read += 1;
             }
-            if matches!(self.invalidated, Invalidated::Yes(_)) {
+            if matches!(self.end, End::Yes(_)) {
                 break;
             }
             let Some(change) = self.changes.next_change()? else { break };
             read += 1;
-            if let Some(event) = self.writer.event(&change, &mut any_lookup)? {
+            let ends = invalidates(self.changes.scope(), &change);
+            if let Some(event) = self.writer.event(&change, ends, &mut any_lookup)? {
                 bytes += bson::document_size(&event);
-                events.push(event);
+                self.waiting.push_back(event);
             }
-            if invalidates(self.changes.scope(), &change) {
-                self.invalidated = Invalidated::Next(Box::new(change.clone()));
+            if ends {
+                self.end = End::Next(Ending::from(&change));
             }
-            self.last = Some(change);
         }
         if any_lookup {
             // The documents that were looked up may be newer than the changes.
             self.changes.make_durable()?;
         }
-        Ok((events, read))
+        Ok(read)
     }
 
     /// Removes the fragments that a resumed stream has returned before.
@@ -256,27 +263,40 @@ impl ChangeStream {
     /// The token of the place after the events that were returned. A stream that is resumed there continues with the
     /// next one.
     pub fn token(&self) -> ResumeToken {
-        if let Some(returned) = self.returned.filter(|_| !self.kept.is_empty()) {
-            return returned;
+        if !self.kept.is_empty() || !self.waiting.is_empty() || self.skip.is_some() {
+            return self.returned;
         }
-        if let Invalidated::Yes(token) = &self.invalidated {
-            return *token;
-        }
-        match (&self.last, &self.invalidated) {
+        match self.end {
+            End::Yes(token) => token,
             // The invalidation has not been returned yet.
-            (Some(change), Invalidated::Next(_)) => self.writer.token(change, TokenKind::Event),
-            _ => self.writer.place(self.changes.token()),
+            End::Next(ending) => self.writer.token(ending, TokenKind::Ending),
+            End::No => self.writer.place(self.changes.token()),
         }
     }
 
     /// True if the stream has ended, because its collection was dropped or renamed, or its logical database dropped.
     pub fn is_invalidated(&self) -> bool {
-        self.kept.is_empty() && matches!(self.invalidated, Invalidated::Yes(_))
+        !self.has_ahead() && matches!(self.end, End::Yes(_))
     }
 
-    /// True if [`ChangeStream::next_batch`] returns events without reading.
-    pub fn has_kept(&self) -> bool {
-        !self.kept.is_empty()
+    fn has_ahead(&self) -> bool {
+        !self.kept.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// True if there may be more events without another change.
+    pub fn has_more(&self) -> bool {
+        self.has_ahead()
+            || match self.end {
+                End::No => self.changes.has_more(),
+                End::Next(_) => true,
+                End::Yes(_) => false,
+            }
+    }
+
+    /// The memory of what was read ahead, in bytes; an estimate.
+    pub fn bytes_ahead(&self) -> usize {
+        let ahead: usize = self.kept.iter().chain(&self.waiting).map(event_bytes).sum();
+        ahead + self.changes.bytes_ahead()
     }
 
     /// The collections.
@@ -286,6 +306,9 @@ impl ChangeStream {
 
     /// Calls `wake` when there may be more changes, and at once if there are.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) -> AppendWatch {
+        if self.has_ahead() || matches!(self.end, End::Next(_)) {
+            wake();
+        }
         self.changes.on_change(wake)
     }
 
@@ -293,6 +316,30 @@ impl ChangeStream {
     pub fn wait(&self, time: Duration) -> bool {
         self.changes.wait(time)
     }
+}
+
+impl End {
+    /// Whether a stream that begins after a token begins with its end.
+    fn after(engine: &EngineHandle, scope: &Scope, token: ResumeToken) -> Result<Self> {
+        if !matches!(token.kind, TokenKind::Event | TokenKind::Ending) {
+            return Ok(Self::No);
+        }
+        // The change may have been removed since: then the time of the token has to suffice.
+        Ok(match changes::change_at(engine, token.number)? {
+            Some(change) if invalidates(scope, &change) => Self::Next(Ending::from(&change)),
+            None if token.kind == TokenKind::Ending => Self::Next(Ending {
+                number: token.number,
+                batch: token.number,
+                time_ms: i64::from(token.time.time) * 1000,
+            }),
+            _ => Self::No,
+        })
+    }
+}
+
+/// The memory of an event, which is a multiple of its bytes of BSON; an estimate.
+pub fn event_bytes(event: &Map) -> usize {
+    3 * bson::document_size(event)
 }
 
 /// True if a stream over the scope ends with the change.

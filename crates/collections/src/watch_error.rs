@@ -24,6 +24,8 @@ pub enum WatchErrorKind {
     NoDocument,
     /// A stage has changed or removed the `_id` of an event.
     IdChanged,
+    /// A token is that of a fragment, and the stream does not split events.
+    Fragment,
     /// An event is larger than a document may be.
     TooLarge,
 }
@@ -42,7 +44,7 @@ impl WatchErrorKind {
             Self::InvalidToken => (260, "InvalidResumeToken"),
             Self::NotAllowed => (20, "IllegalOperation"),
             Self::NoDocument => (47, "NoMatchingDocument"),
-            Self::IdChanged => (280, "ChangeStreamFatalError"),
+            Self::IdChanged | Self::Fragment => (280, "ChangeStreamFatalError"),
             Self::TooLarge => (10334, "BSONObjectTooLarge"),
         }
     }

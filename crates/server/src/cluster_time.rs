@@ -268,6 +268,11 @@ impl ClusterTime {
         span.time(number)
     }
 
+    /// The time of a write of the last seconds. To be called after [`ClusterTime::now`].
+    pub(crate) fn time_of_write(&self, number: u64) -> Option<Timestamp> {
+        self.state.lock().span(number)?.time(number)
+    }
+
     /// The lowest number whose time is not before a time; the next number if all times are before it.
     pub(crate) fn number_at(&self, time: Timestamp, gate: &WriteGate) -> u64 {
         let _up_to_now = self.now(gate);

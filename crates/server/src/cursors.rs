@@ -215,7 +215,7 @@ impl Documents {
         match self {
             Self::Query(cursor, kept) | Self::WithRecordIds(cursor, kept) => cursor.bytes_ahead() + row(kept),
             Self::Tail(cursor) => row(&cursor.kept),
-            Self::Changes(cursor) => row(&cursor.kept),
+            Self::Changes(cursor) => cursor.stream.bytes_ahead() + row(&cursor.kept),
             Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
         }
     }

@@ -82,8 +82,8 @@ pub(crate) fn execute(
     if silent {
         return None;
     }
-    let finished =
-        outcome.and_then(|done| Ok(Reply { bytes: complete(shared, done.builder)?, has_more: done.has_more }));
+    let finished = outcome
+        .and_then(|done| Ok(Reply { bytes: complete(shared, done.builder, done.written)?, has_more: done.has_more }));
     Some(finished.unwrap_or_else(|error| {
         let mut fields = labels.of(&error);
         fields.entries.extend(unsatisfiable.map(|error| ("writeConcernError".into(), Value::Map(describe(&error)))));
@@ -177,6 +177,8 @@ struct Done {
     builder: BsonBuilder,
     /// True if another reply follows.
     has_more: bool,
+    /// The number of the last write of the command, if it has written.
+    written: Option<u64>,
 }
 
 /// Runs a command.
@@ -248,11 +250,14 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
+    // The clock of the cluster, and a session, may have written before.
+    let _of_before = shared.db.store().take_number_of_thread();
     let mut builder = execute_joined(command, &mut call, &namespace)?;
+    let written = shared.db.store().take_number_of_thread().filter(|_| command.may_write());
     if let Some(error) = concern_error(command, &call, failure) {
         put_concern_error(&mut builder, error, labels)?;
     }
-    Ok(Done { builder, has_more: call.has_more.get() })
+    Ok(Done { builder, has_more: call.has_more.get(), written })
 }
 
 /// The cluster time that a client has sent. A server without a replica set has no cluster time, and ignores the field.

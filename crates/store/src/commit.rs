@@ -25,6 +25,7 @@ use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use alluvium_memtable::Memtable;
 use alluvium_wal::{Compressor, Position, Purpose, Record, Wal};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -34,6 +35,16 @@ const GROUP_BYTES: usize = 1 << 20;
 const LONG_CHAIN: usize = 32;
 /// Only one delta in this many checks the length of its chain.
 const LOOK_EVERY: Seq = 16;
+
+thread_local! {
+    /// The number of the last batch that the thread has committed.
+    static OF_THREAD: Cell<Option<Seq>> = const { Cell::new(None) };
+}
+
+/// Takes the number of the last batch that this thread has committed.
+pub(crate) fn take_number_of_thread() -> Option<Seq> {
+    OF_THREAD.take()
+}
 
 /// Writes requests to the log and the memtables.
 pub(crate) struct Commit {
@@ -192,7 +203,11 @@ impl Commit {
         if let Some(end) = placed.end {
             self.syncer.acknowledge(end, durability)?;
         }
-        Ok(placed.first + count.max(1) - 1)
+        let last = placed.first + count.max(1) - 1;
+        if matches!(request.work, Work::Batch(..)) {
+            OF_THREAD.set(Some(last));
+        }
+        Ok(last)
     }
 
     /// Seals every memtable that has entries. Returns a number that is above all of their numbers.

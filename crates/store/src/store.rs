@@ -10,7 +10,7 @@ mod write_sets;
 use crate::admission::Admission;
 use crate::batch::WriteBatch;
 use crate::claims::Claims;
-use crate::commit::Commit;
+use crate::commit::{Commit, take_number_of_thread};
 use crate::durability::Syncer;
 use crate::error::{Error, Result};
 use crate::files::superblock::Superblock;
@@ -186,6 +186,25 @@ impl Store {
     /// ```
     pub fn database_id(&self) -> u64 {
         self.superblock.database_id
+    }
+
+    /// The number of the last batch that this thread has committed since the last call, to any store. So a program that
+    /// calls many functions learns up to which number it has written.
+    ///
+    /// ```
+    /// # use alluvium_store::{Durability, Options, Store};
+    /// # let store = Store::open(alluvium_env::Env::in_memory(1), "db".as_ref(), Options::default())?;
+    /// # let pets = store.create_trees(&[b"pets"])?[0];
+    /// let _of_before = store.take_number_of_thread();
+    /// let mut batch = store.batch();
+    /// batch.put(pets, b"rex", b"dog");
+    /// let number = store.write(batch, Durability::Periodic)?;
+    /// assert_eq!(store.take_number_of_thread(), Some(number));
+    /// assert_eq!(store.take_number_of_thread(), None);
+    /// # alluvium_store::Result::Ok(())
+    /// ```
+    pub fn take_number_of_thread(&self) -> Option<alluvium_codec::entry::Seq> {
+        take_number_of_thread()
     }
 
     /// The environment of the store, in which its directory is held open. Paths at or below [`Store::path`] lead into

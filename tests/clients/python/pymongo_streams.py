@@ -88,6 +88,24 @@ def streams_begin_at_a_time(client, db):
 
 
 @step
+def writers_get_the_times_of_their_events(client, db):
+    c = fresh(db, "timed_by_many")
+    times = {}
+
+    def write(first):
+        with client.start_session() as session:
+            for i in range(first, first + 20):
+                c.insert_one({"_id": i}, session=session)
+                times[i] = session.operation_time
+
+    with c.watch() as stream:
+        threads = [threading.Thread(target=write, args=(100 * i,)) for i in range(6)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        equal({event["documentKey"]["_id"]: event["clusterTime"] for event in take(stream, 120)}, times)
+
+
+@step
 def streams_of_databases_and_of_everything(client, db):
     a, b = fresh(db, "watched_a"), fresh(db, "watched_b")
     other = fresh(client[f"{db.name}_streams"], "watched")

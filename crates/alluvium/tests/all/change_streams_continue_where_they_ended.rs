@@ -2,8 +2,8 @@
 //! database, gets each durable change once and in order.
 
 use alluvium::{
-    BeforeDocument, ChangeEvent, ChangeScope, ChangeStream, Database, Durability, Error, FullDocument, Map,
-    ResumeToken, TokenKind, Value, doc,
+    BeforeDocument, ChangeEvent, ChangeRetention, ChangeScope, ChangeStream, Database, Durability, Error, FullDocument,
+    Map, ResumeToken, TokenKind, Value, doc,
 };
 use alluvium_env::mem::{CrashStyle, MemFs};
 use alluvium_env::{Env, ManualClock, SeededRng};
@@ -146,8 +146,10 @@ fn a_stream_ends_with_its_collection() {
     let end = stream.token();
     assert_eq!(end.kind, TokenKind::Invalidate);
 
-    // The invalidation follows the drop also for a stream that is resumed between them.
-    assert_eq!(operations(watch().resume_after(drop_token).run().unwrap()), ["invalidate"]);
+    // The invalidation follows the drop also for a stream that is resumed between them, and again before it has read.
+    let resumed = watch().resume_after(drop_token).run().unwrap();
+    assert_eq!((drop_token.kind, resumed.token()), (TokenKind::Ending, drop_token));
+    assert_eq!(operations(resumed), ["invalidate"]);
     assert_eq!(code(watch().resume_after(end).run()), 260);
     assert_eq!(operations(watch().start_after(end).run().unwrap()), ["insert"]);
 
@@ -256,6 +258,9 @@ fn large_events_are_split() {
     // The second fragment follows the first one also after a restart of the consumer.
     let rest: Vec<Map> = split().resume_after(token_of(&events[0])).run().unwrap().map(Result::unwrap).collect();
     assert_eq!(rest, events[1..]);
+    let resumed = split().resume_after(token_of(&events[0])).run().unwrap();
+    assert_eq!(resumed.token(), token_of(&events[0]), "nothing was read");
+    assert_eq!(code(watch().resume_after(token_of(&events[0])).run()), 280, "it would not be split");
     let rest: Vec<Map> = split().resume_after(token_of(&events[1])).run().unwrap().map(Result::unwrap).collect();
     assert_eq!(rest, events[2..]);
 }
@@ -318,7 +323,7 @@ fn a_restored_checkpoint_refuses_the_tokens_of_its_database() {
     let begin = pets.watch().run().unwrap().token();
     pets.put(1, doc! {"n": 1}).unwrap();
     db.checkpoint("copy").run().unwrap();
-    alluvium::restore("copy", "restored").env(env.clone()).run().unwrap();
+    alluvium::backup::restore("copy", "restored").env(env.clone()).run().unwrap();
     let options = Options { memory_bytes: 8 << 20, background: false, ..Options::default() };
     let restored = Database::builder().env(env.clone()).options(options).open("restored").unwrap();
     // Both write other changes under the same numbers.
@@ -330,4 +335,69 @@ fn a_restored_checkpoint_refuses_the_tokens_of_its_database() {
     let own = ResumeToken { database: restored.store().database_id(), ..begin };
     assert_eq!(operations(of_restored.watch().resume_after(own).run().unwrap()), ["insert", "insert"]);
     assert_eq!(operations(pets.watch().resume_after(begin).run().unwrap()), ["insert", "insert"]);
+}
+
+#[test]
+fn the_end_of_a_collection_is_known_without_its_change() {
+    let clock = Arc::new(ManualClock::new());
+    let env = Env { fs: Arc::new(MemFs::new()), clock: clock.clone(), rng: Arc::new(SeededRng::new(3)) };
+    let hour = std::time::Duration::from_secs(3600);
+    let retention = ChangeRetention { time: hour, ..ChangeRetention::default() };
+    let options = Options { memory_bytes: 8 << 20, background: false, ..Options::default() };
+    let db = Database::builder().env(env).options(options).change_retention(retention).open("db").unwrap();
+    db.record_changes(ChangeScope::Everything).unwrap();
+    let pets = db.collection("pets");
+    let mut stream = pets.watch().run().unwrap();
+    pets.put(1, doc! {"n": 1}).unwrap();
+    db.drop_collection("pets").unwrap();
+    assert_eq!(operation(&stream.next_event().unwrap().unwrap()), "insert");
+    assert_eq!(operation(&stream.next_event().unwrap().unwrap()), "drop");
+    clock.advance(3 * hour);
+    db.trim_changes().unwrap();
+    pets.put(2, doc! {"n": 2}).unwrap();
+    assert_eq!(operations(pets.watch().resume_after(stream.token()).run().unwrap()), ["invalidate"]);
+}
+
+#[test]
+fn changes_of_other_collections_are_passed_over() {
+    let db = Database::in_memory().unwrap();
+    db.record_changes(ChangeScope::Everything).unwrap();
+    let (pets, others) = (db.collection("pets"), db.collection("others"));
+    pets.put(0, doc! {"n": 0}).unwrap();
+    let mut stream = pets.watch().from_number(0).run().err().map_or_else(
+        || panic!("before the recording"),
+        |_| {
+            let begin = db.recorded()[0].since;
+            pets.watch().from_number(begin + 1).run().unwrap()
+        },
+    );
+    assert_eq!(operation(&stream.next_event().unwrap().unwrap()), "insert");
+    for id in 0..40 {
+        others.put(id, doc! {"text": "x".repeat(100 << 10)}).unwrap();
+    }
+    pets.put(1, doc! {"n": 1}).unwrap();
+    let scope = ChangeScope::Collection(alluvium::FullName::parse("main.pets").unwrap());
+    assert_eq!(db.changes(&scope, None).unwrap().count(), 3, "a creation and two inserts");
+    let event = stream.next_within(std::time::Duration::MAX).unwrap().unwrap();
+    assert_eq!(operation(&event), "insert");
+}
+
+#[test]
+fn stages_that_enlarge_events_do_not_fill_the_memory() {
+    let db = Database::in_memory().unwrap();
+    let pets = db.collection("pets");
+    let parts = vec![r#""$fullDocument.text""#; 20].join(",");
+    let stages = format!(r#"[{{"$addFields": {{"long": {{"$concat": [{parts}]}}}}}}]"#);
+    let mut stream = pets.watch().pipeline(stages.as_str()).run().unwrap();
+    for id in 0..40 {
+        pets.put(id, doc! {"text": "x".repeat(100 << 10)}).unwrap();
+    }
+    for id in 0..40 {
+        let event = stream.next_event().unwrap().unwrap();
+        assert_eq!(event.get("documentKey"), Some(&doc! {"_id": id}.into()));
+        assert_eq!(token_of(&event).kind, TokenKind::Event);
+        assert!(stream.bytes_ahead() < 40 << 20, "{} bytes", stream.bytes_ahead());
+        let next = pets.watch().resume_after(stream.token()).run().unwrap().count();
+        assert_eq!(next, 39 - id as usize);
+    }
 }

@@ -153,11 +153,11 @@ impl Args {
         let (mut printed, mut is_idle) = (0_u64, false);
         self.keep(stream)?;
         let end = loop {
-            let next = if is_idle { stream.next_within(SIGNAL_CHECK)? } else { stream.next_event()? };
+            // An event that was taken is printed, before the place behind it is kept.
             if let Err(interrupted) = stop.check() {
                 break Err(interrupted);
             }
-            match next {
+            match if is_idle { stream.next_within(SIGNAL_CHECK)? } else { stream.next_event()? } {
                 Some(event) => {
                     is_idle = false;
                     out.map(&event, Format::RELAXED)?;
@@ -215,13 +215,11 @@ fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
 fn number_at(database: &Database, scope: &ChangeScope, time: &str) -> Outcome<u64> {
     let wrong = || Failure::Usage(format!("--since: {time} is not a time such as 2026-11-01T00:00:00Z"));
     let since = json::parse_date(time).ok_or_else(wrong)?;
-    let mut last = 0;
-    for change in database.changes(scope, None)? {
-        let change = change?;
+    let mut changes = database.changes(scope, None)?;
+    while let Some(change) = changes.next_change()? {
         if change.time_ms >= since {
             return Ok(change.number);
         }
-        last = change.number;
     }
-    Ok(last + 1)
+    Ok(changes.token().number.saturating_add(1))
 }

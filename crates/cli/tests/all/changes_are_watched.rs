@@ -112,3 +112,37 @@ fn a_served_database_is_watched_until_an_interruption() {
     assert_eq!(events(&rest)[0]["documentKey"]["_id"], 9, "{rest}");
     kill(&mut server);
 }
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_watch_leaves_no_event_out() {
+    let place = Place::new();
+    let lines: Vec<String> = (0..20_000).map(|id| format!("{{\"_id\":{id}}}")).collect();
+    place.write("pets.jsonl", lines.join("\n"));
+    let (mut server, _) = serve_with(&place, &[]);
+    let watch = ["watch", "db", "main.pets", "--token-file", "place"];
+    place.good(&[&watch[..], &["--no-wait"]].concat());
+    place.good(&["load", "db", "pets", "pets.jsonl"]);
+    let mut ids = std::collections::BTreeSet::new();
+    let mut runs = 0;
+    while ids.len() < lines.len() {
+        let mut child = place.start(&watch);
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let before = ids.len();
+        for line in output.lines() {
+            let line = line.expect("a line");
+            let Ok(event) = serde_json::from_str::<Value>(&line) else { panic!("{line}") };
+            if event["operationType"] == "insert" {
+                ids.insert(event["documentKey"]["_id"].as_i64().expect("a number"));
+            }
+            if ids.len() == before + 3000 || ids.len() == lines.len() {
+                signal(&child, "INT");
+            }
+        }
+        assert_eq!(ended_soon(child).code, Some(130));
+        runs += 1;
+        assert!(runs < 20, "{} of {} after {runs} runs", ids.len(), lines.len());
+    }
+    assert!(runs > 1);
+    kill(&mut server);
+}

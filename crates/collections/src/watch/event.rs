@@ -1,7 +1,7 @@
 //! Change events in the form of MongoDB.
 
 use super::token::{ResumeToken, TokenKind};
-use super::{BeforeDocument, ClusterTimes, FullDocument};
+use super::{BeforeDocument, ClusterTimes, Ending, FullDocument};
 use crate::changes::ChangeToken;
 use crate::engine::EngineHandle;
 use crate::error::Result;
@@ -32,7 +32,7 @@ impl Writer {
     }
 
     /// The token of a change.
-    pub fn token(&self, change: &Change, kind: TokenKind) -> ResumeToken {
+    pub fn token(&self, change: Ending, kind: TokenKind) -> ResumeToken {
         let time = self.time(change.batch).unwrap_or(NO_TIME);
         let database = self.engine.store().database_id();
         ResumeToken { time, number: change.number, kind, fragment: 0, database }
@@ -46,28 +46,28 @@ impl Writer {
     }
 
     /// The event that ends a stream after a change.
-    pub fn invalidation(&self, change: &Change, token: &ResumeToken) -> Map {
-        self.head("invalidate", change, token)
+    pub fn invalidation(&self, change: Ending, token: &ResumeToken) -> Map {
+        self.head("invalidate", change, None, token)
     }
 
-    fn head(&self, operation: &'static str, change: &Change, token: &ResumeToken) -> Map {
+    fn head(&self, operation: &'static str, change: Ending, collection: Option<u64>, token: &ResumeToken) -> Map {
         let mut event = Map::from([(ID, Value::Map(token.to_map())), ("operationType", Value::from(operation))]);
         if let Some(time) = self.time(change.batch) {
             event.push("clusterTime", Value::Timestamp(time));
         }
-        if self.expanded && operation != "invalidate" && change.collection != 0 {
-            event.push("collectionUUID", collection_uuid(change.collection));
+        if let Some(collection) = collection.filter(|collection| self.expanded && *collection != 0) {
+            event.push("collectionUUID", collection_uuid(collection));
         }
         event.push("wallTime", Value::DateTime(change.time_ms));
         event
     }
 
-    /// The event of a change; `None` if the stream does not return its kind. `looks_up` is set if a document of now was
-    /// read.
+    /// The event of a change; `None` if the stream does not return its kind. `ends` is true if the stream ends after it;
+    /// `looks_up` is set if a document of now was read.
     ///
     /// # Errors
     /// [`WatchErrorKind::NoDocument`]; errors of reading the document.
-    pub fn event(&self, change: &Change, looks_up: &mut bool) -> Result<Option<Map>> {
+    pub fn event(&self, change: &Change, ends: bool, looks_up: &mut bool) -> Result<Option<Map>> {
         let (operation, is_expanded) = match &change.event {
             Event::Insert { .. } => ("insert", false),
             Event::Update { .. } => ("update", false),
@@ -84,8 +84,9 @@ impl Writer {
         if is_expanded && !self.expanded {
             return Ok(None);
         }
-        let token = self.token(change, TokenKind::Event);
-        let mut event = self.head(operation, change, &token);
+        let kind = if ends { TokenKind::Ending } else { TokenKind::Event };
+        let token = self.token(Ending::from(change), kind);
+        let mut event = self.head(operation, Ending::from(change), Some(change.collection), &token);
         if let Some(fields) = &change.transaction {
             event.entries.extend(fields.entries.iter().cloned());
         }

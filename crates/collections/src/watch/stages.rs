@@ -12,8 +12,10 @@ use alluvium_document::{Map, Value, bson};
 use alluvium_query::pipeline::stages::{self, StageName};
 use std::collections::VecDeque;
 
-/// The maximum size of an event in bytes of BSON.
-const EVENT_BYTES_MAX: usize = crate::ids::MAX_DOCUMENT_BYTES;
+/// The maximum size of an event in bytes of BSON: that of a document, and some more for the fields around it.
+const EVENT_BYTES_MAX: usize = crate::ids::MAX_DOCUMENT_BYTES + (16 << 10);
+/// No more events pass the stages at once after results of this size in bytes of BSON.
+const RESULT_BYTES: usize = 4 << 20;
 /// The bytes that a fragment leaves for its token and its number.
 const FRAGMENT_HEAD_BYTES: usize = 1 << 10;
 
@@ -72,39 +74,48 @@ impl Stages {
             stages.pop();
         }
         let new = Self { engine: engine.clone(), name: name.clone(), request, stages, splits };
-        new.run(Vec::new())?;
+        if !new.stages.is_empty() {
+            new.run(Vec::new())?;
+        }
         Ok(new)
     }
 
-    /// Runs events through the stages.
-    fn run(&self, events: Vec<Map>) -> Result<Vec<Map>> {
-        if self.stages.is_empty() {
-            return Ok(events);
-        }
+    /// True if large events are split.
+    pub fn splits(&self) -> bool {
+        self.splits
+    }
+
+    /// Begins to run events through the stages.
+    fn run(&self, events: Vec<Map>) -> Result<PipelineRun> {
         let literal = Map::from([("$literal", Value::Array(events.into_iter().map(Value::Map).collect()))]);
         let documents = Value::Map(Map::from([("$documents", Value::Map(literal))]));
         let mut request = self.request.clone();
         request.stages = Ok(Value::Array(std::iter::once(documents).chain(self.stages.iter().cloned()).collect()));
-        let mut run = PipelineRun::new(&self.engine, &self.name, None, request, false)?;
-        let mut results = Vec::new();
-        while let Some(document) = run.next_document()? {
-            results.push(document.to_map().map_err(crate::error::Error::from)?);
-        }
-        Ok(results)
+        PipelineRun::new(&self.engine, &self.name, None, request, false)
     }
 
-    /// The events behind the stages.
+    /// Takes the first events of `waiting`, and returns what the stages make of them. Stages may enlarge events, so the
+    /// rest may wait until these were taken.
     ///
     /// # Errors
     /// [`WatchErrorKind::IdChanged`], [`WatchErrorKind::TooLarge`]; errors of the stages.
-    pub fn apply(&self, events: Vec<Map>) -> Result<VecDeque<Map>> {
-        let ids = events.iter().filter(|_| !self.stages.is_empty());
-        let ids: Vec<Option<Value>> = ids.map(|event| id_of(event).cloned()).collect();
-        let mut ids = ids.iter();
+    pub fn apply(&self, waiting: &mut VecDeque<Map>) -> Result<VecDeque<Map>> {
         let mut results = VecDeque::new();
-        for event in self.run(events)? {
+        if self.stages.is_empty() {
+            for event in waiting.drain(..) {
+                self.add(event, &mut results)?;
+            }
+            return Ok(results);
+        }
+        let mut run = self.run(waiting.iter().cloned().collect())?;
+        let mut bytes = 0;
+        while let Some(document) = run.next_document()? {
+            let event = document.to_map().map_err(crate::error::Error::from)?;
             // The stages keep the order, and leave events out.
-            if !self.stages.is_empty() && !ids.any(|id| id.as_ref() == id_of(&event)) {
+            while waiting.front().is_some_and(|next| id_of(next) != id_of(&event)) {
+                waiting.pop_front();
+            }
+            if waiting.pop_front().is_none() {
                 let message = format!(
                     "a stage has changed the _id of a change event, which is its resume token, to {}: keep the _id in \
                      all stages of a change stream",
@@ -112,13 +123,24 @@ impl Stages {
                 );
                 return Err(WatchErrorKind::IdChanged.error(message).into());
             }
-            match bson::document_size(&event) {
-                bytes if bytes <= EVENT_BYTES_MAX => results.push_back(event),
-                _ if self.splits => results.extend(split(&event)?),
-                bytes => return Err(too_large(bytes)),
+            bytes += self.add(event, &mut results)?;
+            if bytes >= RESULT_BYTES {
+                return Ok(results);
             }
         }
+        waiting.clear();
         Ok(results)
+    }
+
+    /// Adds an event, or its fragments. Returns its size in bytes of BSON.
+    fn add(&self, event: Map, results: &mut VecDeque<Map>) -> Result<usize> {
+        let bytes = bson::document_size(&event);
+        match bytes {
+            bytes if bytes <= EVENT_BYTES_MAX => results.push_back(event),
+            _ if self.splits => results.extend(split(&event)?),
+            bytes => return Err(too_large(bytes)),
+        }
+        Ok(bytes)
     }
 }
 

@@ -27,10 +27,12 @@ pub struct ResumeToken {
 pub enum TokenKind {
     /// The event of a change.
     Event = 0,
-    /// The invalidation that follows the event of a change.
-    Invalidate = 1,
+    /// The event of a change after which the stream ends.
+    Ending = 1,
+    /// The invalidation that follows the event of such a change.
+    Invalidate = 2,
     /// A place behind all changes up to a number.
-    HighWater = 2,
+    HighWater = 3,
 }
 
 /// The field with the text.
@@ -92,8 +94,9 @@ impl FromStr for ResumeToken {
         let part = |from: usize| number(from, 4) as u32;
         let kind = match bytes[17] {
             0 => TokenKind::Event,
-            1 => TokenKind::Invalidate,
-            2 => TokenKind::HighWater,
+            1 => TokenKind::Ending,
+            2 => TokenKind::Invalidate,
+            3 => TokenKind::HighWater,
             _ => return Err(wrong()),
         };
         if bytes[0] != MARK {

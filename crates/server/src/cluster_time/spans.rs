@@ -104,7 +104,9 @@ impl StoredSpans {
         *stored = stored.saturating_add(1);
         if *stored >= DELETED_AFTER {
             *stored = 0;
-            self.delete_old()?;
+            if let Err(error) = self.delete_old() {
+                log::warn!("old seconds of the cluster time could not be deleted: {error}");
+            }
         }
         Ok(())
     }

@@ -109,19 +109,22 @@ pub(super) fn describe(error: &CommandError) -> Map {
     Map::from([("code", code), ("codeName", name), ("errmsg", Value::from(error.message.as_str()))])
 }
 
-/// Completes the reply of a command that has succeeded.
+/// Completes the reply of a command that has succeeded. Its time is that of its own last write, with the number
+/// `written`, or of all writes so far: others may have written since, and a change stream that begins at the time has the
+/// client's own write.
 ///
 /// # Errors
 /// Error 22 if a document in it cannot be encoded.
-pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder) -> CommandResult<Vec<u8>> {
+pub(super) fn complete(shared: &Shared, mut builder: BsonBuilder, written: Option<u64>) -> CommandResult<Vec<u8>> {
     builder.put("ok", &Value::from(1.0))?;
     if shared.config.replica_set.is_some() {
-        let time = Value::Timestamp(shared.time());
+        let time = shared.time();
         builder.open_document("$clusterTime")?;
-        builder.put("clusterTime", &time)?;
+        builder.put("clusterTime", &Value::Timestamp(time))?;
         builder.put_encoded("signature", &SIGNATURE_BYTES)?;
         builder.close()?;
-        builder.put("operationTime", &time)?;
+        let own = written.and_then(|number| shared.cluster_time.time_of_write(number));
+        builder.put("operationTime", &Value::Timestamp(own.map_or(time, |own| own.min(time))))?;
     }
     Ok(builder.finish()?)
 }
