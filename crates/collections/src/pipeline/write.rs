@@ -243,7 +243,7 @@ fn matched(writer: &Writer<'_>, merge: &MergeInto, id: &Value, map: &Map) -> Res
                     _ => ids::keep_id(&mut changed, id.clone())?,
                 }
                 Present::at(writer.engine.env.clock.unix_millis()).fill(&mut changed);
-                draft.replace(changed);
+                *draft.map()? = changed;
                 Ok(true)
             })
         }

@@ -53,8 +53,11 @@ impl Replacement {
         let old = document.clone().into_map()?;
         let new = self.with_id(old.get(ID))?;
         let changed = new != old;
-        if changed {
-            document.replace(new);
+        match changed {
+            // The result of a pipeline is an update of the document, not another document.
+            true if self.is_computed => *document.map()? = new,
+            true => document.replace(new),
+            false => {}
         }
         Ok(Applied { changed })
     }

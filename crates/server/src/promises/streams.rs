@@ -335,6 +335,31 @@ fn a_stream_is_refused_with_the_codes_of_mongodb() {
 }
 
 #[test]
+fn an_update_by_a_pipeline_has_the_difference() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"insert": "pets", "documents": [{"_id": 1, "tags": [1, 2, 3, 4], "text": "long"}]});
+    let opened = connection.ok("zoo", watch(doc! {}));
+    connection.ok("zoo", update(r#"[{"$set": {"tags": {"$slice": ["$tags", 2]}}}]"#));
+    let merge = r#"{"into": "pets", "whenMatched": [{"$set": {"text": "new"}}]}"#;
+    let merge = alluvium_document::json::parse(merge.as_bytes()).expect("a stage");
+    let merge = Value::Map(Map::from([("$merge", merge)]));
+    connection.ok("zoo", doc! {"aggregate": "pets", "pipeline": (Value::Array(vec![merge])), "cursor": {}});
+    connection.ok("zoo", update(r#"{"text": "another"}"#));
+    let events = batch(&connection.ok("zoo", more(cursor_of(&opened))));
+    assert_eq!(kinds(&events), ["update", "update", "replace"]);
+    let changes: Vec<&Map> = events.iter().filter_map(|event| event.document("updateDescription")).collect();
+    let truncated = Value::Array(vec![Value::Map(doc! {"field": "tags", "newSize": 2})]);
+    assert_eq!(
+        changes,
+        [
+            &doc! {"updatedFields": {}, "removedFields": [], "truncatedArrays": (truncated)},
+            &doc! {"updatedFields": {"text": "new"}, "removedFields": [], "truncatedArrays": []},
+        ]
+    );
+}
+
+#[test]
 fn a_stream_ends_if_what_it_needs_is_missing() {
     let world = World::new();
     let connection = world.connect();
