@@ -126,6 +126,12 @@ pub(crate) fn before_batch(engine: &EngineHandle, number: Seq) -> Result<Seq> {
     Ok(before)
 }
 
+/// True if a change is one of the scope: a rename is one of the scopes of both names.
+pub(crate) fn is_of(change: &Change, scope: &Scope) -> bool {
+    let is_new_name = matches!(&change.event, Event::Rename { to } if scope.covers(to));
+    scope.covers(&change.name) || is_new_name
+}
+
 fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
     Change::decode(key, value).ok_or_else(|| Error::DamagedDocument {
         collection: scope.to_string(),
@@ -247,8 +253,7 @@ impl Changes {
             bytes += value.len();
             let change = decode(key, value, &self.scope)?;
             let number = change.number;
-            let is_new_name = |event: &Event| matches!(event, Event::Rename { to } if self.scope.covers(to));
-            if self.scope.covers(&change.name) || is_new_name(&change.event) {
+            if is_of(&change, &self.scope) {
                 ready.push_back(change);
             }
             if ready.len() >= READ_CHANGES || bytes >= READ_BYTES {

@@ -116,6 +116,8 @@ pub struct ChangeStream {
 #[derive(Debug, Clone, PartialEq)]
 enum End {
     No,
+    /// The stream begins after an event that is not one of it: the next change is an error.
+    Elsewhere,
     /// The next event is the invalidation.
     Next(Ending),
     /// The stream has ended.
@@ -184,7 +186,7 @@ impl ChangeStream {
                     changes = at(token.number.saturating_sub(1))?;
                     skip = Some((token.number, token.fragment));
                 } else {
-                    end = End::after(engine, &scope, token)?;
+                    end = End::after(engine, &scope, token, expanded)?;
                 }
                 (changes, Some(token))
             }
@@ -200,7 +202,8 @@ impl ChangeStream {
     ///
     /// # Errors
     /// [`Error::ChangesLost`], [`Error::ChangesNotRecorded`] if the recording has ended; [`Error::Watch`] if a required
-    /// document is not known, or a stage has changed the `_id` of an event; errors of the stages and of reading. The
+    /// document is not known, a stage has changed the `_id` of an event, or the stream begins after an event that it
+    /// does not have; errors of the stages and of reading. The
     /// stream has ended then, and another one can be opened after the last token.
     pub fn next_batch(&mut self, most: usize) -> Result<Vec<Map>> {
         let (mut passed, most) = (0, most.max(1));
@@ -237,6 +240,9 @@ impl ChangeStream {
             }
             let Some(change) = self.changes.next_change()? else { break };
             read += 1;
+            if self.end == End::Elsewhere {
+                return Err(not_found(self.changes.scope()));
+            }
             let ends = invalidates(self.changes.scope(), &change);
             if let Some(event) = self.writer.event(&change, ends, &mut any_lookup)? {
                 bytes += bson::document_size(&event);
@@ -270,6 +276,7 @@ impl ChangeStream {
             End::Yes(token) => token,
             // The invalidation has not been returned yet.
             End::Next(ending) => self.writer.token(ending, TokenKind::Ending),
+            End::Elsewhere => self.returned,
             End::No => self.writer.place(self.changes.token()),
         }
     }
@@ -287,7 +294,7 @@ impl ChangeStream {
     pub fn has_more(&self) -> bool {
         self.has_ahead()
             || match self.end {
-                End::No => self.changes.has_more(),
+                End::No | End::Elsewhere => self.changes.has_more(),
                 End::Next(_) => true,
                 End::Yes(_) => false,
             }
@@ -318,14 +325,22 @@ impl ChangeStream {
     }
 }
 
+/// The error for the token of an event that a stream over the scope does not have.
+fn not_found(scope: &Scope) -> crate::error::Error {
+    let message = format!(
+        "cannot resume the change stream over {scope}: the resume token is that of an event which this stream does not \
+         have: use a token of a stream over the same collections, with the same showExpandedEvents"
+    );
+    WatchErrorKind::OtherEvent.error(message).into()
 impl End {
     /// Whether a stream that begins after a token begins with its end.
-    fn after(engine: &EngineHandle, scope: &Scope, token: ResumeToken) -> Result<Self> {
+    fn after(engine: &EngineHandle, scope: &Scope, token: ResumeToken, expanded: bool) -> Result<Self> {
         if !matches!(token.kind, TokenKind::Event | TokenKind::Ending) {
             return Ok(Self::No);
         }
         // The change may have been removed since: then the time of the token has to suffice.
         Ok(match changes::change_at(engine, token.number)? {
+            Some(change) if !changes::is_of(&change, scope) || change.event.is_expanded() && !expanded => Self::Elsewhere,
             Some(change) if invalidates(scope, &change) => Self::Next(Ending::from(&change)),
             None if token.kind == TokenKind::Ending => Self::Next(Ending {
                 number: token.number,

@@ -26,6 +26,8 @@ pub enum WatchErrorKind {
     IdChanged,
     /// A token is that of a fragment, and the stream does not split events.
     Fragment,
+    /// The event of a token is not one of the stream.
+    OtherEvent,
     /// An event is larger than a document may be.
     TooLarge,
 }
@@ -44,7 +46,7 @@ impl WatchErrorKind {
             Self::InvalidToken => (260, "InvalidResumeToken"),
             Self::NotAllowed => (20, "IllegalOperation"),
             Self::NoDocument => (47, "NoMatchingDocument"),
-            Self::IdChanged | Self::Fragment => (280, "ChangeStreamFatalError"),
+            Self::IdChanged | Self::Fragment | Self::OtherEvent => (280, "ChangeStreamFatalError"),
             Self::TooLarge => (10334, "BSONObjectTooLarge"),
         }
     }

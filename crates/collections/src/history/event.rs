@@ -99,6 +99,14 @@ impl Event {
         }
     }
 
+    /// True for a kind that only streams with expanded events return.
+    pub(crate) fn is_expanded(&self) -> bool {
+        matches!(
+            self,
+            Self::Create { .. } | Self::CreateIndexes { .. } | Self::DropIndexes { .. } | Self::Modify { .. }
+        )
+    }
+
     /// The `_id` of the document.
     pub fn id(&self) -> Option<&Value> {
         match self {

@@ -68,22 +68,22 @@ impl Writer {
     /// # Errors
     /// [`WatchErrorKind::NoDocument`]; errors of reading the document.
     pub fn event(&self, change: &Change, ends: bool, looks_up: &mut bool) -> Result<Option<Map>> {
-        let (operation, is_expanded) = match &change.event {
-            Event::Insert { .. } => ("insert", false),
-            Event::Update { .. } => ("update", false),
-            Event::Replace { .. } => ("replace", false),
-            Event::Delete { .. } => ("delete", false),
-            Event::Drop => ("drop", false),
-            Event::Rename { .. } => ("rename", false),
-            Event::DropDatabase => ("dropDatabase", false),
-            Event::Create { .. } => ("create", true),
-            Event::CreateIndexes { .. } => ("createIndexes", true),
-            Event::DropIndexes { .. } => ("dropIndexes", true),
-            Event::Modify { .. } => ("modify", true),
-        };
-        if is_expanded && !self.expanded {
+        if change.event.is_expanded() && !self.expanded {
             return Ok(None);
         }
+        let operation = match &change.event {
+            Event::Insert { .. } => "insert",
+            Event::Update { .. } => "update",
+            Event::Replace { .. } => "replace",
+            Event::Delete { .. } => "delete",
+            Event::Drop => "drop",
+            Event::Rename { .. } => "rename",
+            Event::DropDatabase => "dropDatabase",
+            Event::Create { .. } => "create",
+            Event::CreateIndexes { .. } => "createIndexes",
+            Event::DropIndexes { .. } => "dropIndexes",
+            Event::Modify { .. } => "modify",
+        };
         let kind = if ends { TokenKind::Ending } else { TokenKind::Event };
         let token = self.token(Ending::from(change), kind);
         let mut event = self.head(operation, Ending::from(change), Some(change.collection), &token);

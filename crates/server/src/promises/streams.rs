@@ -360,6 +360,29 @@ fn an_update_by_a_pipeline_has_the_difference() {
 }
 
 #[test]
+fn the_token_of_an_event_that_the_stream_does_not_have_ends_it() {
+    let world = World::new();
+    let connection = world.connect();
+    let whole = doc! {"aggregate": 1, "pipeline": [{"$changeStream": {"showExpandedEvents": true}}], "cursor": {}};
+    let stream = cursor_of(&connection.ok("zoo", whole));
+    connection.ok("zoo", doc! {"create": "pets"});
+    connection.ok("zoo", doc! {"insert": "birds", "documents": [{"_id": 1}]});
+    let more_of_all = doc! {"getMore": (Value::Int64(stream)), "collection": "$cmd.aggregate", "maxTimeMS": 0};
+    let events = batch(&connection.ok("zoo", more_of_all));
+    assert_eq!(kinds(&events), ["create", "create", "insert"]);
+    let expanded = [("resumeAfter", Value::Map(id(&events[0]))), ("showExpandedEvents", Value::from(true))];
+    let known = connection.ok("zoo", watch(Map::from(expanded)));
+    // Of a kind that the stream does not return, and of another collection.
+    let others = [&events[0], &events[2]].map(|event| cursor_of(&connection.ok("zoo", resume(id(event)))));
+    connection.ok("zoo", insert(1));
+    for other in others {
+        let reply = connection.fails(280, "zoo", more(other));
+        assert_eq!(labels(&reply), ["NonResumableChangeStreamError"]);
+    }
+    assert_eq!(keys(&batch(&connection.ok("zoo", more(cursor_of(&known))))), [1]);
+}
+
+#[test]
 fn a_stream_ends_if_what_it_needs_is_missing() {
     let world = World::new();
     let connection = world.connect();
