@@ -112,8 +112,11 @@ impl Writer {
             _ => event.push("ns", ns),
         }
         match &change.event {
-            Event::Create { description }
-            | Event::CreateIndexes { description }
+            Event::Create { description } => {
+                event.push("nsType", "collection");
+                event.push("operationDescription", description.clone());
+            }
+            Event::CreateIndexes { description }
             | Event::DropIndexes { description }
             | Event::Modify { description } => event.push("operationDescription", description.clone()),
             _ => {}

@@ -370,6 +370,7 @@ fn the_token_of_an_event_that_the_stream_does_not_have_ends_it() {
     let more_of_all = doc! {"getMore": (Value::Int64(stream)), "collection": "$cmd.aggregate", "maxTimeMS": 0};
     let events = batch(&connection.ok("zoo", more_of_all));
     assert_eq!(kinds(&events), ["create", "create", "insert"]);
+    assert_eq!(events[0].text("nsType"), Some("collection"));
     let expanded = [("resumeAfter", Value::Map(id(&events[0]))), ("showExpandedEvents", Value::from(true))];
     let known = connection.ok("zoo", watch(Map::from(expanded)));
     // Of a kind that the stream does not return, and of another collection.
