@@ -184,7 +184,7 @@ fn whole_collation(collation: &Map) -> CommandResult<Map> {
 }
 
 /// The value of `changeStreamPreAndPostImages`, if the command has it. `view` is the name of a view, which has no such
-/// option.
+/// option; only `create` takes it if it is off.
 ///
 /// # Errors
 /// Error 72 for a view; those of another form.
@@ -193,7 +193,7 @@ pub(super) fn images(command: &str, body: &Map, view: Option<&str>) -> CommandRe
     let owner = format!("{command}.changeStreamPreAndPostImages");
     fields::refuse_unknown(&owner, IMAGES, images.entries.iter().map(|(name, _)| name))?;
     fields::check(&owner, IMAGES, images)?;
-    if let Some(view) = view {
+    if let Some(view) = view.filter(|_| command != "create" || images.flag("enabled")) {
         let message = format!("{view} is a view: changeStreamPreAndPostImages is an option of collections");
         return Err(CommandError::invalid_options(message));
     }

@@ -309,7 +309,7 @@ fn a_stream_is_refused_with_the_codes_of_mongodb() {
         (vec![limit.clone(), first()], 40602),
         (vec![first(), limit], 20),
         (vec![first(), first()], 40602),
-        (vec![Value::Map(doc! {"$changeStream": 1})], 50808),
+        (vec![Value::Map(doc! {"$changeStream": 1})], 6188500),
         (vec![Value::Map(doc! {"$facet": {"x": [{"$changeStream": {}}]}})], 40600),
         (vec![first(), Value::Map(doc! {"$changeStreamSplitLargeEvent": {"x": 1}})], 7182800),
     ];
@@ -321,7 +321,7 @@ fn a_stream_is_refused_with_the_codes_of_mongodb() {
         ("local", "pets", 73),
         ("config", "pets", 73),
         ("zoo", "system.js", 73),
-        ("zoo", "view", 167),
+        ("zoo", "view", 166),
     ] {
         connection.fails(code, db, doc! {"aggregate": collection, "pipeline": [{"$changeStream": {}}], "cursor": {}});
     }
@@ -332,6 +332,28 @@ fn a_stream_is_refused_with_the_codes_of_mongodb() {
     connection.fails(263, "zoo", first_statement);
     let alone = World::with(Config { replica_set: None, ..Config::default() });
     alone.connect().fails(40573, "zoo", watch(doc! {}));
+}
+
+#[test]
+fn options_that_are_null_are_missing() {
+    let world = World::new();
+    let connection = world.connect();
+    let place = Value::Map(token(&connection.ok("zoo", watch(doc! {}))));
+    let names = ["resumeAfter", "startAfter", "startAtOperationTime", "fullDocument", "fullDocumentBeforeChange"];
+    connection.ok("zoo", watch(names.into_iter().map(|name| (name, Value::Null)).collect()));
+    connection.ok("zoo", watch(Map::from([("resumeAfter", place.clone()), ("startAfter", Value::Null)])));
+    connection.ok("zoo", watch(Map::from([("startAtOperationTime", Value::Null), ("startAfter", place)])));
+    connection.fails(14, "zoo", watch(Map::from([("showExpandedEvents", Value::Null)])));
+    let views = [(true, 72), (false, 0)];
+    for (number, (enabled, code)) in (0..).zip(views) {
+        let images = Value::Map(Map::from([("enabled", enabled)]));
+        let name = format!("view{number}");
+        let view = doc! {"create": name, "viewOn": "pets", "changeStreamPreAndPostImages": (images)};
+        match code {
+            0 => drop(connection.ok("zoo", view)),
+            code => drop(connection.fails(code, "zoo", view)),
+        }
+    }
 }
 
 #[test]

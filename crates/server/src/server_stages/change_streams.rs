@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 /// The options of the stage. Those below `showExpandedEvents` are for clusters and for MongoDB itself.
 const OPTIONS: &[Field] = &[
-    optional("resumeAfter", Kind::Document).not_null(),
-    optional("startAfter", Kind::Document).not_null(),
+    optional("resumeAfter", Kind::Document),
+    optional("startAfter", Kind::Document),
     optional("startAtOperationTime", Kind::Any),
-    optional("fullDocument", Kind::Text).not_null(),
-    optional("fullDocumentBeforeChange", Kind::Text).not_null(),
+    optional("fullDocument", Kind::Text),
+    optional("fullDocumentBeforeChange", Kind::Text),
     optional("allChangesForCluster", Kind::Bool).not_null(),
     optional("showExpandedEvents", Kind::Bool).not_null(),
     optional("allowToRunOnConfigDB", Kind::Bool).not_null(),
@@ -65,7 +65,7 @@ struct Options {
 /// Opens a change stream, and replies with its first batch, without waiting for events.
 ///
 /// # Errors
-/// The errors of [`check_options`]; error 167 for a view; the errors of opening the stream.
+/// The errors of [`check_options`]; error 166 for a view; the errors of opening the stream.
 pub(super) fn run(call: &Call<'_>) -> CommandResult<BsonBuilder> {
     let stages = call.body.elements("pipeline").unwrap_or_default();
     let options = check_options(call, stages)?;
@@ -79,12 +79,12 @@ pub(super) fn run(call: &Call<'_>) -> CommandResult<BsonBuilder> {
 /// Checks the options of the stage, and that it is allowed on its target.
 ///
 /// # Errors
-/// Error 40573 without a replica set; 50808, 40415, 14 and 2 for options of a wrong form; 72 and 73 for a target that has
+/// Error 40573 without a replica set; 6188500, 40415, 14 and 2 for options of a wrong form; 72 and 73 for a target that has
 /// no streams; 115 for an option that is not supported; 50865 and 40674 for several starts; 9 and 40647 for a text that
 /// is no token; 260 for the token of an invalidation after which the stream cannot be resumed.
 fn check_options(call: &Call<'_>, stages: &[Value]) -> CommandResult<Options> {
     let operand = stages.first().and_then(stages::parts).map_or(&Value::Null, |(_, operand)| operand);
-    let options = super::options("$changeStream", operand, OPTIONS, (50_808, "Location50808"))?;
+    let options = super::options("$changeStream", operand, OPTIONS, (6_188_500, "Location6188500"))?;
     if call.shared.config.replica_set.is_none() {
         let message = "The $changeStream stage is only supported on replica sets: start the server with a replica set";
         return Err(CommandError::new(40_573, "Location40573", message));
@@ -123,7 +123,7 @@ fn choice<T: Copy, const N: usize>(options: &Map, option: &str, choices: [(&str,
 fn start(options: &Map) -> CommandResult<Beginning> {
     let token = |name: &str| options.document(name).map(ResumeToken::parse).transpose().map_err(alluvium::Error::from);
     let at = match options.get("startAtOperationTime") {
-        None => None,
+        None | Some(Value::Null) => None,
         Some(Value::Timestamp(time)) => Some(*time),
         Some(other) => {
             let found = other.type_name();
@@ -133,11 +133,12 @@ fn start(options: &Map) -> CommandResult<Beginning> {
             return Err(CommandError::type_mismatch(message));
         }
     };
-    if options.contains("resumeAfter") && options.contains("startAfter") {
+    let (resume_after, start_after) = (token("resumeAfter")?, token("startAfter")?);
+    if resume_after.is_some() && start_after.is_some() {
         let message = "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage";
         return Err(CommandError::new(50_865, "Location50865", message));
     }
-    match (token("resumeAfter")?, token("startAfter")?, at) {
+    match (resume_after, start_after, at) {
         (None, None, None) => Ok(Beginning::Now),
         (None, None, Some(time)) => Ok(Beginning::At(time)),
         (Some(token), _, None) => Ok(Beginning::ResumeAfter(token)),
@@ -173,7 +174,7 @@ fn check_target(call: &Call<'_>, options: &Map) -> CommandResult<()> {
     }
     if call.collection_called(collection).full_name().is_ok_and(|name| is_view(call, &name, &full)) {
         let message = format!("$changeStream is not supported on views: {full} is one; watch its collection");
-        return Err(CommandError::new(167, "OptionNotSupportedOnView", message));
+        return Err(CommandError::new(166, "CommandNotSupportedOnView", message));
     }
     Ok(())
 }
