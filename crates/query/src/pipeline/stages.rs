@@ -49,6 +49,8 @@ pub enum StableApi {
     No,
     /// The stage is in the API if this option is the only one.
     Only(&'static str),
+    /// The stage is in the API without this option.
+    Without(&'static str),
 }
 
 /// The place of names of collections in the operand of a stage. Each name is text, or a map of `db` and `coll`.
@@ -215,6 +217,7 @@ stages! {
     ChangeStream "$changeStream" like REFUSED {
         missing: Some("it is for servers; in a program, use watch"),
         of_server: Some(ServerStage::ChangeStream),
+        api: StableApi::Without("showExpandedEvents"),
     };
     ChangeStreamSplitLargeEvent "$changeStreamSplitLargeEvent" like REFUSED {
         missing: Some("it is for change streams"),
@@ -370,6 +373,7 @@ impl StageRow {
             StableApi::Only(option) => {
                 operand.as_map().is_some_and(|map| map.iter().all(|(name, _)| name.as_str() == Some(option)))
             }
+            StableApi::Without(option) => operand.as_map().is_none_or(|map| !map.contains(option)),
         }
     }
 

@@ -357,6 +357,19 @@ fn options_that_are_null_are_missing() {
 }
 
 #[test]
+fn expanded_events_are_not_in_the_stable_api() {
+    let world = World::new();
+    let connection = world.connect();
+    let strict = [("apiVersion", Value::from("1")), ("apiStrict", Value::from(true))];
+    connection.ok("zoo", with(watch(doc! {"fullDocument": "updateLookup"}), strict.clone()));
+    for expanded in [true, false] {
+        let options = Map::from([("showExpandedEvents", expanded)]);
+        connection.fails(323, "zoo", with(watch(options.clone()), strict.clone()));
+        connection.ok("zoo", watch(options));
+    }
+}
+
+#[test]
 fn an_update_by_a_pipeline_has_the_difference() {
     let world = World::new();
     let connection = world.connect();
