@@ -36,18 +36,27 @@ pub(super) struct Stages {
 /// [`crate::error::Error::Watch`]: [`WatchErrorKind::NotAllowed`].
 pub fn check_stages(stages: &[Value]) -> Result<()> {
     for (at, stage) in stages.iter().enumerate() {
-        let Some((name, _)) = stages::parts(stage) else { continue };
+        let Some((name, operand)) = stages::parts(stage) else { continue };
         let Some(row) = stages::find(name) else { continue };
         if row.stage == StageName::ChangeStreamSplitLargeEvent && at + 1 < stages.len() {
             let message = format!("{name} must be the last stage of a change stream");
             return Err(WatchErrorKind::NotAllowed.error(message).into());
         }
-        if !row.in_change_streams {
+        if !row.in_change_streams && !(row.stage == StageName::Fill && fills_with_values(operand)) {
             let message = format!("{name} is not permitted in a $changeStream pipeline");
             return Err(WatchErrorKind::NotAllowed.error(message).into());
         }
     }
     Ok(())
+}
+
+/// True if a `$fill` computes only values of single documents, without other documents.
+fn fills_with_values(operand: &Value) -> bool {
+    let Some(operand) = operand.as_map() else { return false };
+    let has_value = |output: &Value| output.as_map().is_some_and(|output| output.contains("value"));
+    let outputs = operand.get("output").and_then(Value::as_map);
+    let are_values = outputs.is_some_and(|outputs| outputs.iter().all(|(_, output)| has_value(output)));
+    !operand.contains("sortBy") && are_values
 }
 
 fn is_split(stage: &Value) -> bool {

@@ -370,6 +370,26 @@ fn expanded_events_are_not_in_the_stable_api() {
 }
 
 #[test]
+fn a_stage_that_fills_values_in_is_allowed() {
+    let world = World::new();
+    let connection = world.connect();
+    let filled = |fill: Map| {
+        stages(vec![Value::Map(doc! {"$changeStream": {}}), Value::Map(Map::from([("$fill", Value::Map(fill))]))])
+    };
+    let opened = connection.ok("zoo", filled(doc! {"output": {"zoo": {"value": "north"}}}));
+    connection.ok("zoo", insert(1));
+    let events = batch(&connection.ok("zoo", more(cursor_of(&opened))));
+    assert_eq!(events[0].text("zoo"), Some("north"));
+    // These need the documents before.
+    let refused = [
+        doc! {"sortBy": {"x": 1}, "output": {"zoo": {"method": "linear"}}},
+        doc! {"sortBy": {"x": 1}, "output": {"zoo": {"value": 1}}},
+        doc! {"output": {"zoo": {"method": "locf"}}},
+    ];
+    refused.into_iter().for_each(|fill| drop(connection.fails(20, "zoo", filled(fill))));
+}
+
+#[test]
 fn an_update_by_a_pipeline_has_the_difference() {
     let world = World::new();
     let connection = world.connect();
