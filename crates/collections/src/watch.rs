@@ -332,6 +332,8 @@ fn not_found(scope: &Scope) -> crate::error::Error {
          have: use a token of a stream over the same collections, with the same showExpandedEvents"
     );
     WatchErrorKind::OtherEvent.error(message).into()
+}
+
 impl End {
     /// Whether a stream that begins after a token begins with its end.
     fn after(engine: &EngineHandle, scope: &Scope, token: ResumeToken, expanded: bool) -> Result<Self> {
@@ -340,7 +342,9 @@ impl End {
         }
         // The change may have been removed since: then the time of the token has to suffice.
         Ok(match changes::change_at(engine, token.number)? {
-            Some(change) if !changes::is_of(&change, scope) || change.event.is_expanded() && !expanded => Self::Elsewhere,
+            Some(change) if !changes::is_of(&change, scope) || change.event.is_expanded() && !expanded => {
+                Self::Elsewhere
+            }
             Some(change) if invalidates(scope, &change) => Self::Next(Ending::from(&change)),
             None if token.kind == TokenKind::Ending => Self::Next(Ending {
                 number: token.number,

@@ -250,7 +250,6 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
-    // The clock of the cluster, and a session, may have written before.
     let _of_before = shared.db.store().take_number_of_thread();
     let mut builder = execute_joined(command, &mut call, &namespace)?;
     let written = shared.db.store().take_number_of_thread().filter(|_| command.may_write());
