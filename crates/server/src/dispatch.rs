@@ -253,9 +253,7 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
     let _of_before = shared.db.store().take_number_of_thread();
     let mut builder = execute_joined(command, &mut call, &namespace)?;
     let written = shared.db.store().take_number_of_thread().filter(|_| command.may_write());
-    if let Some(error) = concern_error(command, &call, failure) {
-        put_concern_error(&mut builder, error, labels)?;
-    }
+    concern_error(command, &call, failure).map_or(Ok(()), |error| put_concern_error(&mut builder, error, labels))?;
     Ok(Done { builder, has_more: call.has_more.get(), written })
 }
 

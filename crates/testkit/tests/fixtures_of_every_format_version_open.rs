@@ -18,7 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// The databases in the directories `fixtures/<format version>/<name>` with these names.
 fn databases() -> Vec<PathBuf> {
-    let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated", "capped"];
+    let names = [
+        "closed", "killed", "ranges", "segments", "long", "options", "collated", "capped", "natural", "deep", "changes",
+    ];
     names.iter().flat_map(|name| fixtures(name)).collect()
 }
 
