@@ -131,7 +131,8 @@ fn an_interrupted_watch_leaves_no_event_out() {
         let before = ids.len();
         for line in output.lines() {
             let line = line.expect("a line");
-            let Ok(event) = serde_json::from_str::<Value>(&line) else { panic!("{line}") };
+            // The last line of an interrupted watch may be cut, if the pipe was full: then its event is printed again.
+            let Ok(event) = serde_json::from_str::<Value>(&line) else { break };
             if event["operationType"] == "insert" {
                 ids.insert(event["documentKey"]["_id"].as_i64().expect("a number"));
             }

@@ -5,6 +5,7 @@ use crate::history::{ChangeRetention, Scope};
 use crate::ids;
 use crate::names::FullName;
 use crate::open::open_with;
+use crate::options::CollectionOptions;
 use crate::testing::Database;
 use crate::write::{Transaction, Writer};
 use alluvium_document::{Map, Value};
@@ -65,6 +66,8 @@ impl World {
         let (mem, clock) = (Arc::new(MemFs::new()), Arc::new(WallClock::default()));
         let faults = Arc::new(FaultFs::over(mem.clone()));
         let db = open_in(env_over(faults.clone(), &clock), retention);
+        // Before the recording, so that its creation is no change.
+        db.engine.catalog.create(&FullName::parse("shop.pets").unwrap(), CollectionOptions::default()).unwrap();
         Self { mem, faults, clock, db }
     }
 
