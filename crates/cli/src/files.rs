@@ -29,6 +29,35 @@ pub(crate) fn append(path: &Path) -> Outcome<impl Write + Send + 'static> {
     options.append(true).create(true).open(path).map_err(|error| Failure::io("open", path, &error))
 }
 
+/// The text of a small file of the user; `None` if it does not exist.
+#[allow(clippy::disallowed_methods, reason = "a file of the user, no part of a database")]
+pub(crate) fn text_of(path: &Path) -> Outcome<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::io("read", path, &error)),
+    }
+}
+
+/// Replaces a small file of the user as a whole: a crash leaves the former text or the new one.
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a file of the user, no part of a database: its sync and its rename are those of the system"
+)]
+pub(crate) fn replace(path: &Path, text: &str) -> Outcome {
+    let mut name = path.to_owned().into_os_string();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let write = || {
+        let mut file = std::fs::File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&new, path)
+    };
+    write().map_err(|error| Failure::io("write", path, &error))
+}
+
 /// The file that identifies a directory as a database.
 const SUPERBLOCK: &str = "ALLUVIUM";
 

@@ -1,6 +1,7 @@
 //! `alluvium watch`: prints changes of documents as they happen.
 
 use crate::exit::{Failure, Outcome};
+use crate::files;
 use crate::notes;
 use crate::output::Output;
 use crate::session;
@@ -12,9 +13,7 @@ use crate::signals::{SIGNAL_CHECK, Stop};
 use alluvium::{BeforeDocument, ChangeScope, ChangeStream, Database, FullDocument, ResumeToken, Value, Watch};
 use alluvium_document::json::{self, Format};
 use clap::ValueEnum;
-use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The place is kept after this number of events, also if more follow at once.
 const KEPT_AFTER: u64 = 1000;
@@ -137,10 +136,9 @@ impl Args {
     fn token(&self) -> Outcome<Option<ResumeToken>> {
         let (text, origin) = match (&self.resume_after, &self.token_file) {
             (Some(text), _) => (text.clone(), "--resume-after".to_owned()),
-            (_, Some(path)) => match fs::read_to_string(path) {
-                Ok(text) => (text, path.display().to_string()),
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(failed("read", path, &error)),
+            (_, Some(path)) => match files::text_of(path)? {
+                Some(text) => (text, path.display().to_string()),
+                None => return Ok(None),
             },
             _ => return Ok(None),
         };
@@ -194,21 +192,8 @@ impl Args {
     /// Keeps the place in the file, after the events before it were printed.
     fn keep(&self, stream: &ChangeStream) -> Outcome {
         let Some(path) = &self.token_file else { return Ok(()) };
-        let mut new = path.clone().into_os_string();
-        new.push(".new");
-        let new = PathBuf::from(new);
-        let write = || {
-            let mut file = fs::File::create(&new)?;
-            writeln!(file, "{}", stream.token())?;
-            file.sync_all()?;
-            fs::rename(&new, path)
-        };
-        write().map_err(|error| failed("write", path, &error))
+        files::replace(path, &format!("{}\n", stream.token()))
     }
-}
-
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Other(format!("cannot {what} {}: {error}", path.display()))
 }
 
 /// The number of the first recorded change at a time or later.

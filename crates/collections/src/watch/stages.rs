@@ -42,7 +42,8 @@ pub fn check_stages(stages: &[Value]) -> Result<()> {
             let message = format!("{name} must be the last stage of a change stream");
             return Err(WatchErrorKind::NotAllowed.error(message).into());
         }
-        if !row.in_change_streams && !(row.stage == StageName::Fill && fills_with_values(operand)) {
+        let is_allowed = row.in_change_streams || row.stage == StageName::Fill && fills_with_values(operand);
+        if !is_allowed {
             let message = format!("{name} is not permitted in a $changeStream pipeline");
             return Err(WatchErrorKind::NotAllowed.error(message).into());
         }
