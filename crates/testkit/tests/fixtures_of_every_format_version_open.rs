@@ -18,9 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// The databases in the directories `fixtures/<format version>/<name>` with these names.
 fn databases() -> Vec<PathBuf> {
-    let names = [
-        "closed", "killed", "ranges", "segments", "long", "options", "collated", "capped", "natural", "deep", "changes",
-    ];
+    let names = ["closed", "killed", "ranges", "segments", "long", "options", "collated", "capped", "changes"];
     names.iter().flat_map(|name| fixtures(name)).collect()
 }
 
