@@ -97,7 +97,7 @@ impl Database {
     /// db.record_changes(alluvium::ChangeScope::Everything)?;
     /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
     /// let kept = db.kept_changes(db.recorded()[0].since)?;
-    /// assert!(kept.changes == 1 && kept.first_ms.is_some());
+    /// assert!(kept.changes == 2 && kept.first_ms.is_some()); // The creation of the collection, and the put.
     /// # alluvium::Result::Ok(())
     /// ```
     ///
