@@ -15,7 +15,7 @@ const SHORT_RESERVES: u64 = 2;
 const SHORT_PART: u64 = 4;
 /// The changes are not shortened for less disk space than this.
 const LEAST_GAIN: u64 = 1 << 20;
-/// The average size of a change is taken from this number of the newest ones, if the sorted files do not tell it.
+/// The average size of a change is that of this number of the newest ones, while the history has no sorted files.
 const SAMPLED: u64 = 128;
 /// The number of changes between two checks whether background work must stop.
 const CHECKED_EVERY: u64 = 1024;
@@ -35,7 +35,7 @@ pub fn trim_changes(engine: &EngineHandle) -> Result<Option<Seq>> {
     catalog.stop_unused(oldest_ms)?;
     let Some(tree) = catalog.history() else { return Ok(None) };
     match trim(engine, tree, oldest_ms, retention.bytes) {
-        // Recording was stopped meanwhile.
+        // The recording was stopped during the pass.
         Err(crate::error::Error::Store(StoreError::NoSuchTree(_))) => Ok(None),
         trimmed => trimmed,
     }

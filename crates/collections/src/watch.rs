@@ -203,8 +203,8 @@ impl ChangeStream {
     /// # Errors
     /// [`Error::ChangesLost`], [`Error::ChangesNotRecorded`] if the recording has ended; [`Error::Watch`] if a required
     /// document is not known, a stage has changed the `_id` of an event, or the stream begins after an event that it
-    /// does not have; errors of the stages and of reading. The
-    /// stream has ended then, and another one can be opened after the last token.
+    /// does not have; errors of the stages and of reading. The stream has ended then, and another one can be opened
+    /// after the last token.
     pub fn next_batch(&mut self, most: usize) -> Result<Vec<Map>> {
         let (mut passed, most) = (0, most.max(1));
         while self.kept.is_empty() && passed < PASSED_MAX {

@@ -250,10 +250,10 @@ fn run(order: Order<'_>) -> CommandResult<Done> {
         carried_out: RefCell::default(),
         is_durable: Cell::new(false),
     };
-    let _of_before = shared.db.store().take_number_of_thread();
-    let mut builder = execute_joined(command, &mut call, &namespace)?;
-    let written = shared.db.store().take_number_of_thread().filter(|_| command.may_write());
-    concern_error(command, &call, failure).map_or(Ok(()), |error| put_concern_error(&mut builder, error, labels))?;
+    let (mut builder, written) = execute_numbered(command, &mut call, &namespace)?;
+    if let Some(error) = concern_error(command, &call, failure) {
+        put_concern_error(&mut builder, error, labels)?;
+    }
     Ok(Done { builder, has_more: call.has_more.get(), written })
 }
 
@@ -286,6 +286,19 @@ fn session_of(shared: &Shared, client: &Client, body: &Body) -> CommandResult<Op
 fn concern_error(command: &Command, call: &Call<'_>, failure: Option<Failure>) -> Option<Map> {
     let failed = failure.and_then(|failure| failure.write_concern_error).filter(|_| command.may_write());
     failed.or_else(|| call.write_concern.unsatisfiable.as_ref().map(describe))
+}
+
+/// Executes a command. Returns the number of its last write, too, if it writes.
+fn execute_numbered(
+    command: &Command,
+    call: &mut Call<'_>,
+    namespace: &str,
+) -> CommandResult<(BsonBuilder, Option<u64>)> {
+    let store = call.shared.db.store();
+    // The clock of the cluster may have written on this thread before.
+    let _of_before = store.take_number_of_thread();
+    let builder = execute_joined(command, call, namespace)?;
+    Ok((builder, store.take_number_of_thread().filter(|_| command.may_write())))
 }
 
 /// Executes a command, and ends its part in a transaction. A write that meets the transaction of others begins to wait.

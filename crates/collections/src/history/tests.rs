@@ -46,6 +46,13 @@ fn descriptions_come_back_and_are_those_of_no_index() {
         assert!(History::read(TreeId(9), &description[..end]).is_none());
     }
     assert!(History::read(TreeId(9), &[&description[..], &[0]].concat()).is_none());
+    // Scopes of the first builds that recorded, whose entries have other keys.
+    for names in [vec![], vec![Value::from("shop")], vec![Value::from("shop"), Value::from("pets")]] {
+        let scope: Value = std::iter::once(Value::Int64(7)).chain(names).collect();
+        let mut first = description[..5].to_vec();
+        alluvium_document::encoding::encode(&Value::Array(vec![scope]), &mut first);
+        assert!(History::read(TreeId(9), &first).is_none() && Index::read(TreeId(9), &first).is_none());
+    }
 }
 
 #[test]
