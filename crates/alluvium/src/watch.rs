@@ -304,6 +304,29 @@ impl ChangeStream {
     /// [`crate::Error::Watch`] if a required document is not known or a stage has changed the `_id`; errors of the
     /// stages and of reading.
     pub fn next_event(&mut self) -> Result<Option<Map>> {
+        let event = self.poll_event()?;
+        if event.is_none() {
+            self.settle()?;
+        }
+        Ok(event)
+    }
+
+    /// As [`ChangeStream::next_event`], but the token does not move behind changes that lead to no event, and nothing is
+    /// synced for them: for programs that wait for the events of many streams, most of which have none.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let mut changes = db.collection("pets").watch().run()?;
+    /// let token = changes.token();
+    /// db.collection("zoos").put("north", "{}")?;
+    /// assert!(changes.poll_event()?.is_none());
+    /// assert_eq!(changes.token(), token);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ChangeStream::next_event`].
+    pub fn poll_event(&mut self) -> Result<Option<Map>> {
         while self.ready.is_empty() {
             self.ready = self.stream.next_batch(BATCH)?.into();
             if !self.stream.has_more() {
@@ -316,6 +339,29 @@ impl ChangeStream {
             None => self.stream.token(),
         };
         Ok(event)
+    }
+
+    /// Moves the token behind the changes that led to no event so far, which are made durable.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let mut changes = db.collection("pets").watch().run()?;
+    /// let token = changes.token();
+    /// db.collection("zoos").put("north", "{}")?;
+    /// assert!(changes.poll_event()?.is_none());
+    /// changes.settle()?;
+    /// assert_ne!(changes.token(), token);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for any write.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.ready.is_empty() {
+            self.stream.settle()?;
+            self.token = self.stream.token();
+        }
+        Ok(())
     }
 
     /// As [`ChangeStream::next_event`], but waits for up to `time`.
@@ -336,10 +382,11 @@ impl ChangeStream {
         let clock = self.engine.env.clock.clone();
         let until = clock.now().saturating_add(time);
         loop {
-            if let Some(event) = self.next_event()? {
+            if let Some(event) = self.poll_event()? {
                 return Ok(Some(event));
             }
             if self.is_invalidated() || !self.stream.wait(until.saturating_sub(clock.now())) {
+                self.settle()?;
                 return Ok(None);
             }
         }

@@ -32,11 +32,11 @@ pub struct ChangeToken {
 pub struct Changes {
     engine: EngineHandle,
     scope: Scope,
-    /// The number of the last change that was returned, or a later one before the next.
+    /// The number of the last change that was returned, or a later one before the next that is durable.
     position: Seq,
     /// Changes that were read, and are durable.
     ready: VecDeque<Change>,
-    /// Every change up to this number is in `ready`, or was returned.
+    /// Every change up to this number is in `ready`, was returned or is in other collections.
     read_to: Seq,
     /// The count of recorded writes before the last read.
     seen: u64,
@@ -167,6 +167,19 @@ impl Changes {
     /// [`Error::ChangesNotRecorded`], [`Error::ChangesLost`] if the recording was stopped; errors of reading, and of
     /// syncing the log.
     pub fn next_change(&mut self) -> Result<Option<Change>> {
+        let next = self.poll_change()?;
+        if next.is_none() {
+            self.settle()?;
+        }
+        Ok(next)
+    }
+
+    /// As [`Changes::next_change`], but the token does not move behind the changes in other collections, and nothing is
+    /// synced for them.
+    ///
+    /// # Errors
+    /// As [`Changes::next_change`].
+    pub(crate) fn poll_change(&mut self) -> Result<Option<Change>> {
         if self.ready.is_empty() {
             self.read()?;
         }
@@ -178,8 +191,20 @@ impl Changes {
             self.read()?;
         }
         let next = self.ready.pop_front();
-        self.position = next.as_ref().map_or(self.read_to, |change| change.number);
+        self.position = next.as_ref().map_or(self.position, |change| change.number);
         Ok(next)
+    }
+
+    /// Moves the token behind the changes in other collections that were read, which are made durable.
+    ///
+    /// # Errors
+    /// Errors of syncing the log.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if self.ready.is_empty() && self.position < self.read_to {
+            self.make_durable()?;
+            self.position = self.read_to;
+        }
+        Ok(())
     }
 
     /// As [`Changes::next_change`], but waits for up to `time`.
@@ -233,7 +258,7 @@ impl Changes {
         ChangeToken { database: self.engine.store().database_id(), number: self.position }
     }
 
-    /// Reads the changes after `read_to`, and makes them durable.
+    /// Reads the changes after `read_to`, and makes those of the scope durable.
     fn read(&mut self) -> Result<()> {
         let store = self.engine.store();
         self.seen = self.engine.catalog.recorded_writes().count();
@@ -264,7 +289,9 @@ impl Changes {
         drop(scan);
         // The recording may have been stopped, and begun again, during the scan.
         self.check(&require(&self.engine, &self.scope)?)?;
-        self.make_durable()?;
+        if !ready.is_empty() {
+            self.make_durable()?;
+        }
         self.engine.catalog.note_used(&self.scope);
         (self.ready, self.read_to, self.is_behind) = (ready, read_to, is_behind);
         Ok(())

@@ -238,7 +238,7 @@ impl ChangeStream {
             if matches!(self.end, End::Yes(_)) {
                 break;
             }
-            let Some(change) = self.changes.next_change()? else { break };
+            let Some(change) = self.changes.poll_change()? else { break };
             read += 1;
             if self.end == End::Elsewhere {
                 return Err(not_found(self.changes.scope()));
@@ -279,6 +279,14 @@ impl ChangeStream {
             End::Elsewhere => self.returned,
             End::No => self.writer.place(self.changes.token()),
         }
+    }
+
+    /// Moves the token behind the changes that were read and led to no event, which are made durable.
+    ///
+    /// # Errors
+    /// Errors of syncing the log.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.has_ahead() { Ok(()) } else { self.changes.settle() }
     }
 
     /// True if the stream has ended, because its collection was dropped or renamed, or its logical database dropped.

@@ -39,9 +39,7 @@ pub(crate) mod tag {
     pub const MIN_KEY: u8 = 0xff;
 }
 
-/// The maximum nesting of BSON, which is MongoDB's limit. It is higher than the limit for documents, [`MAX_DEPTH`],
-/// because messages contain documents below a few levels of their own.
-pub const LEVELS_MAX: usize = MAX_DEPTH + 20;
+pub use crate::value::LEVELS_MAX;
 
 /// The binary subtype whose bytes begin with a second copy of their length.
 const OLD_BINARY: u8 = 2;

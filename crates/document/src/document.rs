@@ -12,7 +12,7 @@ use crate::key;
 use crate::row::{Context, FieldPicker, ID, MapIter, MapRef, RowError, ValueRef, encode_plain_row};
 use crate::serde::SerdeError;
 use crate::shape::{ShapeOptions, ShapeTable};
-use crate::value::{Map, Value};
+use crate::value::{LEVELS_MAX, MAX_DEPTH, Map, Value};
 
 mod exact;
 mod to_bson;
@@ -164,7 +164,15 @@ impl Document {
     /// # Errors
     /// [`RowError::TooDeep`].
     pub fn from_map(map: &Map) -> Result<Self, RowError> {
-        Ok(Self::new(None, encode_plain_row(map)?))
+        Ok(Self::new(None, encode_plain_row(map, MAX_DEPTH)?))
+    }
+
+    /// A document of a result, which may nest deeper than a document that is stored: up to [`LEVELS_MAX`].
+    ///
+    /// # Errors
+    /// [`RowError::TooDeep`].
+    pub fn of_result(map: &Map) -> Result<Self, RowError> {
+        Ok(Self::new(None, encode_plain_row(map, LEVELS_MAX)?))
     }
 
     /// Parses a document from JSON text, including Extended JSON.

@@ -4,9 +4,11 @@
 //! a variable-length integer with the value or length follows. Codes 1 to 9 never change.
 
 use crate::decimal::Decimal;
-use crate::value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Timestamp, Value};
-use alluvium_codec::key::TOO_DEEP;
+use crate::value::{Binary, Code, DbPointer, Double, LEVELS_MAX, Map, Regex, Timestamp, Value};
 use alluvium_codec::{DecodeError, Result, varint};
+
+/// The error for bytes that nest deeper than [`LEVELS_MAX`].
+const TOO_DEEP: &str = "more than 200 levels";
 
 /// Bytes with a subtype: length, subtype, bytes.
 pub const BINARY: u8 = 0;
@@ -103,7 +105,7 @@ pub fn put_double(out: &mut Vec<u8>, x: f64) {
 
 /// Appends `value`.
 ///
-/// A value that [is too deep](Value::is_too_deep) is encoded, but cannot be decoded.
+/// A value deeper than [`LEVELS_MAX`] is encoded, but cannot be decoded.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(NULL),
@@ -221,9 +223,9 @@ impl Shapes for NoShapes {
 /// Decodes a value from the start of `input`.
 ///
 /// # Errors
-/// [`DecodeError`] if the bytes are not a value, or it is deeper than [`MAX_DEPTH`].
+/// [`DecodeError`] if the bytes are not a value, or it is deeper than [`LEVELS_MAX`].
 pub fn decode(input: &mut &[u8]) -> Result<Value> {
-    decode_with(input, MAX_DEPTH, &NoShapes)
+    decode_with(input, LEVELS_MAX, &NoShapes)
 }
 
 /// As [`decode`], with the shapes of a row, and at most `depth` levels.

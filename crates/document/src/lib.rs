@@ -35,4 +35,4 @@ pub use document::{Document, DocumentError, InexactError};
 pub use draft::Draft;
 pub use input::{Bson, DocumentFor, FromDocument, FromDocumentError, IntoDocument};
 pub use serde::{Given, InputError};
-pub use value::{Binary, Code, DbPointer, Double, MAX_DEPTH, Map, Regex, Text, Timestamp, Value};
+pub use value::{Binary, Code, DbPointer, Double, LEVELS_MAX, MAX_DEPTH, Map, Regex, Text, Timestamp, Value};

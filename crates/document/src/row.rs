@@ -10,7 +10,7 @@ use alluvium_codec::{DecodeError, varint};
 
 use crate::encoding::{self, ARRAY, MAP, SHAPED, put_head};
 use crate::shape::{FieldKind, Shape, ShapeTable, hash_fields};
-use crate::value::{MAX_DEPTH, Map, Value};
+use crate::value::{LEVELS_MAX, MAX_DEPTH, Map, Value};
 
 mod compare;
 mod find;
@@ -37,8 +37,8 @@ pub enum RowError {
     /// A row uses the number of a shape that the collection does not have.
     #[error("a row uses shape {0}, which the collection does not have")]
     UnknownShape(u32),
-    /// Arrays and maps nest deeper than [`MAX_DEPTH`].
-    #[error("a document nests deeper than {MAX_DEPTH} levels")]
+    /// Arrays and maps nest deeper than [`MAX_DEPTH`], or than [`LEVELS_MAX`] in a result.
+    #[error("a document nests deeper than {MAX_DEPTH} levels, or a result deeper than {LEVELS_MAX}")]
     TooDeep,
 }
 
@@ -86,14 +86,15 @@ pub fn encode_known_row(
     result
 }
 
-/// The row of a document without shapes, which can be decoded without a table.
+/// The row of a document without shapes, which can be decoded without a table. The document may nest up to `levels`, which
+/// include itself.
 ///
 /// # Errors
 /// [`RowError::TooDeep`].
-pub(crate) fn encode_plain_row(document: &Map) -> Result<Vec<u8>, RowError> {
+pub(crate) fn encode_plain_row(document: &Map, levels: usize) -> Result<Vec<u8>, RowError> {
     let mut row = vec![0];
     let mut encoder = RowEncoder { table: None, makes: false, row: &mut row, new_shapes: &mut Vec::new() };
-    encoder.put_plain(document, MAX_DEPTH - 1)?;
+    encoder.put_plain(document, levels - 1)?;
     Ok(row)
 }
 

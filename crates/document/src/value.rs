@@ -17,6 +17,10 @@ pub use compact_str::CompactString as Text;
 /// stores a value.
 pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
+/// The maximum nesting of BSON and of the results of queries, which is MongoDB's limit. It is higher than [`MAX_DEPTH`],
+/// because messages, change events and results contain documents below a few levels of their own.
+pub const LEVELS_MAX: usize = MAX_DEPTH + 20;
+
 /// Any value that a document can contain.
 ///
 /// `PartialEq` is identity: the same type and the same content (1 is not 1.0). [`crate::compare`]

@@ -245,6 +245,7 @@ impl FirstBatch {
         call.note_count("nreturned", count);
         let more = self.documents.continues(filled != Filled::All);
         self.documents.pause();
+        self.documents.settle(count)?;
         builder.close()?;
         put_token(&mut builder, &self.documents)?;
         if let Documents::Query(cursor, _) = &self.documents {

@@ -79,9 +79,9 @@ impl ChangeCursor {
             return Ok(Some(kept));
         }
         let before = self.stream.token();
-        let Some(event) = self.stream.next_event()? else { return Ok(None) };
+        let Some(event) = self.stream.poll_event()? else { return Ok(None) };
         self.before = before;
-        Ok(Some(Document::from_map(&event)?))
+        Ok(Some(Document::of_result(&event)?))
     }
 
     /// The token of the place after the events that were returned.
@@ -120,6 +120,17 @@ impl Documents {
             Self::Tail(cursor) => cursor.awaits,
             Self::Changes(_) => true,
             Self::Query(..) | Self::WithRecordIds(..) | Self::List(_) => false,
+        }
+    }
+
+    /// Moves the token of a change stream behind the changes that led to no event, if a batch has no documents.
+    ///
+    /// # Errors
+    /// As for any write.
+    pub(crate) fn settle(&mut self, count: u64) -> alluvium::Result<()> {
+        match self {
+            Self::Changes(cursor) if count == 0 && cursor.kept.is_none() => cursor.stream.settle(),
+            _ => Ok(()),
         }
     }
 

@@ -24,8 +24,9 @@ const RECORDS: &str = "config.transactions";
 /// The binary subtype of UUIDs.
 const UUID: u8 = 4;
 
-/// The most results of unchanged statements that the record of another statement contains.
-const UNRECORDED_MAX: usize = 1_000;
+/// The most results of unchanged statements that the record of another statement contains. Each statement encodes them
+/// again until one is recorded.
+const UNRECORDED_MAX: usize = 32;
 /// The code name of an error that was read from a record. Replies to statements do not show the name.
 const EARLIER: &str = "Earlier";
 

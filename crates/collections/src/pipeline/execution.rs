@@ -70,6 +70,21 @@ struct Checked {
     validates: bool,
 }
 
+impl Checked {
+    /// Parses a pipeline.
+    fn parse(engine: &EngineHandle, name: &FullName, request: PipelineRequest) -> Result<Self> {
+        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, durability, validates, .. } =
+            request;
+        let moment = limited(moment_of(engine, name), &limits, &engine.env);
+        let known = known_variables(variables, collated(collation, moment)?)?;
+        let pipeline = Pipeline::parse(&stages?, &known)?;
+        let choice = IndexChoice { hint: request.hint.map(IndexHint::new).transpose()?, only: request.only };
+        let collation = known.collation().cloned();
+        let projecting = None;
+        Ok(Self { pipeline, collation, choice, projecting, limits, allow_disk_use, durability, validates })
+    }
+}
+
 /// A pipeline in execution. Returns its documents in order, all from one snapshot.
 pub struct PipelineRun {
     stages: Stages,
@@ -147,17 +162,17 @@ impl PipelineRun {
         request: PipelineRequest,
         timed: bool,
     ) -> Result<Self> {
-        let PipelineRequest { stages, collation, variables, limits, allow_disk_use, durability, validates, .. } =
-            request;
-        let moment = limited(moment_of(engine, name), &limits, &engine.env);
-        let known = known_variables(variables, collated(collation, moment)?)?;
-        let pipeline = Pipeline::parse(&stages?, &known)?;
-        let choice = IndexChoice { hint: request.hint.map(IndexHint::new).transpose()?, only: request.only };
-        let collation = known.collation().cloned();
-        let projecting = None;
-        let checked =
-            Checked { pipeline, collation, choice, projecting, limits, allow_disk_use, durability, validates };
-        Self::begin(engine, name, at, checked, timed)
+        Self::begin(engine, name, at, Checked::parse(engine, name, request)?, timed)
+    }
+
+    /// As [`PipelineRun::new`], over documents instead of those of the collection.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::new`].
+    pub fn over(engine: &EngineHandle, name: &FullName, documents: Vec<Map>, request: PipelineRequest) -> Result<Self> {
+        let mut checked = Checked::parse(engine, name, request)?;
+        checked.pipeline = checked.pipeline.over(documents);
+        Self::begin(engine, name, None, checked, false)
     }
 
     /// Begins a query of a view: a pipeline of the stages of the view, followed by those of the query.
@@ -295,6 +310,15 @@ impl PipelineRun {
             }
             None => Ok(None),
         }
+    }
+
+    /// The fields of the next document, which may be larger than a document.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::next_document`].
+    pub(crate) fn next_map(&mut self) -> Result<Option<Map>> {
+        let record = self.stages.next_record()?;
+        Ok(record.map(Record::into_map).transpose().map_err(PipelineError::from)?)
     }
 
     /// Executes the pipeline to its end, and reports its plan and its cost.

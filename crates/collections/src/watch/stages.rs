@@ -97,11 +97,9 @@ impl Stages {
 
     /// Begins to run events through the stages.
     fn run(&self, events: Vec<Map>) -> Result<PipelineRun> {
-        let literal = Map::from([("$literal", Value::Array(events.into_iter().map(Value::Map).collect()))]);
-        let documents = Value::Map(Map::from([("$documents", Value::Map(literal))]));
         let mut request = self.request.clone();
-        request.stages = Ok(Value::Array(std::iter::once(documents).chain(self.stages.iter().cloned()).collect()));
-        PipelineRun::new(&self.engine, &self.name, None, request, false)
+        request.stages = Ok(Value::Array(self.stages.clone()));
+        PipelineRun::over(&self.engine, &self.name, events, request)
     }
 
     /// Takes the first events of `waiting`, and returns what the stages make of them. Stages may enlarge events, so the
@@ -119,8 +117,7 @@ impl Stages {
         }
         let mut run = self.run(waiting.iter().cloned().collect())?;
         let mut bytes = 0;
-        while let Some(document) = run.next_document()? {
-            let event = document.to_map().map_err(crate::error::Error::from)?;
+        while let Some(event) = run.next_map()? {
             // The stages keep the order, and leave events out.
             while waiting.front().is_some_and(|next| id_of(next) != id_of(&event)) {
                 waiting.pop_front();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::DocumentError;
 use crate::json::is_extended;
 use crate::row::{Form, MapRef, RowError, ValueRef};
-use crate::value::{MAX_DEPTH, Map, Value};
+use crate::value::{LEVELS_MAX, Map, Value};
 
 /// The reason why a document's text would be parsed as a different document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum InexactError {
 }
 
 pub(super) fn check_json(map: &MapRef<'_>) -> Result<(), DocumentError> {
-    check_map(map, MAX_DEPTH - 1)
+    check_map(map, LEVELS_MAX - 1)
 }
 
 fn check_map(map: &MapRef<'_>, levels: usize) -> Result<(), DocumentError> {

@@ -7,7 +7,7 @@ use crate::bson::{BsonError, decode_document, encode_document, find_zero, tag};
 use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, TRUE};
 use crate::row::{Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef, shape_of};
 use crate::shape::{FieldKind, Shape, ShapeTable};
-use crate::value::{Double, MAX_DEPTH, Map, Value};
+use crate::value::{Double, LEVELS_MAX, Map, Value};
 
 /// Appends a document.
 pub(super) fn write_map<'a>(map: &MapRef<'a>, out: &'a mut Vec<u8>) -> Result<(), DocumentError> {
@@ -23,8 +23,8 @@ fn write<'a>(map: &MapRef<'a>, exact: bool, out: &'a mut Vec<u8>) -> Result<(), 
     let mut writer = Writer { table: map.table, exact, out };
     let mut rest = map.bytes;
     match map.form {
-        Form::Shaped { shape, id } => writer.put_fields(shape, id, &mut rest, MAX_DEPTH - 1)?,
-        Form::Plain { count } => writer.put_plain(count, &mut rest, MAX_DEPTH - 1)?,
+        Form::Shaped { shape, id } => writer.put_fields(shape, id, &mut rest, LEVELS_MAX - 1)?,
+        Form::Plain { count } => writer.put_plain(count, &mut rest, LEVELS_MAX - 1)?,
     }
     if rest.is_empty() { Ok(()) } else { Err(TRAILING.into()) }
 }

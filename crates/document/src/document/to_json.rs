@@ -7,15 +7,15 @@ use crate::encoding::{self, ARRAY, FALSE, MAP, NULL, POSITIVE, SHAPED, STRING, T
 use crate::json::{self, Format, PrintError, write_integer, write_string};
 use crate::row::{Form, MapRef, NESTED_ID, RowError, TRAILING, ValueRef, shape_of};
 use crate::shape::{FieldKind, Shape, ShapeTable};
-use crate::value::MAX_DEPTH;
+use crate::value::LEVELS_MAX;
 
 /// Appends a document.
 pub(super) fn write_map(map: &MapRef<'_>, out: &mut Vec<u8>) -> Result<(), DocumentError> {
     let mut rest = map.bytes;
     let table = map.table;
     match map.form {
-        Form::Shaped { shape, id } => write_fields(shape, id, &mut rest, table, MAX_DEPTH - 1, out)?,
-        Form::Plain { count } => write_plain(count, &mut rest, table, MAX_DEPTH - 1, out)?,
+        Form::Shaped { shape, id } => write_fields(shape, id, &mut rest, table, LEVELS_MAX - 1, out)?,
+        Form::Plain { count } => write_plain(count, &mut rest, table, LEVELS_MAX - 1, out)?,
     }
     if rest.is_empty() { Ok(()) } else { Err(TRAILING.into()) }
 }

@@ -70,9 +70,9 @@ fn nested(levels: usize) -> Vec<u8> {
 
 #[test]
 fn the_limit_of_levels_and_no_more() {
-    assert!(TOO_DEEP.contains(&MAX_DEPTH.to_string()));
-    assert!(decode(&mut &nested(MAX_DEPTH)[..]).is_ok());
-    assert_eq!(decode(&mut &nested(MAX_DEPTH + 1)[..]), Err(DecodeError::Invalid(TOO_DEEP)));
+    assert!(TOO_DEEP.contains(&LEVELS_MAX.to_string()));
+    assert!(decode(&mut &nested(LEVELS_MAX)[..]).is_ok());
+    assert_eq!(decode(&mut &nested(LEVELS_MAX + 1)[..]), Err(DecodeError::Invalid(TOO_DEEP)));
     assert_eq!(skip(&mut &nested(1_000_000)[..]), Ok(()));
 }
 
@@ -85,12 +85,12 @@ fn codes(levels: usize) -> Value {
 
 #[test]
 fn a_code_with_a_scope_is_one_level() {
-    for levels in [50, 51, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1] {
+    for levels in [50, 51, LEVELS_MAX - 1, LEVELS_MAX, LEVELS_MAX + 1] {
         let value = codes(levels);
-        assert_eq!(value.is_too_deep(), levels > MAX_DEPTH);
+        assert_eq!(value.is_deeper_than(LEVELS_MAX), levels > LEVELS_MAX);
         let bytes = bytes(value.clone());
         let decoded = decode(&mut &bytes[..]);
-        match levels > MAX_DEPTH {
+        match levels > LEVELS_MAX {
             true => assert_eq!(decoded, Err(DecodeError::Invalid(TOO_DEEP))),
             false => assert_eq!(decoded, Ok(value)),
         }

@@ -8,7 +8,7 @@ use super::RowError;
 use crate::encoding::{self, ARRAY, BINARY, FALSE, MAP, NULL, SHAPED, STRING, Shapes, TRUE};
 use crate::path::array_index;
 use crate::shape::{FieldKind, Shape, ShapeTable};
-use crate::value::{Binary, Double, MAX_DEPTH, Map, Text, Value};
+use crate::value::{Binary, Double, LEVELS_MAX, Map, Text, Value};
 
 /// The context for decoding a row: the collection's shapes, and the self-describing encoding of
 /// `_id`.
@@ -368,7 +368,7 @@ impl<'a> ArrayRef<'a> {
     pub fn to_values(&self) -> Result<Vec<Value>, RowError> {
         let mut rest = self.bytes;
         RowShapes::run(self.table, |shapes| {
-            (0..self.count).map(|_| encoding::decode_with(&mut rest, MAX_DEPTH - 1, shapes)).collect()
+            (0..self.count).map(|_| encoding::decode_with(&mut rest, LEVELS_MAX - 1, shapes)).collect()
         })
     }
 }
@@ -534,7 +534,7 @@ impl<'a> MapRef<'a> {
     /// # Errors
     /// [`RowError`] if the map is damaged.
     pub fn to_map(&self) -> Result<Map, RowError> {
-        let depth = MAX_DEPTH - 1;
+        let depth = LEVELS_MAX - 1;
         RowShapes::run(self.table, |shapes| match self.form {
             Form::Shaped { shape, id } => shapes.decode_fields(shape, id, self.bytes, depth),
             Form::Plain { count } => {

@@ -9,7 +9,7 @@ use super::{MAX_VALUE_BYTES, TEXT_BYTES_MAX};
 use crate::code::ErrorCode;
 use crate::work::{Bounds, Work};
 use alluvium_document::path::FieldPath;
-use alluvium_document::{MAX_DEPTH, Map, Value, bson};
+use alluvium_document::{LEVELS_MAX, Map, Value, bson};
 use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, EvaluateError>;
@@ -434,10 +434,10 @@ fn bounded(value: &Value) -> Result<usize> {
         Value::Array(_) | Value::Map(_) => {
             let size = bson::bson_size(value);
             within_limit(size)?;
-            if value.is_too_deep() {
+            if value.is_deeper_than(LEVELS_MAX) {
                 fail(
                     ErrorCode::Overflow,
-                    format!("an expression makes a value that nests deeper than {MAX_DEPTH} levels"),
+                    format!("an expression makes a value that nests deeper than {LEVELS_MAX} levels"),
                 )?;
             }
             Ok(size)

@@ -5,7 +5,7 @@ use crate::expression::{EvaluateError, ExpressionError};
 use crate::filter::{FilterError, MatchError};
 use crate::projection::ProjectionError;
 use crate::sort::SortError;
-use alluvium_document::MAX_DEPTH;
+use alluvium_document::LEVELS_MAX;
 use alluvium_document::row::RowError;
 
 /// The reason why a pipeline is refused, or cannot be applied to a document.
@@ -95,7 +95,7 @@ impl From<RowError> for PipelineError {
     fn from(error: RowError) -> Self {
         match error {
             RowError::TooDeep => {
-                let message = format!("a stage makes a document that nests deeper than {MAX_DEPTH} levels");
+                let message = format!("a stage makes a document that nests deeper than {LEVELS_MAX} levels");
                 Self::Refused(ExpressionError::new(ErrorCode::Overflow, message))
             }
             damaged => Self::Damaged(damaged),

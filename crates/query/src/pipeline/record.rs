@@ -73,7 +73,7 @@ impl<'a> RecordRef<'a> {
         match self {
             Self::Row(document) => Ok(sort.put_key(document, out)?),
             Self::View(row) => Ok(sort.put_key_of(row, out)?),
-            Self::Map(map) => Ok(sort.put_key(&Document::from_map(map)?, out)?),
+            Self::Map(map) => Ok(sort.put_key(&Document::of_result(map)?, out)?),
         }
     }
 }
@@ -101,11 +101,11 @@ impl Record {
     /// The record as a document.
     ///
     /// # Errors
-    /// The record nests deeper than documents may.
+    /// The record nests deeper than results may.
     pub fn into_document(self) -> Result<Document, RowError> {
         match self {
             Self::Row(document) => Ok(document),
-            Self::Map(map) => Document::from_map(&map),
+            Self::Map(map) => Document::of_result(&map),
         }
     }
 

@@ -91,7 +91,8 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
         call.note_count("keysExamined", keys.saturating_sub(keys_before));
         call.note_count("docsExamined", documents.saturating_sub(documents_before));
     }
-    let more = match filled {
+    let settled = filled.and_then(|more| Ok(cursor.documents.settle(count).map(|()| more)?));
+    let more = match settled {
         Ok(more) => more,
         Err(error) => {
             cursors.close(id);

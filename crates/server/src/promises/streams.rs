@@ -389,6 +389,55 @@ fn a_stage_that_fills_values_in_is_allowed() {
     refused.into_iter().for_each(|fill| drop(connection.fails(20, "zoo", filled(fill))));
 }
 
+/// A document with a number that is the value of `levels` documents, one in the other, and of the document around them.
+fn nested(id: i32, levels: usize) -> Map {
+    let inner = (1..levels).fold(Value::Int32(0), |value, _| Value::Map(Map::from([("a", value)])));
+    Map::from([("_id", Value::Int32(id)), ("a", inner)])
+}
+
+#[test]
+fn no_document_is_too_deep_or_too_large_for_a_stream() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", doc! {"create": "pets", "changeStreamPreAndPostImages": {"enabled": true}});
+    let room = "x".repeat((16 << 20) - 30);
+    let large = Map::from([("_id", Value::Int32(2)), ("text", Value::from(room.as_str()))]);
+    let options = doc! {"fullDocument": "updateLookup", "fullDocumentBeforeChange": "whenAvailable"};
+    let added = [
+        r#"{"$match": {"operationType": {"$ne": "drop"}}}"#,
+        r#"{"$addFields": {"zoo": "north", "whole": {"of": "$documentKey"}}}"#,
+        r#"{"$project": {"wallTime": 0}}"#,
+        r#"{"$unset": "lsid"}"#,
+        r#"{"$redact": "$$KEEP"}"#,
+        r#"{"$replaceWith": {"$mergeObjects": ["$$ROOT", {"last": 1}]}}"#,
+    ];
+    let mut all = vec![Value::Map(Map::from([("$changeStream", Value::Map(options))]))];
+    all.extend(added.map(|stage| alluvium_document::json::parse(stage.as_bytes()).expect("a stage")));
+    let streams: Vec<i64> =
+        [&all[..1], &all[..]].map(|some| cursor_of(&connection.ok("zoo", stages(some.to_vec())))).to_vec();
+    for document in [nested(1, alluvium::MAX_DEPTH), large] {
+        connection.ok(
+            "zoo",
+            Map::from([("insert", Value::from("pets")), ("documents", Value::Array(vec![Value::Map(document)]))]),
+        );
+    }
+    connection.ok("zoo", update(r#"{"$set": {"name": "rex"}}"#));
+    connection.ok("zoo", doc! {"delete": "pets", "deletes": [{"q": {}, "limit": 0}]});
+    for stream in streams {
+        let mut found = Vec::new();
+        while found.len() < 5 {
+            found.extend(batch(&connection.ok("zoo", more(stream))));
+        }
+        assert_eq!(kinds(&found), ["insert", "insert", "update", "delete", "delete"]);
+        assert_eq!(found[0].document("fullDocument"), Some(&nested(1, alluvium::MAX_DEPTH)));
+        let text = |field: &str, at: usize| found[at].document(field).and_then(|whole| whole.text("text"));
+        assert_eq!(
+            (text("fullDocument", 1), text("fullDocumentBeforeChange", 4)),
+            (Some(room.as_str()), Some(room.as_str()))
+        );
+    }
+}
+
 #[test]
 fn an_update_by_a_pipeline_has_the_difference() {
     let world = World::new();
