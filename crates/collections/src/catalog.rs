@@ -444,7 +444,7 @@ impl Catalog {
         if !check(&entry, former.as_ref())? {
             return Ok(false);
         }
-        self.rename_entry(from, to, entry, former.as_ref().map(Entry::trees).unwrap_or_default())?;
+        self.rename_entry(from, to, entry, former.as_ref())?;
         former.iter().for_each(Entry::wake);
         Ok(true)
     }
@@ -469,16 +469,17 @@ impl Catalog {
             return Ok(false);
         }
         self.check_free(to)?;
-        self.rename_entry(from, to, entry, Vec::new())?;
+        self.rename_entry(from, to, entry, None)?;
         Ok(true)
     }
 
     /// Renames a collection, and drops the trees of the collection that had the new name, in one batch.
-    fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry, former: Vec<TreeId>) -> Result<()> {
+    fn rename_entry(&self, from: &FullName, to: &FullName, mut entry: Entry, former: Option<&Entry>) -> Result<()> {
         let options = entry.indexes.options.clone();
         let description = describe_documents(to, entry.system, &options);
         let describe = vec![(entry.documents, description.clone())];
-        let stamped = self.noted_rename(entry.documents, from, to);
+        let stamped = self.noted_rename(entry.documents, from, to, former.map(|former| former.documents));
+        let former = former.map(Entry::trees).unwrap_or_default();
         let changes = |_: &[TreeId]| TreeChanges { describe, drop: former, stamped, ..TreeChanges::default() };
         let described = self.store.change_trees(0, changes);
         // As for a drop, the new name is used also if the outcome is unknown.

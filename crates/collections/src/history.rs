@@ -8,8 +8,8 @@ mod event;
 mod retention;
 mod scopes;
 
-pub(crate) use event::NewEvent;
 pub use event::{Change, Event};
+pub(crate) use event::{DROP_TARGET, NewEvent};
 pub use retention::ChangeRetention;
 pub(crate) use scopes::{History, Recording};
 pub use scopes::{RecordedScope, Scope};

@@ -350,9 +350,7 @@ impl End {
         }
         // The change may have been removed since: then the time of the token has to suffice.
         Ok(match changes::change_at(engine, token.number)? {
-            Some(change) if !changes::is_of(&change, scope) || change.event.is_expanded() && !expanded => {
-                Self::Elsewhere
-            }
+            Some(change) if !changes::is_of(&change, scope) || change.is_expanded() && !expanded => Self::Elsewhere,
             Some(change) if invalidates(scope, &change) => Self::Next(Ending::from(&change)),
             None if token.kind == TokenKind::Ending => Self::Next(Ending {
                 number: token.number,
@@ -373,6 +371,7 @@ pub fn event_bytes(event: &Map) -> usize {
 fn invalidates(scope: &Scope, change: &Change) -> bool {
     use crate::history::Event;
     match (scope, &change.event) {
+        _ if change.is_of_view() => false,
         (Scope::Collection(name), Event::Drop) => *name == change.name,
         (Scope::Collection(name), Event::Rename { to }) => *name == change.name || name == to,
         (Scope::Logical(logical), Event::DropDatabase) => *logical == change.name.logical,

@@ -77,6 +77,26 @@ impl<T> Collection<T> {
         Ok(())
     }
 
+    /// Notes in the recorded changes that the options were set to what they are: MongoDB has an event of each `collMod`.
+    /// Without a recording, does nothing.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// let pets = db.collection("pets");
+    /// pets.put("rex", r#"{"age": 3}"#)?;
+    /// let changes = pets.watch().expanded(true).run()?;
+    /// pets.note_modified()?;
+    /// assert_eq!(changes.count(), 1);
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::NoSuchCollection`]; as for any write.
+    pub fn note_modified(&self) -> Result<()> {
+        let (engine, name) = self.target.outside("a change of a collection's options")?;
+        engine.catalog.note_modified(name)
+    }
+
     /// Removes the validator, if there is one.
     ///
     /// # Errors

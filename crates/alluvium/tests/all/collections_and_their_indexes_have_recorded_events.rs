@@ -81,11 +81,15 @@ fn collections_come_and_go() {
     );
     let shop = db.logical_database("shop");
     db.create_view("shop.some", "pets", "[]").run().unwrap();
-    assert_eq!(recorded.shown(), [""; 0], "views have no events");
+    db.change_view("shop.some", "log", "[]").unwrap();
+    assert_eq!(
+        recorded.shown(),
+        [r#"create shop.some {"viewOn":"pets","pipeline":[]}"#, r#"modify shop.some {"viewOn":"log","pipeline":[]}"#]
+    );
     shop.drop().unwrap();
     shop.drop().unwrap();
     assert!(db.views().is_empty());
-    assert_eq!(recorded.shown(), ["drop shop.log", "drop shop.pets", "dropDatabase shop."]);
+    assert_eq!(recorded.shown(), ["drop shop.log", "drop shop.pets", "drop shop.some", "dropDatabase shop."]);
     db.collection("shop.pets").put(1, doc! {"n": 1}).unwrap();
     db.collection("shop.pets").drop().unwrap();
     assert_eq!(recorded.shown()[2..], ["drop shop.pets"], "only its collection was dropped");

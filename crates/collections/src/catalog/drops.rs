@@ -56,7 +56,10 @@ impl Catalog {
     }
 
     fn drop_view(&self, name: &FullName, tree: TreeId, is_last: bool) -> Result<()> {
-        let (drop, stamped) = (vec![tree], if is_last { self.noted_drop_of(&name.logical) } else { Vec::new() });
+        let (drop, mut stamped) = (vec![tree], self.noted_view(name, || Event::Drop));
+        if is_last {
+            stamped.extend(self.noted_drop_of(&name.logical));
+        }
         let dropped = self.change_trees(0, |_| TreeChanges { drop, stamped, ..TreeChanges::default() });
         if dropped.is_ok() || self.store.description(tree).is_none() {
             self.views.write().remove(name);

@@ -2,7 +2,8 @@
 //! the batch that makes the change.
 
 use super::Catalog;
-use crate::history::{Event, NewEvent};
+use crate::history::{DROP_TARGET, Event, NewEvent};
+use crate::ids::collection_uuid;
 use crate::index::Index;
 use crate::names::FullName;
 use crate::options::{CollectionOptions, IMAGES};
@@ -38,15 +39,43 @@ impl Catalog {
         events().iter().map(|event| (history.tree, entry(event))).collect()
     }
 
-    /// As [`Catalog::noted`], for a rename: it is recorded under either name.
-    pub(super) fn noted_rename(&self, documents: TreeId, from: &FullName, to: &FullName) -> Notes {
+    /// As [`Catalog::noted`], for a rename, which is recorded under either name. `dropped` is the collection that had the
+    /// new name.
+    pub(super) fn noted_rename(
+        &self,
+        documents: TreeId,
+        from: &FullName,
+        to: &FullName,
+        dropped: Option<TreeId>,
+    ) -> Notes {
         let history = self.history.read();
         let covers = |history: &&crate::history::History| history.covers(from) || history.covers(to);
         let Some(history) = history.as_ref().filter(covers) else { return Notes::new() };
         let time_ms = self.store.env().clock.unix_millis();
         let event = &Event::Rename { to: to.clone() };
-        let new = NewEvent { event, documents, name: from, time_ms, transaction: None, before: None };
-        vec![(history.tree, new.encode())]
+        let dropped = dropped.map(|tree| Map::from([(DROP_TARGET, collection_uuid(u64::from(tree.0)))]));
+        let before = dropped.as_ref();
+        vec![(history.tree, NewEvent { event, documents, name: from, time_ms, transaction: None, before }.encode())]
+    }
+
+    /// The entries that note an event of a view.
+    pub(super) fn noted_view(&self, name: &FullName, event: impl FnOnce() -> Event) -> Notes {
+        self.noted(NO_TREE, name, || vec![event()])
+    }
+
+    /// Notes a change of a collection's options that changes nothing: MongoDB has an event of each `collMod`.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::NoSuchCollection`]; as for any write.
+    pub fn note_modified(&self, name: &FullName) -> crate::error::Result<()> {
+        let _change = self.begin_name_change();
+        let Some(entry) = self.names.read().get(name).cloned() else { return Err(self.missing(name)) };
+        let stamped = self.noted(entry.documents, name, || vec![Event::Modify { description: Map::new() }]);
+        if !stamped.is_empty() {
+            self.store.check_writable()?;
+            self.change_trees(0, |_| TreeChanges { stamped, ..TreeChanges::default() })?;
+        }
+        Ok(())
     }
 
     /// The entry that notes the drop of a logical database.

@@ -2,6 +2,7 @@
 
 use super::Catalog;
 use crate::error::Result;
+use crate::history::Event;
 use crate::names::FullName;
 use crate::options::View;
 use crate::trees::describe_view;
@@ -10,6 +11,7 @@ use alluvium_query::ErrorCode;
 use alluvium_query::expression::ExpressionError;
 use alluvium_query::pipeline::PipelineError;
 use alluvium_query::pipeline::stages::walk;
+use alluvium_store::TreeChanges;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -36,7 +38,9 @@ impl Catalog {
         self.store.check_writable()?;
         self.check_free(name)?;
         self.check_view(name, &view)?;
-        let tree = self.store.create_trees(&[&describe_view(name, &view)])?[0];
+        let (create, description) = (vec![describe_view(name, &view)], view.to_map());
+        let stamped = self.noted_view(name, || Event::Create { description });
+        let tree = self.change_trees(1, |_| TreeChanges { create, stamped, ..TreeChanges::default() })?[0];
         self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())
     }
@@ -51,12 +55,14 @@ impl Catalog {
         let Some((tree, _)) = self.views.read().get(name).cloned() else { return Err(self.missing(name)) };
         self.check_view(name, &view)?;
         let description = describe_view(name, &view);
-        let described = self.store.describe_trees(&[(tree, &description)]);
+        let stamped = self.noted_view(name, || Event::Modify { description: view.to_map() });
+        let describe = vec![(tree, description.clone())];
+        let described = self.change_trees(0, |_| TreeChanges { describe, stamped, ..TreeChanges::default() });
         // The view changes also if the outcome is unknown: later reads use the new view.
         if described.is_ok() || self.store.description(tree) == Some(description) {
             self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         }
-        Ok(described?)
+        Ok(described.map(drop)?)
     }
 
     /// An error if a view with this name would read itself, directly or by other views, if the chain of views would be

@@ -53,7 +53,7 @@ pub enum Event {
         /// Its `_id`.
         id: Value,
     },
-    /// The collection was dropped with all its documents.
+    /// The collection was dropped with all its documents, or the view.
     Drop,
     /// The collection was renamed, and the collection that had the new name was dropped.
     ///
@@ -64,7 +64,7 @@ pub enum Event {
         to: FullName,
     },
     /// The collection was created, by itself or by its first write. The description has the options of the command
-    /// `create`, with the definition of the index on `_id` as `idIndex`. There are no events of views.
+    /// `create`, with the definition of the index on `_id` as `idIndex`; of a view, its `viewOn` and its `pipeline`.
     Create {
         /// The description.
         description: Map,
@@ -97,14 +97,6 @@ impl Event {
             Some(difference) => Self::Update { id: after.get(ID).cloned().unwrap_or(Value::Null), difference },
             None => Self::Replace { document: after },
         }
-    }
-
-    /// True for a kind that only streams with expanded events return.
-    pub(crate) fn is_expanded(&self) -> bool {
-        matches!(
-            self,
-            Self::Create { .. } | Self::CreateIndexes { .. } | Self::DropIndexes { .. } | Self::Modify { .. }
-        )
     }
 
     /// The `_id` of the document.
@@ -152,6 +144,8 @@ pub(crate) struct Head {
 const IN_TRANSACTION: u8 = 0x80;
 /// Set in the kind of an event with the document before it.
 const WITH_BEFORE: u8 = 0x40;
+/// The field before a rename: the UUID of the collection that had the new name, and was dropped.
+pub(crate) const DROP_TARGET: &str = "dropTarget";
 
 /// An event to be recorded.
 pub(crate) struct NewEvent<'a> {
@@ -204,6 +198,20 @@ fn name(input: &mut &[u8]) -> Option<FullName> {
 }
 
 impl Change {
+    /// True for an event of a view.
+    pub(crate) fn is_of_view(&self) -> bool {
+        self.collection == 0 && self.event != Event::DropDatabase
+    }
+
+    /// True for an event that only streams with expanded events return.
+    pub(crate) fn is_expanded(&self) -> bool {
+        let is_expanded_kind = matches!(
+            self.event,
+            Event::Create { .. } | Event::CreateIndexes { .. } | Event::DropIndexes { .. } | Event::Modify { .. }
+        );
+        is_expanded_kind || self.is_of_view()
+    }
+
     /// The key of the change with this number, or the place of the first one after it.
     pub(crate) fn key(number: Seq) -> Vec<u8> {
         number.to_be_bytes().to_vec()

@@ -68,7 +68,7 @@ impl Writer {
     /// # Errors
     /// [`WatchErrorKind::NoDocument`]; errors of reading the document.
     pub fn event(&self, change: &Change, ends: bool, looks_up: &mut bool) -> Result<Option<Map>> {
-        if change.event.is_expanded() && !self.expanded {
+        if change.is_expanded() && !self.expanded {
             return Ok(None);
         }
         let operation = match &change.event {
@@ -106,14 +106,16 @@ impl Writer {
                 event.push("ns", ns);
                 event.push("to", namespace(to));
                 if self.expanded {
-                    event.push("operationDescription", Map::from([("to", namespace(to))]));
+                    let mut description = Map::from([("to", namespace(to))]);
+                    description.entries.extend(change.before.iter().flat_map(|dropped| dropped.entries.clone()));
+                    event.push("operationDescription", description);
                 }
             }
             _ => event.push("ns", ns),
         }
         match &change.event {
             Event::Create { description } => {
-                event.push("nsType", "collection");
+                event.push("nsType", if change.is_of_view() { "view" } else { "collection" });
                 event.push("operationDescription", description.clone());
             }
             Event::CreateIndexes { description }

@@ -91,6 +91,10 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
     if let Some(enabled) = images {
         collection.keep_before(enabled)?;
     }
+    let changes = ["index", "cappedSize", "cappedMax", "changeStreamPreAndPostImages"];
+    if !validates && !changes.iter().any(|name| call.body.contains(name)) {
+        collection.note_modified()?;
+    }
     let mut reply = Map::new();
     if let Some(index) = call.body.document("index") {
         change_index(&collection, index, &mut reply)?;

@@ -370,6 +370,55 @@ fn expanded_events_are_not_in_the_stable_api() {
 }
 
 #[test]
+fn views_and_empty_changes_of_options_are_expanded_events() {
+    let world = World::new();
+    let connection = world.connect();
+    connection.ok("zoo", insert(1));
+    let uuid = collection_uuid_of(&connection, "beasts");
+    let whole = |expanded: bool| {
+        let stage = Value::Map(Map::from([("$changeStream", Map::from([("showExpandedEvents", expanded)]))]));
+        Map::from([
+            ("aggregate", Value::from(1)),
+            ("pipeline", Value::Array(vec![stage])),
+            ("cursor", Value::Map(Map::new())),
+        ])
+    };
+    let streams = [true, false].map(|expanded| cursor_of(&connection.ok("zoo", whole(expanded))));
+    // A stream over the collection whose name the view has, which does not exist.
+    let of_name = doc! {"aggregate": "young", "pipeline": [{"$changeStream": {}}], "cursor": {}};
+    let of_name = cursor_of(&connection.ok("zoo", of_name));
+    let commands = [
+        ("zoo", doc! {"create": "young", "viewOn": "pets", "pipeline": []}),
+        ("zoo", doc! {"collMod": "young", "viewOn": "beasts", "pipeline": []}),
+        ("zoo", doc! {"drop": "young"}),
+        ("zoo", doc! {"collMod": "pets"}),
+        ("admin", doc! {"renameCollection": "zoo.pets", "to": "zoo.beasts", "dropTarget": true}),
+    ];
+    commands.into_iter().for_each(|(db, command)| drop(connection.ok(db, command)));
+    let read = |stream: i64, name: &str| {
+        let first = Map::from([("getMore", Value::Int64(stream)), ("collection", Value::from(name))]);
+        batch(&connection.ok("zoo", with(first, [("maxTimeMS", Value::from(0))])))
+    };
+    let found = read(streams[0], "$cmd.aggregate");
+    assert_eq!(kinds(&found), ["create", "modify", "drop", "modify", "rename"]);
+    assert_eq!((found[0].text("nsType"), found[0].get("collectionUUID")), (Some("view"), None));
+    let described = |at: usize| found[at].document("operationDescription").cloned();
+    assert_eq!(described(0), Some(doc! {"viewOn": "pets", "pipeline": []}));
+    assert_eq!(described(1), Some(doc! {"viewOn": "beasts", "pipeline": []}));
+    assert_eq!(described(3), Some(doc! {}));
+    assert_eq!(described(4).and_then(|renamed| renamed.get("dropTarget").cloned()), Some(uuid));
+    assert_eq!(kinds(&read(streams[1], "$cmd.aggregate")), ["rename"]);
+    assert_eq!(kinds(&read(of_name, "young")), [""; 0]);
+}
+
+/// The UUID of a new collection.
+fn collection_uuid_of(connection: &Connection<'_>, name: &str) -> Value {
+    connection.ok("zoo", Map::from([("create", name)]));
+    let listed = batch(&connection.ok("zoo", doc! {"listCollections": 1, "filter": {"name": name}}));
+    listed[0].document("info").and_then(|info| info.get("uuid").cloned()).expect("a UUID")
+}
+
+#[test]
 fn a_stage_that_fills_values_in_is_allowed() {
     let world = World::new();
     let connection = world.connect();
