@@ -2,23 +2,14 @@
 //! After a restart, every write has been applied exactly once, and no acknowledged write is lost.
 
 use crate::common::Place;
-use crate::served::{kill, run, send, serve};
+use crate::served::{Client, KilledServer, send};
 use alluvium::{Binary, Map, Value, doc};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 const CLIENTS: usize = 4;
 const KILLS: usize = 4;
 /// The number of acknowledged writes between two kills.
 const WRITES_BETWEEN: u64 = 150;
-
-/// The state that the clients share.
-struct Shared {
-    port: AtomicU64,
-    acknowledged: AtomicU64,
-    done: AtomicBool,
-}
 
 /// One statement, with the client's session and its number.
 fn statement(client: usize, number: i64) -> Map {
@@ -38,29 +29,19 @@ fn statement(client: usize, number: i64) -> Map {
 
 /// Sends writes until the end, each with its own number, and repeats each until it is acknowledged. Returns the number
 /// of writes.
-fn client(shared: &Shared, client: usize) -> i64 {
+fn client(server: &KilledServer<'_>, client: usize) -> i64 {
     let mut number = 0;
-    let mut stream: Option<TcpStream> = None;
-    while !shared.done.load(Ordering::SeqCst) {
+    let mut connection = server.connection();
+    while !server.is_done() {
         let reply = loop {
-            let port = shared.port.load(Ordering::SeqCst) as u16;
-            if stream.is_none() {
-                stream = TcpStream::connect(("127.0.0.1", port)).ok();
-            }
             // Every third write is first sent on a connection that is closed before it gets the reply.
-            let port = ("127.0.0.1", port);
             if number % 3 == 0
-                && let Ok(mut lost) = TcpStream::connect(port)
+                && let Ok(mut lost) = TcpStream::connect(("127.0.0.1", server.port()))
             {
                 send(&mut lost, statement(client, number));
             }
-            let reply = stream.as_mut().and_then(|stream| run(stream, statement(client, number)));
-            match reply {
-                Some(reply) => break reply,
-                None => {
-                    stream = None;
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+            if let Some(reply) = connection.once(statement(client, number)) {
+                break reply;
             }
         };
         assert_eq!(reply.get("ok").and_then(Value::as_f64), Some(1.0), "{reply:?}");
@@ -70,7 +51,7 @@ fn client(shared: &Shared, client: usize) -> i64 {
             assert_eq!(m, Some(number / 4 + 1), "the document after this write, also of a repetition");
         }
         number += 1;
-        shared.acknowledged.fetch_add(1, Ordering::SeqCst);
+        server.note_call();
     }
     number
 }
@@ -78,38 +59,15 @@ fn client(shared: &Shared, client: usize) -> i64 {
 #[test]
 fn a_killed_server_applies_retried_writes_once() {
     let place = Place::new();
-    let (mut server, port) = serve(&place);
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    let server = KilledServer::start(&place);
     for client in 0..CLIENTS {
         let insert = doc! {"insert": "counters", "documents": [{"_id": client as i64, "n": 0, "m": 0}]};
-        run(&mut stream, insert).expect("a reply");
+        server.connection().repeated(&insert);
     }
-    let (port, zero) = (AtomicU64::new(u64::from(port)), AtomicU64::new(0));
-    let shared = Shared { port, acknowledged: zero, done: AtomicBool::new(false) };
-    let counts: Vec<i64> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|at| {
-                scope.spawn({
-                    let shared = &shared;
-                    move || client(shared, at)
-                })
-            })
-            .collect();
-        for _ in 0..KILLS {
-            let before = shared.acknowledged.load(Ordering::SeqCst);
-            let is_failed = || clients.iter().any(|client| client.is_finished());
-            while shared.acknowledged.load(Ordering::SeqCst) < before + WRITES_BETWEEN && !is_failed() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            kill(&mut server);
-            let (next, port) = serve(&place);
-            server = next;
-            shared.port.store(u64::from(port), Ordering::SeqCst);
-        }
-        shared.done.store(true, Ordering::SeqCst);
-        clients.into_iter().map(|client| client.join().expect("a client")).collect()
-    });
-    kill(&mut server);
+    let shared = &server;
+    let clients = (0..CLIENTS).map(|at| Box::new(move || client(shared, at)) as Client<'_, _>).collect();
+    let counts = server.over_kills(KILLS, WRITES_BETWEEN, clients);
+    server.end();
     let of_kind = |count: i64, kind: i64| (0..count).filter(|number| number % 4 == kind).count();
     for (client, count) in counts.iter().enumerate() {
         let text = place.json(&["get", "db", "shop.counters", &client.to_string()]);
@@ -120,5 +78,4 @@ fn a_killed_server_applies_retried_writes_once() {
     }
     let all = place.json(&["get", "db", "shop.counters", "all"]);
     assert_eq!(all["n"], counts.iter().map(|count| of_kind(*count, 3)).sum::<usize>());
-    place.good(&["verify", "db"]);
 }

@@ -3,15 +3,13 @@
 //! the documents of one moment.
 
 use crate::common::Place;
-use crate::served::{kill, run, serve};
+use crate::served::{Client as Work, Connection, KilledServer};
 use alluvium::{Binary, Map, Value, doc};
 use alluvium_testkit::concurrency::histories::checker::{Call, check};
 use alluvium_testkit::concurrency::histories::file;
 use alluvium_testkit::concurrency::histories::spec::{Act, Answer, Doc, Docs, Write};
 use alluvium_testkit::seed;
-use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 const NAME: &str = "-p alluvium-cli --test all histories_through_a_server_are_linearizable";
 const CLIENTS: usize = 6;
@@ -23,15 +21,13 @@ const CALLS_BETWEEN: u64 = 300;
 const COLLECTIONS: [&str; 2] = ["even", "odd"];
 
 /// The state that the clients share.
-struct Shared {
+struct Shared<'a> {
+    server: &'a KilledServer<'a>,
     clock: AtomicU64,
     values: AtomicI64,
-    port: AtomicU16,
-    calls: AtomicU64,
-    done: AtomicBool,
 }
 
-impl Shared {
+impl Shared<'_> {
     fn tick(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
@@ -44,10 +40,10 @@ impl Shared {
 
 /// A client with its own session.
 struct Client<'a> {
-    shared: &'a Shared,
+    shared: &'a Shared<'a>,
     number: usize,
     rng: fastrand::Rng,
-    stream: Option<TcpStream>,
+    connection: Connection<'a>,
     /// The number of its last write.
     writes: i64,
     calls: Vec<Call>,
@@ -88,9 +84,9 @@ fn add(field: &str, by: i64) -> Map {
 }
 
 impl<'a> Client<'a> {
-    fn new(shared: &'a Shared, seed: u64, number: usize) -> Self {
+    fn new(shared: &'a Shared<'a>, seed: u64, number: usize) -> Self {
         let rng = fastrand::Rng::with_seed(seed.wrapping_mul(1000) + number as u64);
-        Self { shared, number, rng, stream: None, writes: 0, calls: Vec::new() }
+        Self { shared, number, rng, connection: shared.server.connection(), writes: 0, calls: Vec::new() }
     }
 
     fn any(&mut self) -> Act {
@@ -126,13 +122,13 @@ impl<'a> Client<'a> {
 
     /// Makes calls until the end. While the server is being restarted, a client repeats its call.
     fn run(mut self) -> Vec<Call> {
-        while !self.shared.done.load(Ordering::SeqCst) {
+        while !self.shared.server.is_done() {
             let act = self.any();
             let from = self.shared.tick();
             let answer = self.call(&act);
             let returned = Some((self.shared.tick(), answer));
             self.calls.push(Call { act, from, returned, durable: false, recovery: false, client: self.number });
-            self.shared.calls.fetch_add(1, Ordering::SeqCst);
+            self.shared.server.note_call();
         }
         self.calls
     }
@@ -195,7 +191,7 @@ impl<'a> Client<'a> {
             let time = cursor.get("atClusterTime").expect("a time").clone();
             let mut find = doc! {"find": COLLECTIONS[1], "readConcern": {"level": "snapshot", "atClusterTime": time}};
             find.push("lsid", self.session());
-            let odd = self.repeated(&find);
+            let odd = self.connection.repeated(&find);
             if odd.get("ok").and_then(Value::as_f64) == Some(1.0) {
                 return placed([&even, &odd]);
             }
@@ -233,24 +229,9 @@ impl<'a> Client<'a> {
     }
 
     fn read(&mut self, body: Map) -> Map {
-        let reply = self.repeated(&body);
+        let reply = self.connection.repeated(&body);
         assert_eq!(reply.get("ok").and_then(Value::as_f64), Some(1.0), "{reply:?}");
         reply
-    }
-
-    /// Sends a command until there is a reply.
-    fn repeated(&mut self, body: &Map) -> Map {
-        loop {
-            if self.stream.is_none() {
-                let port = self.shared.port.load(Ordering::SeqCst);
-                self.stream = TcpStream::connect(("127.0.0.1", port)).ok();
-            }
-            match self.stream.as_mut().and_then(|stream| run(stream, body.clone())) {
-                Some(reply) => return reply,
-                None => self.stream = None,
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
     }
 }
 
@@ -267,50 +248,22 @@ fn placed<'a>(replies: impl IntoIterator<Item = &'a Map>) -> Docs {
 
 fn history(seed: u64) -> Vec<Call> {
     let place = Place::new();
-    let (mut server, port) = serve(&place);
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server");
+    let server = KilledServer::start(&place);
     for name in COLLECTIONS {
         let index = doc! {"createIndexes": name, "indexes": [{"key": {"v": 1}, "name": "v_1"}]};
-        run(&mut stream, index).expect("a reply");
+        server.connection().repeated(&index);
     }
-    let shared = Shared {
-        clock: AtomicU64::new(1),
-        values: AtomicI64::new(1_000_000),
-        port: AtomicU16::new(port),
-        calls: AtomicU64::new(0),
-        done: AtomicBool::new(false),
-    };
-    let shared = &shared;
-    let mut calls: Vec<Call> = std::thread::scope(|scope| {
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|number| scope.spawn(move || Client::new(shared, seed, number).run())).collect();
-        for kills in 0..=KILLS {
-            let before = shared.calls.load(Ordering::SeqCst);
-            let is_failed = || clients.iter().any(|client| client.is_finished());
-            while shared.calls.load(Ordering::SeqCst) < before + CALLS_BETWEEN && !is_failed() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if kills < KILLS {
-                kill(&mut server);
-                let (next, port) = serve(&place);
-                server = next;
-                shared.port.store(port, Ordering::SeqCst);
-            }
-        }
-        shared.done.store(true, Ordering::SeqCst);
-        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
-    });
+    let shared = Shared { server: &server, clock: AtomicU64::new(1), values: AtomicI64::new(1_000_000) };
+    let client = |number| Client::new(&shared, seed, number);
+    let clients = (0..CLIENTS).map(|number| Box::new(move || client(number).run()) as Work<'_, _>).collect();
+    let mut calls: Vec<Call> = server.over_kills(KILLS, CALLS_BETWEEN, clients).into_iter().flatten().collect();
     // Reads all documents after another kill.
-    kill(&mut server);
-    let (mut server, port) = serve(&place);
-    shared.port.store(port, Ordering::SeqCst);
-    let mut last = Client::new(shared, seed, CLIENTS);
+    server.restart();
     let from = shared.tick();
-    let found = Answer::Many(last.all());
+    let found = Answer::Many(client(CLIENTS).all());
     let returned = Some((shared.tick(), found));
     calls.push(Call { act: Act::All, from, returned, durable: false, recovery: false, client: CLIENTS });
-    kill(&mut server);
-    place.good(&["verify", "db"]);
+    server.end();
     calls
 }
 

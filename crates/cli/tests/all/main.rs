@@ -36,6 +36,7 @@ mod an_interrupted_question_stops;
 mod any_command_line_is_taken_or_refused;
 mod awkward_json_comes_back_the_same;
 mod bad_lines_go_to_the_rejects;
+mod change_streams_through_a_server_miss_nothing;
 mod changes_are_recorded_by_name;
 mod changes_are_watched;
 mod checkpoints_are_made_restored_and_inspected;

@@ -3,13 +3,11 @@
 //! transaction, and no cycle that snapshot isolation forbids; and each commit was carried out once or not at all.
 
 use crate::common::Place;
-use crate::served::{kill, run, serve};
+use crate::served::{Client as Work, Connection, KilledServer};
 use alluvium::{Binary, Map, Value, doc};
 use alluvium_testkit::concurrency::isolation::checker::{Item, Kind, Last, Outcome, Step, Transaction, check, item};
 use alluvium_testkit::seed;
-use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 const NAME: &str = "-p alluvium-cli --test all transactions_through_a_server_are_isolated";
 const CLIENTS: usize = 6;
@@ -23,15 +21,13 @@ const BETWEEN: u64 = 150;
 const DATABASES: [&str; 2] = ["even", "odd"];
 
 /// The state that the clients share.
-struct Shared {
+struct Shared<'a> {
+    server: &'a KilledServer<'a>,
     clock: AtomicU64,
     items: AtomicI64,
-    port: AtomicU16,
-    ended: AtomicU64,
-    done: AtomicBool,
 }
 
-impl Shared {
+impl Shared<'_> {
     fn tick(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
@@ -39,10 +35,10 @@ impl Shared {
 
 /// A client with its own session.
 struct Client<'a> {
-    shared: &'a Shared,
+    shared: &'a Shared<'a>,
     number: usize,
     rng: fastrand::Rng,
-    stream: Option<TcpStream>,
+    connection: Connection<'a>,
     /// The number of its last transaction or retryable write.
     last: i64,
     history: Vec<Transaction>,
@@ -79,19 +75,19 @@ fn push(list: usize, item: Item) -> Map {
 }
 
 impl<'a> Client<'a> {
-    fn new(shared: &'a Shared, seed: u64, number: usize) -> Self {
+    fn new(shared: &'a Shared<'a>, seed: u64, number: usize) -> Self {
         let rng = fastrand::Rng::with_seed(seed.wrapping_mul(1000) + number as u64);
-        Self { shared, number, rng, stream: None, last: 0, history: Vec::new() }
+        Self { shared, number, rng, connection: shared.server.connection(), last: 0, history: Vec::new() }
     }
 
     fn run(mut self) -> Vec<Transaction> {
-        while !self.shared.done.load(Ordering::SeqCst) {
+        while !self.shared.server.is_done() {
             let begun = self.shared.tick();
             self.last += 1;
             let (steps, outcome) = if self.number < PLAIN { self.alone() } else { self.together() };
             let ended = self.shared.tick();
             self.history.push(Transaction { client: self.number, begun, ended, steps, outcome });
-            self.shared.ended.fetch_add(1, Ordering::SeqCst);
+            self.shared.server.note_call();
         }
         self.history
     }
@@ -181,72 +177,34 @@ impl<'a> Client<'a> {
 
     /// The reply to a command; `None` if the connection was lost.
     fn once(&mut self, db: &str, mut body: Map) -> Option<Map> {
-        if self.stream.is_none() {
-            let port = self.shared.port.load(Ordering::SeqCst);
-            self.stream = TcpStream::connect(("127.0.0.1", port)).ok();
-        }
         body.push("$db", db);
-        let reply = self.stream.as_mut().and_then(|stream| run(stream, body));
-        if reply.is_none() {
-            self.stream = None;
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        reply
+        self.connection.once(body)
     }
 
     /// Sends a command until there is a reply.
     fn repeated(&mut self, db: &str, body: &Map) -> Map {
-        loop {
-            if let Some(reply) = self.once(db, body.clone()) {
-                return reply;
-            }
-        }
+        let mut body = body.clone();
+        body.push("$db", db);
+        self.connection.repeated(&body)
     }
 }
 
 /// Runs clients over kills of their server. Returns what they did, and the lists at the end.
 fn history(seed: u64) -> (Vec<Transaction>, Last) {
     let place = Place::new();
-    let (mut server, port) = serve(&place);
-    let shared = Shared {
-        clock: AtomicU64::new(1),
-        items: AtomicI64::new(1),
-        port: AtomicU16::new(port),
-        ended: AtomicU64::new(0),
-        done: AtomicBool::new(false),
-    };
-    let shared = &shared;
-    let mut first = Client::new(shared, seed, CLIENTS);
+    let server = KilledServer::start(&place);
+    let shared = Shared { server: &server, clock: AtomicU64::new(1), items: AtomicI64::new(1) };
+    let client = |number| Client::new(&shared, seed, number);
     for list in 0..LISTS {
         let insert = doc! {"insert": "lists", "documents": [{"_id": list as i64, "l": []}]};
-        assert!(is_ok(&first.repeated(DATABASES[list % 2], &insert)));
+        assert!(is_ok(&client(CLIENTS).repeated(DATABASES[list % 2], &insert)));
     }
-    let history = std::thread::scope(|scope| {
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|number| scope.spawn(move || Client::new(shared, seed, number).run())).collect();
-        for kills in 0..=KILLS {
-            let before = shared.ended.load(Ordering::SeqCst);
-            let is_failed = || clients.iter().any(|client| client.is_finished());
-            while shared.ended.load(Ordering::SeqCst) < before + BETWEEN && !is_failed() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if kills < KILLS {
-                kill(&mut server);
-                let (next, port) = serve(&place);
-                server = next;
-                shared.port.store(port, Ordering::SeqCst);
-            }
-        }
-        shared.done.store(true, Ordering::SeqCst);
-        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
-    });
-    kill(&mut server);
-    let (mut server, port) = serve(&place);
-    shared.port.store(port, Ordering::SeqCst);
-    let mut last = Client::new(shared, seed, CLIENTS);
+    let clients = (0..CLIENTS).map(|number| Box::new(move || client(number).run()) as Work<'_, _>).collect();
+    let history = server.over_kills(KILLS, BETWEEN, clients).into_iter().flatten().collect();
+    server.restart();
+    let mut last = client(CLIENTS);
     let lists = (0..LISTS).map(|list| list_of(&last.repeated(DATABASES[list % 2], &find(list)))).collect();
-    kill(&mut server);
-    place.good(&["verify", "db"]);
+    server.end();
     (history, Last::Whole(lists))
 }
 
