@@ -210,6 +210,9 @@ fn events_of_a_transaction_have_one_time() {
     let done = connection.ok("admin", within(doc! {"commitTransaction": 1}));
     let events = batch(&connection.ok("zoo", more(cursor_of(&opened))));
     assert_eq!(keys(&events), [9, 1, 2]);
+    let session = |event: &Map| Some((event.document("lsid")?.get("id").cloned(), event.get("txnNumber").cloned()));
+    let own = Some((lsid(1).as_map().and_then(|lsid| lsid.get("id").cloned()), Some(Value::Int64(1))));
+    assert_eq!(events.iter().map(session).collect::<Vec<_>>(), [None, own.clone(), own]);
     let committed = time(&done, "operationTime");
     let times: Vec<Timestamp> = events.iter().map(|event| time(event, "clusterTime")).collect();
     assert!(times[0] < committed && times[1..] == [committed, committed], "{times:?}");
