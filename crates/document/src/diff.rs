@@ -26,6 +26,7 @@ use crate::value::{MAX_DEPTH, Map, Text, Value};
 
 mod apply;
 mod compare;
+mod delta;
 mod path;
 mod stored;
 
@@ -240,6 +241,36 @@ impl Difference {
             description.push("disambiguatedPaths", ambiguous);
         }
         description
+    }
+
+    /// The form of the difference in MongoDB's operation log, version 2 of updates.
+    ///
+    /// The form of the changes inside a document is a map with these fields, as far as there are such changes:
+    ///
+    /// | field | value | meaning |
+    /// |---|---|---|
+    /// | `d` | map of names to false | the fields are removed |
+    /// | `u` | map of names to values | the fields keep their places and have these values |
+    /// | `i` | map of names to values | the fields are removed if they exist, and appended with these values |
+    /// | `s` and a name | map in this form | the field is a document or an array that has changed inside |
+    ///
+    /// The form of the changes inside an array is a map with `a: true`, then `l` with the new length if the array became
+    /// shorter, and then by ascending position `u` or `s` and the position, with values as above.
+    ///
+    /// ```
+    /// use alluvium_document::{diff::Difference, doc};
+    ///
+    /// let before = doc! {"a": 1, "b": {"c": [1, 2, 3], "d": 0}, "e": 0};
+    /// let after = doc! {"a": 2, "b": {"c": [1, 5], "d": 0}, "f": null};
+    /// let difference = Difference::between(&before, &after).unwrap();
+    /// let inside = doc! {"sc": {"a": true, "l": 2, "u1": 5}};
+    /// assert_eq!(
+    ///     difference.delta(),
+    ///     doc! {"d": {"e": false}, "u": {"a": 2}, "i": {"f": null}, "sb": (inside)}
+    /// );
+    /// ```
+    pub fn delta(&self) -> Map {
+        self.root.delta()
     }
 
     /// The form in which a difference is stored. It does not nest deeper than the two documents.
