@@ -59,7 +59,7 @@ impl Aggregate {
         Self::over(Origin::ReadOnly(store), Durability::Periodic, stages)
     }
 
-    fn over(origin: Origin, durability: Durability, stages: impl IntoDocument) -> Self {
+    pub(crate) fn over(origin: Origin, durability: Durability, stages: impl IntoDocument) -> Self {
         let request = PipelineRequest::new(stages.into_value(), durability);
         Self { origin, request, batch_size: BATCH_SIZE, documents: PhantomData }
     }

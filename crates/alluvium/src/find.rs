@@ -5,6 +5,7 @@ use crate::target::Target;
 use alluvium_collections::cursor::Cursor;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{BATCH_SIZE, Execution, Explanation, FindRequest, Hint, Query, limited, moment_of};
+use alluvium_collections::oplog::OplogTail;
 use alluvium_collections::pipeline::PipelineRun;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::tail::Tail;
@@ -283,6 +284,9 @@ impl<T> Find<T> {
     /// [`crate::Error::Filter`], [`crate::Error::Sort`], [`crate::Error::Projection`], [`crate::Error::Plan`] for a hint;
     /// [`crate::ErrorKind::SnapshotTooOld`].
     pub fn run(self) -> Result<Cursor<T>> {
+        if let Some(oplog) = self.origin.oplog() {
+            return Ok(Cursor::piped(oplog.query(*self.request)?, self.batch_size).typed());
+        }
         if let Some(cursor) = self.origin.find_only_id(&self.request)? {
             return Ok(cursor.typed());
         }
@@ -359,10 +363,13 @@ impl<T> Find<T> {
         self.counting(true)?.explain()
     }
 
-    /// The unprojected documents of the query, if its collection is a view.
+    /// The unprojected documents of the query, if its collection is a view or the operation log.
     fn of_view(&self) -> Result<Option<PipelineRun>> {
-        let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let request = FindRequest { projection: None, ..(*self.request).clone() };
+        if let Some(oplog) = self.origin.oplog() {
+            return oplog.query(request).map(Some);
+        }
+        let Some((engine, name, at)) = self.origin.view()? else { return Ok(None) };
         let moment = limited(moment_of(engine, name), &request.limits, &engine.env);
         let query = Query::new(request, moment)?;
         PipelineRun::of_query(engine, name, at.as_ref(), query).map(Some)
@@ -462,6 +469,34 @@ impl<T> Find<T> {
             return Err(PlanError::BadHint(what.to_owned()).into());
         };
         Tail::open(&target.engine, target.name()?, query)
+    }
+
+    /// As [`Find::tail`], for a query of the operation log ([`crate::Database::oplog`]). It does not end if it finds nothing.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # struct Numbers;
+    /// # impl alluvium::ClusterTimes for Numbers {
+    /// #     fn time(&self, number: u64) -> Option<alluvium::Timestamp> {
+    /// #         Some(alluvium::Timestamp { time: 1, increment: u32::try_from(number).ok()? })
+    /// #     }
+    /// # }
+    /// db.record_changes(alluvium::ChangeScope::Everything)?;
+    /// let mut tail = db.oplog(std::sync::Arc::new(Numbers)).find(r#"{"op": "i"}"#).tail_oplog()?;
+    /// assert!(tail.next_document()?.is_none() && !tail.is_dead());
+    /// db.collection("pets").put("rex", r#"{"age": 3}"#)?;
+    /// assert!(tail.next_document()?.is_some());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::Error::ChangesNotRecorded`]; [`crate::Error::Plan`] for a sort, and for a query of anything else; as
+    /// [`Find::run`].
+    pub fn tail_oplog(self) -> Result<OplogTail> {
+        match self.origin.oplog() {
+            Some(oplog) => oplog.tail(*self.request),
+            None => Err(PlanError::BadHint("only the operation log has such cursors".to_owned()).into()),
+        }
     }
 
     /// Runs the query without returning documents, and explains the plan and its execution.

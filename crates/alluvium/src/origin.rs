@@ -1,4 +1,4 @@
-//! The source that a query, a pipeline or a scan reads: a collection, or a read-only store.
+//! The source that a query, a pipeline or a scan reads: a collection, a read-only store, or the operation log.
 
 use crate::target::Target;
 use alluvium_collections::cursor::{Cursor, ScanRange};
@@ -6,21 +6,31 @@ use alluvium_collections::engine::EngineHandle;
 use alluvium_collections::error::Result;
 use alluvium_collections::find::{Execution, FindRequest, Query, find_by_id, find_only_id, limited, moment};
 use alluvium_collections::names::FullName;
+use alluvium_collections::oplog::Oplog;
 use alluvium_collections::pipeline::{PipelineRequest, PipelineRun};
 use alluvium_collections::read_only::ReadOnlyDocuments;
 use alluvium_collections::snapshot::Snapshot;
 use alluvium_collections::view::CollectionView;
 use alluvium_query::expression::{Memory, Variables};
+use alluvium_query::plan::PlanError;
 
-/// A collection, in its latest state or at a snapshot, or a read-only store.
+/// A collection, in its latest state or at a snapshot, a read-only store, or the operation log.
 #[derive(Clone)]
 pub(crate) enum Origin {
     Collection(Target, Option<Snapshot>),
     ReadOnly(ReadOnlyDocuments),
+    Oplog(Oplog),
+}
+
+/// The error for a request that the operation log does not support.
+fn not_of_oplog<T>() -> Result<T> {
+    let what = "the operation log has no indexes and no plans: it supports run, first, count, distinct and pipelines";
+    Err(PlanError::BadHint(what.to_owned()).into())
 }
 
 impl Origin {
-    /// Sets the snapshot at which the collection is read. Has no effect on a read-only store, which never changes.
+    /// Sets the snapshot at which the collection is read. Has no effect on a read-only store, which never changes, and on
+    /// the operation log.
     pub fn set_snapshot(&mut self, snapshot: &Snapshot) {
         if let Self::Collection(_, at) = self {
             *at = Some(snapshot.clone());
@@ -32,6 +42,7 @@ impl Origin {
         match self {
             Self::Collection(target, _) => target.engine.memory(),
             Self::ReadOnly(store) => store.memory(),
+            Self::Oplog(oplog) => oplog.engine().memory(),
         }
     }
 
@@ -44,6 +55,7 @@ impl Origin {
                 let env = store.pairs().env();
                 Ok(limited(moment(env, store.memory()), &request.limits, env))
             }
+            Self::Oplog(_) => not_of_oplog(),
         }
     }
 
@@ -54,6 +66,15 @@ impl Origin {
                 Cursor::scan(&target.engine, target.name()?, at.as_ref(), range)
             }
             Self::ReadOnly(store) => Cursor::scan_read_only(store, range),
+            Self::Oplog(_) => not_of_oplog(),
+        }
+    }
+
+    /// The operation log, if the origin is that.
+    pub fn oplog(&self) -> Option<&Oplog> {
+        match self {
+            Self::Oplog(oplog) => Some(oplog),
+            Self::Collection(..) | Self::ReadOnly(_) => None,
         }
     }
 
@@ -96,6 +117,7 @@ impl Origin {
                 Execution::new(view, query, timed)
             }
             Self::ReadOnly(store) => Execution::read_only(store, query, timed),
+            Self::Oplog(_) => not_of_oplog(),
         }
     }
 
@@ -111,6 +133,7 @@ impl Origin {
                 Ok(run)
             }
             Self::ReadOnly(store) => PipelineRun::read_only(store, request, timed),
+            Self::Oplog(oplog) => oplog.pipeline(request, timed),
         }
     }
 }

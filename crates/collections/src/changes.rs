@@ -5,7 +5,7 @@ use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::history::{Change, Event, RecordedScope, Scope};
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_store::{Bounds, Seq};
+use alluvium_store::{Bounds, Seq, Store};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -95,6 +95,14 @@ fn require(engine: &EngineHandle, scope: &Scope) -> Result<RecordedScope> {
     }
 }
 
+/// The number after which the changes of a scope are complete.
+///
+/// # Errors
+/// [`Error::ChangesNotRecorded`].
+pub(crate) fn recorded_since(engine: &EngineHandle, scope: &Scope) -> Result<Seq> {
+    Ok(require(engine, scope)?.since)
+}
+
 /// The change with this number, if it is recorded.
 ///
 /// # Errors
@@ -132,12 +140,27 @@ pub(crate) fn is_of(change: &Change, scope: &Scope) -> bool {
     scope.covers(&change.name) || is_new_name
 }
 
-fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
+/// The change of an entry of the history. The scope is named in the error.
+///
+/// # Errors
+/// Damage.
+pub(crate) fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
     Change::decode(key, value).ok_or_else(|| Error::DamagedDocument {
         collection: scope.to_string(),
         id: "(recorded change)".to_owned(),
         reason: format!("the recorded change with the key {key:02x?} cannot be decoded"),
     })
+}
+
+/// Syncs the log: after a power cut, a number that was not synced belongs to another change.
+///
+/// # Errors
+/// Errors of syncing.
+pub(crate) fn make_durable(store: &Store) -> Result<()> {
+    if !store.options().read_only {
+        store.sync()?;
+    }
+    Ok(())
 }
 
 impl Changes {
@@ -297,13 +320,9 @@ impl Changes {
         Ok(())
     }
 
-    /// Syncs the log: after a power cut, a number that was not synced belongs to another change.
+    /// As [`make_durable`].
     pub(crate) fn make_durable(&self) -> Result<()> {
-        let store = self.engine.store();
-        if !store.options().read_only {
-            store.sync()?;
-        }
-        Ok(())
+        make_durable(self.engine.store())
     }
 
     /// An error if changes after the position are not recorded.

@@ -14,6 +14,7 @@
 //! | `filling`, [`copying`] | collections that are filled under a temporary name: what `$out` and copies make |
 //! | [`history`], [`changes`], [`retention`] | recorded changes of documents: what is recorded, how it is read, and how long it is kept |
 //! | [`watch`] | change streams: recorded changes as documents, with tokens |
+//! | [`oplog`] | the operation log: recorded changes as the entries of MongoDB's `local.oplog.rs` |
 //! | [`background`](open), [`expire`], [`sweep`] | background work |
 //! | [`verify`], [`repair`], [`inspect`] | damage: detection, repair, inspection of single files |
 //!
@@ -57,6 +58,7 @@ mod multikey;
 pub mod names;
 pub mod object_id;
 pub mod open;
+pub mod oplog;
 pub mod options;
 pub mod pipeline;
 mod planner_state;

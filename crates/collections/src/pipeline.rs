@@ -14,6 +14,7 @@ mod views;
 mod write;
 
 pub use alluvium_exec::pipeline::StageReport;
+pub(crate) use execution::OtherDocuments;
 pub use execution::{PipelineExplanation, PipelineRequest, PipelineRun};
 pub use views::{change_view, create_view};
 

@@ -94,6 +94,11 @@ pub struct WatchRequest {
 pub trait ClusterTimes: Send + Sync {
     /// The time of the batch of writes with this last number.
     fn time(&self, number: Seq) -> Option<Timestamp>;
+
+    /// The lowest number whose time is not before this time, or a higher one than all numbers. `None` if it is not known.
+    fn number_at(&self, _time: Timestamp) -> Option<Seq> {
+        None
+    }
 }
 
 /// The events of a scope, in the order of the commits.

@@ -1,12 +1,16 @@
 //! Change streams.
 
 use super::Database;
+use crate::oplog::Oplog;
 use crate::watch::Watch;
 use alluvium_collections::changes::{self, ChangeToken, Changes};
 use alluvium_collections::error::Result;
-use alluvium_collections::history::{RecordedScope, Scope};
+use alluvium_collections::history::{ChangeRetention, RecordedScope, Scope};
+use alluvium_collections::oplog;
 use alluvium_collections::retention::{self, KeptChanges};
 use alluvium_collections::snapshot::Snapshot;
+use alluvium_collections::watch::ClusterTimes;
+use std::sync::Arc;
 
 /// Recorded changes of documents.
 impl Database {
@@ -107,6 +111,17 @@ impl Database {
         retention::kept_changes(&self.engine, since)
     }
 
+    /// The time and the size for which recorded changes are kept.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// assert_eq!(db.change_retention(), alluvium::ChangeRetention::default());
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn change_retention(&self) -> ChangeRetention {
+        self.engine.catalog.change_retention()
+    }
+
     /// Reads the changes of a scope after a token, in the order in which they were committed; without a token from the
     /// begin of the recording. The scope must be recorded, or be within one that is.
     ///
@@ -137,6 +152,27 @@ impl Database {
     /// after it are not recorded.
     pub fn changes(&self, scope: &Scope, after: Option<ChangeToken>) -> Result<Changes> {
         changes::changes(&self.engine, scope, after)
+    }
+
+    /// The changes of all collections as the entries of MongoDB's collection `local.oplog.rs`, made when they are read. The
+    /// scope [`Scope::Everything`] must be recorded. The entries have the times of a cluster.
+    ///
+    /// ```
+    /// # let db = alluvium::Database::in_memory()?;
+    /// # struct Numbers;
+    /// # impl alluvium::ClusterTimes for Numbers {
+    /// #     fn time(&self, number: u64) -> Option<alluvium::Timestamp> {
+    /// #         Some(alluvium::Timestamp { time: 1, increment: u32::try_from(number).ok()? })
+    /// #     }
+    /// # }
+    /// let log = db.oplog(std::sync::Arc::new(Numbers));
+    /// assert!(matches!(log.find("{}").run(), Err(alluvium::Error::ChangesNotRecorded { .. })));
+    /// db.record_changes(alluvium::ChangeScope::Everything)?;
+    /// assert_eq!(log.find("{}").count()?, 1); // The begin.
+    /// # alluvium::Result::Ok(())
+    /// ```
+    pub fn oplog(&self, times: Arc<dyn ClusterTimes>) -> Oplog {
+        Oplog::new(oplog::Oplog::new(&self.engine, times))
     }
 
     /// The place among the changes at which a snapshot is: [`Database::changes`] after it has the changes that the

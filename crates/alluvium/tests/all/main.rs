@@ -87,6 +87,7 @@ mod stages_hold_what_they_may;
 mod text_is_stored_as_its_fields_are;
 mod the_id_comes_first;
 mod the_largest_document_fits_the_smallest_budget;
+mod the_operation_log_is_that_of_the_changes;
 mod transactions_of_different_documents_do_not_meet;
 mod verify_reads_every_document;
 mod verify_reports_wrong_index_entries;

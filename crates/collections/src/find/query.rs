@@ -159,6 +159,11 @@ impl Query {
         Self { filter, projection: None, skip, limit, hint, only, collation, dates: None, request }
     }
 
+    /// True for a sort or a hint `{$natural: -1}`.
+    pub(crate) fn reads_backward(&self) -> bool {
+        matches!(self.hint, Some(IndexHint::Natural { backward: true }))
+    }
+
     /// The collation of strings; `None` compares them by their bytes.
     pub fn collation(&self) -> Option<&Collation> {
         self.collation.as_ref()

@@ -4,7 +4,7 @@ use super::host::{Head, LocalHost, Queries};
 use super::read_only::ReadOnlyHost;
 use super::refuse;
 use crate::engine::EngineHandle;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::find::{
     Execution, Explanation, Hint, IndexChoice, IndexHint, Projector, Query, collated, known_variables, limited,
     memory_bytes_max, moment, moment_of, stage_bytes_max,
@@ -15,7 +15,7 @@ use crate::read_only_source;
 use crate::snapshot::Snapshot;
 use alluvium_document::{Document, InputError, Map, Value, bson};
 use alluvium_env::Env;
-use alluvium_exec::pipeline::{LookupReport, PipelineExecution, Settings, StageReport};
+use alluvium_exec::pipeline::{LookupReport, PipelineExecution, Records, Settings, StageReport};
 use alluvium_exec::{Limits, Request};
 use alluvium_query::ErrorCode;
 use alluvium_query::collation::Collation;
@@ -25,6 +25,7 @@ use alluvium_query::pipeline::{Pipeline, PipelineError, Record, Stage};
 use alluvium_store::Durability;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A pipeline that is not checked yet.
@@ -58,6 +59,14 @@ impl PipelineRequest {
     }
 }
 
+/// Documents that are in no collection.
+pub(crate) struct OtherDocuments {
+    /// The documents.
+    pub records: Box<dyn Records<Error>>,
+    /// The memory of those that were read ahead, in bytes.
+    pub bytes_ahead: Arc<AtomicUsize>,
+}
+
 /// A pipeline that was checked.
 struct Checked {
     pipeline: Pipeline,
@@ -68,6 +77,8 @@ struct Checked {
     allow_disk_use: bool,
     durability: Durability,
     validates: bool,
+    /// The documents that the pipeline reads instead of those of a collection.
+    others: Option<OtherDocuments>,
 }
 
 impl Checked {
@@ -80,8 +91,8 @@ impl Checked {
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let choice = IndexChoice { hint: request.hint.map(IndexHint::new).transpose()?, only: request.only };
         let collation = known.collation().cloned();
-        let projecting = None;
-        Ok(Self { pipeline, collation, choice, projecting, limits, allow_disk_use, durability, validates })
+        let (projecting, others) = (None, None);
+        Ok(Self { pipeline, collation, choice, projecting, limits, allow_disk_use, durability, validates, others })
     }
 }
 
@@ -96,6 +107,8 @@ pub struct PipelineRun {
     started: Duration,
     env: Env,
     collation: Option<Collation>,
+    /// As [`OtherDocuments::bytes_ahead`].
+    bytes_ahead: Arc<AtomicUsize>,
 }
 
 /// The stages, for each kind of source.
@@ -123,7 +136,7 @@ impl Stages {
 impl PipelineRun {
     /// The bytes of documents that the queries of the pipeline have read ahead.
     pub(crate) fn bytes_ahead(&self) -> usize {
-        let mut bytes = 0;
+        let mut bytes = self.bytes_ahead.load(Ordering::Relaxed);
         self.for_each_query(|query| bytes += query.bytes_ahead());
         bytes
     }
@@ -165,21 +178,40 @@ impl PipelineRun {
         Self::begin(engine, name, at, Checked::parse(engine, name, request)?, timed)
     }
 
-    /// As [`PipelineRun::new`], over documents instead of those of the collection.
+    /// As [`PipelineRun::new`], over documents that are in no collection.
     ///
     /// # Errors
     /// As [`PipelineRun::new`].
-    pub fn over(engine: &EngineHandle, name: &FullName, documents: Vec<Map>, request: PipelineRequest) -> Result<Self> {
-        let mut checked = Checked::parse(engine, name, request)?;
-        checked.pipeline = checked.pipeline.over(documents);
-        Self::begin(engine, name, None, checked, false)
+    pub(crate) fn over(
+        engine: &EngineHandle,
+        name: &FullName,
+        others: OtherDocuments,
+        request: PipelineRequest,
+        timed: bool,
+    ) -> Result<Self> {
+        let checked = Checked { others: Some(others), ..Checked::parse(engine, name, request)? };
+        Self::begin(engine, name, None, checked, timed)
     }
 
     /// Begins a query of a view: a pipeline of the stages of the view, followed by those of the query.
     ///
     /// # Errors
     /// As [`PipelineRun::new`].
-    pub fn of_query(engine: &EngineHandle, name: &FullName, at: Option<&Snapshot>, mut query: Query) -> Result<Self> {
+    pub fn of_query(engine: &EngineHandle, name: &FullName, at: Option<&Snapshot>, query: Query) -> Result<Self> {
+        Self::of_query_over(engine, name, at, query, None)
+    }
+
+    /// As [`PipelineRun::of_query`]; over documents that are in no collection, if some are given.
+    ///
+    /// # Errors
+    /// As [`PipelineRun::new`].
+    pub(crate) fn of_query_over(
+        engine: &EngineHandle,
+        name: &FullName,
+        at: Option<&Snapshot>,
+        mut query: Query,
+        others: Option<OtherDocuments>,
+    ) -> Result<Self> {
         let Request { sort, limits, allow_disk_use, .. } = std::mem::take(&mut query.request);
         let mut stages = vec![Stage::Match(query.filter.clone())];
         if !sort.is_empty() {
@@ -202,6 +234,7 @@ impl PipelineRun {
             allow_disk_use,
             durability,
             validates: true,
+            others,
         };
         Self::begin(engine, name, at, checked, false)
     }
@@ -213,8 +246,17 @@ impl PipelineRun {
         checked: Checked,
         timed: bool,
     ) -> Result<Self> {
-        let Checked { pipeline, collation, choice, projecting, mut limits, allow_disk_use, durability, validates } =
-            checked;
+        let Checked {
+            pipeline,
+            collation,
+            choice,
+            projecting,
+            mut limits,
+            allow_disk_use,
+            durability,
+            validates,
+            others,
+        } = checked;
         let started = engine.env.clock.now();
         limits.begin(&engine.env);
         let options = engine.store().options();
@@ -236,17 +278,18 @@ impl PipelineRun {
             memory: engine.store().query_memory(),
             queries: Queries::default(),
         };
-        let (head, execution) = if pipeline.has_own_documents() {
-            (None, host.begin_alone(pipeline.into_stages(), timed))
-        } else {
-            host.begin(name, pipeline.into_stages(), choice, timed)?
+        let bytes_ahead = others.as_ref().map(|others| others.bytes_ahead.clone()).unwrap_or_default();
+        let (head, execution) = match (others, pipeline.has_own_documents()) {
+            (_, true) => (None, host.begin_alone(pipeline.into_stages(), timed)),
+            (Some(others), _) => (None, host.begin_over(others.records, pipeline.into_stages(), timed)),
+            (None, _) => host.begin(name, pipeline.into_stages(), choice, timed)?,
         };
         let (stages, env, collation) = (Stages::Local(execution), engine.env.clone(), host.collation);
         let projecting = projecting.map(|query| {
             let projector = Projector::new(&query);
             (query, projector)
         });
-        Ok(Self { stages, head, projecting, name: name.clone(), started, env, collation })
+        Ok(Self { stages, head, projecting, name: name.clone(), started, env, collation, bytes_ahead })
     }
 
     /// Parses, plans and begins a pipeline over a read-only store. If `timed`, the time of each stage is measured.
@@ -279,7 +322,8 @@ impl PipelineRun {
             (Some(head), execution)
         };
         let (name, env) = (store.name().clone(), env.clone());
-        Ok(Self { stages: Stages::ReadOnly(execution), head, projecting: None, name, started, env, collation })
+        let (stages, bytes_ahead) = (Stages::ReadOnly(execution), Arc::default());
+        Ok(Self { stages, head, projecting: None, name, started, env, collation, bytes_ahead })
     }
 
     /// The collection.

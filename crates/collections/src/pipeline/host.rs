@@ -161,8 +161,18 @@ impl LocalHost {
 
     /// Begins to execute stages that have documents of their own, without a collection.
     pub fn begin_alone(&self, stages: Vec<Stage>, timed: bool) -> PipelineExecution<Self> {
+        self.begin_over(Box::new(Nothing), stages, timed)
+    }
+
+    /// Begins to execute stages over documents that are in no collection.
+    pub fn begin_over(
+        &self,
+        records: Box<dyn Records<Error>>,
+        stages: Vec<Stage>,
+        timed: bool,
+    ) -> PipelineExecution<Self> {
         let settings = Settings { timed, ..self.settings.clone() };
-        PipelineExecution::new(self.around(&stages), Box::new(Nothing), stages, settings)
+        PipelineExecution::new(self.around(&stages), records, stages, settings)
     }
 
     /// The host of the pipelines that are nested in these stages.

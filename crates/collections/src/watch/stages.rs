@@ -6,11 +6,14 @@ use crate::engine::EngineHandle;
 use crate::error::Result;
 use crate::ids::ID;
 use crate::names::FullName;
-use crate::pipeline::{PipelineRequest, PipelineRun};
+use crate::pipeline::{OtherDocuments, PipelineRequest, PipelineRun};
 use crate::watch_error::WatchErrorKind;
 use alluvium_document::{Map, Value, bson};
+use alluvium_exec::pipeline::Records;
+use alluvium_query::pipeline::Record;
 use alluvium_query::pipeline::stages::{self, StageName};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The maximum size of an event in bytes of BSON: that of a document, and some more for the fields around it.
 const EVENT_BYTES_MAX: usize = crate::ids::MAX_DOCUMENT_BYTES + (16 << 10);
@@ -28,6 +31,15 @@ pub(super) struct Stages {
     stages: Vec<Value>,
     /// True if large events are split.
     splits: bool,
+}
+
+/// The events that pass the stages.
+struct Given(std::vec::IntoIter<Map>);
+
+impl Records<crate::error::Error> for Given {
+    fn next_record(&mut self) -> Result<Option<Record>> {
+        Ok(self.0.next().map(Record::Map))
+    }
 }
 
 /// Checks that each stage is allowed in a change stream.
@@ -99,7 +111,9 @@ impl Stages {
     fn run(&self, events: Vec<Map>) -> Result<PipelineRun> {
         let mut request = self.request.clone();
         request.stages = Ok(Value::Array(self.stages.clone()));
-        PipelineRun::over(&self.engine, &self.name, events, request)
+        let records = Box::new(Given(events.into_iter()));
+        let others = OtherDocuments { records, bytes_ahead: Arc::default() };
+        PipelineRun::over(&self.engine, &self.name, others, request, false)
     }
 
     /// Takes the first events of `waiting`, and returns what the stages make of them. Stages may enlarge events, so the

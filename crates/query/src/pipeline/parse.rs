@@ -15,7 +15,7 @@ use super::{MAX_LEVELS, MAX_STAGES};
 use crate::code::ErrorCode;
 use crate::expression::Variables;
 use crate::suggest::suggestion;
-use alluvium_document::{MAX_DEPTH, Map, Value};
+use alluvium_document::{MAX_DEPTH, Value};
 use std::cell::Cell;
 
 type Result<T> = std::result::Result<T, PipelineError>;
@@ -129,13 +129,6 @@ impl Pipeline {
     ///                             [`super::MAX_STAGES`] stages.
     pub fn parse(stages: &Value, variables: &Variables) -> Result<Self> {
         Ok(Self { stages: rewrite::merged(pipeline(stages, variables, Place::Outermost, &Cell::new(0))?) })
-    }
-
-    /// The same stages over documents that the pipeline contains itself.
-    #[must_use]
-    pub fn over(mut self, documents: Vec<Map>) -> Self {
-        self.stages.insert(0, Stage::Documents(documents));
-        self
     }
 
     /// Appends stages to this pipeline.
