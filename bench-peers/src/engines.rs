@@ -26,6 +26,7 @@ pub(crate) struct Place<'a> {
 pub(crate) enum Store {
     Alluvium,
     RocksDb(rocksdb::Compression),
+    RocksDbTransactions,
     WiredTiger(wiredtiger::Kind),
     Lmdb,
     Fjall,
@@ -39,6 +40,7 @@ impl Store {
         match self {
             Self::Alluvium => ours::key_values(place.dir, place.memory_bytes),
             Self::RocksDb(compression) => rocksdb::open_pairs(compression, place),
+            Self::RocksDbTransactions => rocksdb::open_transactions(place),
             Self::WiredTiger(kind) => wiredtiger::open_pairs(kind, place),
             Self::Lmdb => lmdb::open(place),
             Self::Fjall => fjall::open(place),

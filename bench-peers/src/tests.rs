@@ -10,10 +10,11 @@ use clap::ValueEnum;
 use std::path::Path;
 use std::time::Duration;
 
-const STORES: [Store; 9] = [
+const STORES: [Store; 10] = [
     Store::Alluvium,
     Store::RocksDb(Lz4),
     Store::RocksDb(ZstdWithDictionary),
+    Store::RocksDbTransactions,
     Store::WiredTiger(BTree),
     Store::WiredTiger(Lsm),
     Store::Lmdb,
@@ -110,6 +111,9 @@ fn engines_of_documents_pass_the_checks() {
         // The same documents, so the same number of fields in every engine.
         assert!(get.operations == 500 && get.fields > 30.0, "{engine:?}: {get:?}");
         assert_eq!(figures.update.map(|update| update.operations), Some(500), "{engine:?}");
+        let has = matches!(engine, Engine::Alluvium | Engine::RocksDbTransactions | Engine::Sqlite);
+        let updates = figures.transaction.map(|transaction| transaction.operations);
+        assert_eq!(updates, has.then_some(5_000), "{engine:?}");
         assert!(figures.put.disk_bytes > 0, "{engine:?}");
     }
 }

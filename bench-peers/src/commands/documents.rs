@@ -15,7 +15,8 @@ use serde_json::json;
 pub(super) const BLOCK_BYTES: usize = 16 << 10;
 
 /// Generated comments of about 1.3 KB of JSON: puts, each a commit of its own; gets of whole documents and of one field;
-/// gets from a cold disk with little memory; updates of one field, each reading and writing as one step.
+/// gets from a cold disk with little memory; updates of one field, each reading and writing as one step; the same updates, ten
+/// in each transaction.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: bench-peers documents trial --docs 1000000 --threads 2 --memory 256M
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     /// No puts begin after this time; 0 is no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     limit_seconds: f64,
-    /// How long documents are read as a whole, how long one field of them is read, and how long they are updated
+    /// How long documents are read as a whole, one field of them is read, they are updated, and updated in transactions
     #[arg(long, value_name = "SECONDS", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seconds: u64,
     /// Threads
@@ -71,6 +72,9 @@ pub(crate) enum Engine {
     /// Alluvium's rows in RocksDB with zstd and dictionaries
     #[value(name = "rocksdb-rows-zstd")]
     RocksDbRowsZstd,
+    /// BSON in RocksDB's `TransactionDB` with LZ4, the last level zstd
+    #[value(name = "rocksdb-transactions")]
+    RocksDbTransactions,
     /// BSON in WiredTiger's b-tree with snappy
     #[value(name = "wiredtiger")]
     WiredTiger,
@@ -100,6 +104,7 @@ impl Engine {
             Self::RocksDbZstd => "rocksdb-zstd",
             Self::RocksDbRows => "rocksdb-rows",
             Self::RocksDbRowsZstd => "rocksdb-rows-zstd",
+            Self::RocksDbTransactions => "rocksdb-transactions",
             Self::WiredTiger => "wiredtiger",
             Self::WiredTigerLsm => "wiredtiger-lsm",
             Self::Lmdb => "lmdb",
@@ -120,6 +125,7 @@ impl Engine {
             Self::RocksDbZstd => bson(Store::RocksDb(ZstdWithDictionary)),
             Self::RocksDbRows => encodings::rows(Store::RocksDb(Lz4).open(place)?),
             Self::RocksDbRowsZstd => encodings::rows(Store::RocksDb(ZstdWithDictionary).open(place)?),
+            Self::RocksDbTransactions => bson(Store::RocksDbTransactions),
             Self::WiredTiger => bson(Store::WiredTiger(BTree)),
             Self::WiredTigerLsm => bson(Store::WiredTiger(Lsm)),
             Self::Lmdb => bson(Store::Lmdb),
@@ -132,7 +138,7 @@ impl Engine {
     }
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 16] = [
     ("put CPU µs", "figures.put.settled_cpu_us", 1.0),
     ("put p99", "figures.put.latency.p99", 1.0),
     ("puts/s", "figures.put.rate", 1.0),
@@ -146,6 +152,8 @@ const COLUMNS: [Column; 14] = [
     ("cold reads", "figures.cold.device_reads", 1.0),
     ("update CPU µs", "figures.update.settled_cpu_us", 1.0),
     ("update p99", "figures.update.latency.p99", 1.0),
+    ("of ten CPU µs", "figures.transaction.settled_cpu_us", 1.0),
+    ("of ten p99", "figures.transaction.latency.p99", 1.0),
     ("peak MB", "figures.peak_memory_bytes", 1e6),
 ];
 

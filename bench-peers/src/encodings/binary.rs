@@ -74,12 +74,20 @@ impl DocumentSession for Session<'_> {
     }
 
     fn increment(&mut self, id: &str) -> Result<bool, Failure> {
-        self.pairs.update(id.as_bytes(), &mut |old, new| {
-            let mut document = decode(old)?;
-            let score = score(&document)? + 1;
-            document.insert("score", score);
-            new.extend_from_slice(&document.to_vec()?);
-            Ok(())
-        })
+        self.pairs.update(id.as_bytes(), &mut add_one)
     }
+
+    fn increment_all(&mut self, ids: &[&str]) -> Result<Option<bool>, Failure> {
+        let keys: Vec<&[u8]> = ids.iter().map(|id| id.as_bytes()).collect();
+        self.pairs.update_all(&keys, &mut add_one)
+    }
+}
+
+/// Appends a document with a score that is higher by 1.
+fn add_one(old: &[u8], new: &mut Vec<u8>) -> Result<(), Failure> {
+    let mut document = decode(old)?;
+    let score = score(&document)? + 1;
+    document.insert("score", score);
+    new.extend_from_slice(&document.to_vec()?);
+    Ok(())
 }

@@ -2,12 +2,14 @@
 
 mod ffi;
 mod pairs;
+mod transactions;
 
 use alluvium_workbench::iibench::{Engine, Failure, Pairs, Row, Session, Settings, Sizes, row_key};
 use ffi::{Batch, Config, Database};
 use std::path::Path;
 
 pub(crate) use pairs::{Compression, open as open_pairs};
+pub(crate) use transactions::open as open_transactions;
 
 /// RocksDB's numbers of the compressions.
 const LZ4: i32 = 4;

@@ -1,6 +1,7 @@
 //! The registry of commands. Each command has a file of its own.
 
 mod aggregate;
+mod changes;
 mod demo;
 mod documents;
 mod find;
@@ -26,6 +27,8 @@ use alluvium_cli::exit::Outcome;
 pub(crate) enum Command {
     /// Measure pipelines: groups of few and many, counts, sorts, look-ups. Creates an index on `subreddit`
     Aggregate(aggregate::Args),
+    /// Measure recorded changes: what they cost loads, updates and puts, and how far a change stream is behind
+    Changes(changes::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),
     /// Measure queries by index, range, order and `$in`; again after documents were rewritten. Creates the indexes
@@ -71,6 +74,7 @@ impl Command {
     pub(crate) fn run(&self) -> Outcome {
         match self {
             Self::Aggregate(args) => args.run(),
+            Self::Changes(args) => args.run(),
             Self::Demo(args) => args.run(),
             Self::Find(args) => args.run(),
             Self::Gen(command) => command.run(),

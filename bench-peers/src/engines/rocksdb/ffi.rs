@@ -17,6 +17,11 @@ macro_rules! opaque {
     ($($name:ident)*) => { $(#[repr(C)] struct $name(c_void);)* };
 }
 opaque! { Db Options TableOptions Cache FilterPolicy Handle RawBatch WriteOptions ReadOptions FlushOptions RawIterator Pinned WaitOptions }
+opaque! { TransactionDb }
+
+mod transactions;
+
+pub(super) use transactions::TransactionDatabase;
 
 type Message = *mut *mut c_char;
 
@@ -233,6 +238,8 @@ const TWO_LEVEL_INDEX: c_int = 2;
 /// An open database with its column families.
 pub(super) struct Database {
     db: *mut Db,
+    /// The database with transactions that `db` is below; null without them.
+    transactions: *mut TransactionDb,
     handles: Vec<*mut Handle>,
     options: *mut Options,
     write_options: *mut WriteOptions,
@@ -247,15 +254,19 @@ unsafe impl Sync for Database {}
 impl Database {
     /// Opens a database with these column families, and creates what does not exist; the first is `default`.
     pub fn open(path: &Path, families: &[String], config: &Config) -> Result<Self, Failure> {
+        Self::open_as(path, families, config, false)
+    }
+
+    fn open_as(path: &Path, families: &[String], config: &Config, transactions: bool) -> Result<Self, Failure> {
         let path = CString::new(path.as_os_str().as_encoded_bytes())?;
         let names: Vec<CString> = families.iter().map(|name| CString::new(name.as_str())).collect::<Result<_, _>>()?;
         // `names` lives until the end of this function, and the pointers into it are not used later.
         let pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
-        Self::open_named(&path, &pointers, config)
+        Self::open_named(&path, &pointers, config, transactions)
     }
 
     /// The names end with 0 and live in the caller.
-    fn open_named(path: &CStr, names: &[*const c_char], config: &Config) -> Result<Self, Failure> {
+    fn open_named(path: &CStr, names: &[*const c_char], config: &Config, transactions: bool) -> Result<Self, Failure> {
         let count = c_int::try_from(names.len())?;
         let mut handles = vec![ptr::null_mut(); names.len()];
         // SAFETY: see the module's head; the options are destroyed below or by `Drop`.
@@ -263,11 +274,17 @@ impl Database {
             let options = config.options();
             let each = vec![options.cast_const(); names.len()];
             let opened = checked(|message| {
-                let (names, each) = (names.as_ptr(), each.as_ptr());
-                rocksdb_open_column_families(options, path.as_ptr(), count, names, each, handles.as_mut_ptr(), message)
+                let (path, names, each, handles) = (path.as_ptr(), names.as_ptr(), each.as_ptr(), handles.as_mut_ptr());
+                match transactions {
+                    false => {
+                        let db = rocksdb_open_column_families(options, path, count, names, each, handles, message);
+                        (db, ptr::null_mut())
+                    }
+                    true => transactions::open(options, path, count, names, each, handles, message),
+                }
             });
-            let db = match opened {
-                Ok(db) => db,
+            let (db, transactions) = match opened {
+                Ok(opened) => opened,
                 Err(error) => {
                     rocksdb_options_destroy(options);
                     return Err(error);
@@ -275,7 +292,7 @@ impl Database {
             };
             // The write options' defaults: with the log, without a sync.
             let (write_options, read_options) = (rocksdb_writeoptions_create(), rocksdb_readoptions_create());
-            Ok(Self { db, handles, options, write_options, read_options })
+            Ok(Self { db, transactions, handles, options, write_options, read_options })
         }
     }
 
@@ -355,20 +372,8 @@ impl Database {
         let pinned = checked(|message| unsafe {
             rocksdb_get_pinned_cf(db, self.read_options, handle, key.as_ptr().cast(), key.len(), message)
         })?;
-        if pinned.is_null() {
-            return Ok(false);
-        }
-        value.clear();
-        let mut len = 0;
-        // SAFETY: the bytes live as long as `pinned`, which goes once.
-        unsafe {
-            let at = rocksdb_pinnableslice_value(pinned, &raw mut len);
-            if len > 0 {
-                value.extend_from_slice(std::slice::from_raw_parts(at.cast(), len));
-            }
-            rocksdb_pinnableslice_destroy(pinned);
-        }
-        Ok(true)
+        // SAFETY: this is its only use.
+        Ok(unsafe { take(pinned, value) })
     }
 
     /// An iterator at the first key of a column family at or above this one.
@@ -383,12 +388,36 @@ impl Database {
     }
 }
 
+/// Moves what was read into `value`. Returns false for a null pointer, which stands for no value.
+///
+/// # Safety
+/// The pointer is not used later.
+unsafe fn take(pinned: *mut Pinned, value: &mut Vec<u8>) -> bool {
+    if pinned.is_null() {
+        return false;
+    }
+    value.clear();
+    let mut len = 0;
+    // SAFETY: the bytes live as long as `pinned`, which goes once.
+    unsafe {
+        let at = rocksdb_pinnableslice_value(pinned, &raw mut len);
+        if len > 0 {
+            value.extend_from_slice(std::slice::from_raw_parts(at.cast(), len));
+        }
+        rocksdb_pinnableslice_destroy(pinned);
+    }
+    true
+}
+
 impl Drop for Database {
     fn drop(&mut self) {
         // SAFETY: once each, and nothing that borrows the database is left.
         unsafe {
             self.handles.iter().for_each(|handle| rocksdb_column_family_handle_destroy(*handle));
-            rocksdb_close(self.db);
+            match self.transactions.is_null() {
+                true => rocksdb_close(self.db),
+                false => transactions::close(self.db, self.transactions),
+            }
             rocksdb_readoptions_destroy(self.read_options);
             rocksdb_writeoptions_destroy(self.write_options);
             rocksdb_options_destroy(self.options);

@@ -24,13 +24,13 @@ struct Pairs {
 }
 
 /// Half of the memory is for write buffers, half for the block cache with filters and indexes in it.
-pub(crate) fn open(compression: Compression, place: &Place<'_>) -> Result<Box<dyn KeyValues>, Failure> {
+pub(super) fn config(compression: Compression, place: &Place<'_>) -> Result<Config, Failure> {
     let memory = usize::try_from(place.memory_bytes)?;
     let (upper, dictionary) = match compression {
         Compression::Lz4 => (LZ4, None),
         Compression::ZstdWithDictionary => (ZSTD, Some(DICTIONARY)),
     };
-    let config = Config {
+    Ok(Config {
         cache_bytes: memory / 2,
         write_buffer_bytes: memory / 2,
         direct: false,
@@ -39,8 +39,12 @@ pub(crate) fn open(compression: Compression, place: &Place<'_>) -> Result<Box<dy
         block_bytes: place.block_bytes,
         partition_filters: false,
         dictionary,
-    };
-    let database = Database::open(place.dir, &["default".to_owned()], &config)?;
+    })
+}
+
+/// A store without transactions.
+pub(crate) fn open(compression: Compression, place: &Place<'_>) -> Result<Box<dyn KeyValues>, Failure> {
+    let database = Database::open(place.dir, &["default".to_owned()], &config(compression, place)?)?;
     Ok(Box::new(Pairs { database, locks: Stripes::default() }))
 }
 

@@ -4,7 +4,7 @@ use super::Sqlite;
 use crate::encodings::json_found;
 use crate::engines::Place;
 use alluvium_workbench::peer::{DocumentSession, Documents, Failure, Found};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS comments (_id TEXT PRIMARY KEY, document BLOB NOT NULL) WITHOUT ROWID";
 const PUT: &str = "INSERT OR REPLACE INTO comments VALUES (?1, jsonb(?2))";
@@ -62,5 +62,19 @@ impl DocumentSession for Session<'_> {
         let mut update = self.connection.prepare_cached(INCREMENT)?;
         let _writer = self.sqlite.write();
         Ok(update.execute([id])? == 1)
+    }
+
+    fn increment_all(&mut self, ids: &[&str]) -> Result<Option<bool>, Failure> {
+        let _writer = self.sqlite.write();
+        // Dropped before it is committed, the transaction is rolled back.
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut all = true;
+        for id in ids {
+            all &= transaction.prepare_cached(INCREMENT)?.execute([id])? == 1;
+        }
+        if all {
+            transaction.commit()?;
+        }
+        Ok(Some(all))
     }
 }

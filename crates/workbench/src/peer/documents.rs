@@ -57,6 +57,17 @@ pub trait DocumentSession {
     /// # Errors
     /// Errors of the store; a document without `score`.
     fn increment(&mut self, id: &str) -> Result<bool, Failure>;
+
+    /// Adds 1 to the field `score` of each of these documents in one transaction: all are changed, or
+    /// none. A document that is named twice is changed twice. Returns false if a document does not
+    /// exist, and `None` if the store has no such transactions here.
+    ///
+    /// # Errors
+    /// Errors of the store; a document without `score`.
+    fn increment_all(&mut self, ids: &[&str]) -> Result<Option<bool>, Failure> {
+        let _ids = ids;
+        Ok(None)
+    }
 }
 
 /// The fields of a document that was read as a whole, for the checks of the harness.

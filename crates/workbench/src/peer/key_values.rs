@@ -52,6 +52,17 @@ pub trait KeyValueSession<E = Failure> {
     /// # Errors
     /// Errors of the store and of `change`; the value is then unchanged.
     fn update(&mut self, key: &[u8], change: &mut Change<'_, E>) -> Result<bool, E>;
+
+    /// As [`KeyValueSession::update`] for each of these keys, in one transaction: all values are
+    /// changed, or none. Returns false if a key does not exist, and `None` if the store has no such
+    /// transactions here.
+    ///
+    /// # Errors
+    /// Errors of the store and of `change`; the values are then unchanged.
+    fn update_all(&mut self, keys: &[&[u8]], change: &mut Change<'_, E>) -> Result<Option<bool>, E> {
+        let _unused = (keys, change);
+        Ok(None)
+    }
 }
 
 /// Appends the new value of a key to an empty buffer, given the existing value. It may be called

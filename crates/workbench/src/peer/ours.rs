@@ -41,7 +41,7 @@ struct OurDocuments {
 impl Documents for OurDocuments {
     fn session(&self) -> Result<Box<dyn DocumentSession + '_>, Failure> {
         let increment = Map::from([("$inc", Value::Map(Map::from([("score", Value::Int64(1))])))]);
-        Ok(Box::new(OurSession { comments: &self.comments, increment }))
+        Ok(Box::new(OurSession { database: &self.database, comments: &self.comments, increment }))
     }
 
     fn settle(&self) -> Result<(), Failure> {
@@ -54,6 +54,7 @@ impl Documents for OurDocuments {
 }
 
 struct OurSession<'a> {
+    database: &'a Database,
     comments: &'a Collection,
     /// `{"$inc": {"score": 1}}`
     increment: Map,
@@ -76,8 +77,26 @@ impl DocumentSession for OurSession<'_> {
     }
 
     fn increment(&mut self, id: &str) -> Result<bool, Failure> {
-        Ok(self.comments.update_one(Map::from([("_id", id)]), &self.increment).run()?.matched_count == 1)
+        Ok(increment(self.comments, id, &self.increment)?)
     }
+
+    fn increment_all(&mut self, ids: &[&str]) -> Result<Option<bool>, Failure> {
+        let all = self.database.transaction(|transaction| {
+            let inside = transaction.within(self.comments);
+            for id in ids {
+                if !increment(&inside, id, &self.increment)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })?;
+        Ok(Some(all))
+    }
+}
+
+/// Runs this update of one document. Returns false if the document does not exist.
+fn increment(comments: &Collection, id: &str, increment: &Map) -> alluvium::Result<bool> {
+    Ok(comments.update_one(Map::from([("_id", id)]), increment).run()?.matched_count == 1)
 }
 
 /// The fields of a document that the harness checks.

@@ -181,7 +181,7 @@ pub fn update_blind(
     updates("blind update", database, ids, settings, &|id| collection.update_blind(id, &add_one))
 }
 
-/// The updates of one transaction of [`update_in_transactions`].
+/// The updates of one transaction, of [`update_in_transactions`] and of [`super::peers::documents`].
 pub const IN_A_TRANSACTION: usize = 10;
 
 /// As [`update_checked`], [`IN_A_TRANSACTION`] updates in each transaction. An operation is a transaction; the count of

@@ -36,6 +36,7 @@ fn comments_are_put_read_and_updated_in_alluvium() {
     assert!(get.latency.p50 > 0.0);
     assert_eq!(figures.cold.unwrap().operations, 100, "each document once");
     assert_eq!(figures.update.unwrap().operations, 4_000);
+    assert_eq!(figures.transaction.unwrap().operations, 40_000, "ten updates in each transaction");
 }
 
 #[test]
@@ -69,6 +70,8 @@ enum Mistake {
     Loses,
     /// Some updates are acknowledged but not written.
     Forgets,
+    /// Transactions lack their last update.
+    Splits,
     /// Puts fail after some time.
     Fails,
 }
@@ -132,6 +135,15 @@ impl DocumentSession for FakeSession<'_> {
         }
         Ok(false)
     }
+
+    fn increment_all(&mut self, ids: &[&str]) -> Result<Option<bool>, Failure> {
+        let lost = usize::from(self.0.mistake == Mistake::Splits && !ids.is_empty());
+        let mut all = true;
+        for id in &ids[..ids.len() - lost] {
+            all &= self.increment(id)?;
+        }
+        Ok(Some(all))
+    }
 }
 
 fn run_fake(mistake: Mistake) -> Result<DocumentFigures, Failure> {
@@ -146,6 +158,7 @@ fn every_document_comes_once_and_the_counts_add_up() {
     assert_eq!(figures.put.documents, 600);
     assert_eq!(figures.get.map(|get| (get.operations, get.fields)), Some((4_000, 2.0)));
     assert_eq!(figures.update.map(|update| update.operations), Some(4_000));
+    assert_eq!(figures.transaction.map(|transaction| transaction.operations), Some(40_000));
 }
 
 #[test]
@@ -154,6 +167,7 @@ fn mistakes_of_a_store_are_errors() {
         (Mistake::Other, "a get of"),
         (Mistake::Loses, "was put, and is not found"),
         (Mistake::Forgets, "and its score rose by 0"),
+        (Mistake::Splits, "times, and its score rose by"),
         (Mistake::Fails, "the disk is gone"),
     ] {
         let error = run_fake(mistake).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! `load|put|get|update|reads|kv|readonly|wire`, with little data: each prints its figures, with --json as one line.
+//! `load|put|get|update|reads|kv|readonly|wire|changes`, with little data: each prints its figures, with --json as one line.
 
 use crate::common::Place;
 use alluvium::{Database, Value};
@@ -203,6 +203,37 @@ fn rows_are_inserted_under_indexes() {
     assert!(again.contains("is not empty"), "{again}");
     for wrong in [["--indexes", "4"], ["--loaders", "0"], ["--rows", "0"], ["--limit-seconds", "-1"]] {
         place.bad(2, &[&["iibench", "x"], &wrong[..]].concat());
+    }
+    assert!(!place.path("x").exists(), "nothing was created for a wrong argument");
+}
+
+#[test]
+fn recorded_changes_have_a_price_and_events_have_a_time() {
+    let place = Place::new();
+    let short = ["--docs", "1500", "--operations", "300", "--writes", "40", "--rate", "2000", "--rounds", "1"];
+    let run = |more: &[&'static str]| [&["changes", "trials", "--memory", "8M"], &short[..], more].concat();
+    let report = place.json(&run(&["--json"]));
+    let prices = report["prices"].as_array().expect("a list");
+    assert_eq!(prices.iter().map(|price| &price["what"]).collect::<Vec<_>>(), ["load", "checked update", "put"]);
+    for price in prices {
+        let figure = |turn: &str, name: &str| price[turn][name].as_f64().expect("a number");
+        assert!(figure("plain", "cpu_us") > 0.0 && figure("recorded", "cpu_us") > 0.0, "{price}");
+        assert!(figure("recorded", "written_bytes") > figure("plain", "written_bytes"), "nothing is recorded: {price}");
+    }
+    assert!(report["read"]["beside"]["rate"].as_f64() > Some(0.0), "{report}");
+    let lags = report["lags"].as_array().expect("a list");
+    assert_eq!(lags.iter().filter(|lag| lag["durability"] == "sync").count(), 3);
+    for lag in lags {
+        assert!(lag["beside"] != "nothing" || lag["writes"] == 40, "{lag}");
+        assert!(lag["lag"]["p99"].as_f64() >= lag["lag"]["p50"].as_f64() && lag["writes"] != 0, "{lag}");
+    }
+    assert_eq!(std::fs::read_dir(place.path("trials")).expect("a directory").count(), 0, "databases are removed");
+    let text = place.good(&run(&[]));
+    assert!(text.contains("checked update") && text.contains("a load that is watched, too"), "{text}");
+    place.write("trials/notes.txt", "notes");
+    assert!(place.bad(2, &run(&[])).contains("is not empty"));
+    for wrong in [["--rounds", "0"], ["--memory", "1M"], ["--rate", "0"]] {
+        place.bad(2, &[&["changes", "x"], &wrong[..]].concat());
     }
     assert!(!place.path("x").exists(), "nothing was created for a wrong argument");
 }

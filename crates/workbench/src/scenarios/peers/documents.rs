@@ -1,4 +1,4 @@
-//! The documents scenario: puts, gets, gets of a field, cold gets, and updates.
+//! The documents scenario: puts, gets, gets of a field, cold gets, updates, and transactions of updates.
 
 use super::figures::{DocumentFigures, Loaded};
 use super::load::load;
@@ -39,7 +39,9 @@ pub fn documents(open: &Open<'_>, dir: &Path, settings: &Settings) -> Result<Doc
         figures.cold = Some(Phases { store: &*store, ids: &ids, settings }.cold(dir)?);
         store.close()?;
         let store = open(settings.memory_bytes)?;
-        figures.update = Some(Phases { store: &*store, ids: &ids, settings }.update()?);
+        let phases = Phases { store: &*store, ids: &ids, settings };
+        figures.update = Some(phases.update()?);
+        figures.transaction = phases.transaction()?;
         store.close()?;
     } else {
         store.close()?;

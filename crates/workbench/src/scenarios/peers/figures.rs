@@ -90,6 +90,9 @@ pub struct DocumentFigures {
     pub cold: Option<Phase>,
     /// Updates that add 1 to a field.
     pub update: Option<Phase>,
+    /// The same updates, ten in each transaction: of updates, except that the latency is that of a transaction. `None`
+    /// for a store that has no transactions here.
+    pub transaction: Option<Phase>,
     /// The peak resident memory, in bytes.
     pub peak_memory_bytes: u64,
 }

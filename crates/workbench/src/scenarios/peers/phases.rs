@@ -5,6 +5,7 @@ use super::rest::settled;
 use super::settings::Settings;
 use super::source::Ids;
 use crate::peer::{DocumentSession, Documents, Failure, Found};
+use crate::scenarios::documents::IN_A_TRANSACTION;
 use crate::scenarios::run::{Counters, Plan, Worker, run};
 use crate::trials::Device;
 use alluvium_cli::process::Usage;
@@ -15,6 +16,9 @@ use std::time::Duration;
 
 /// The number of documents whose scores are checked after the updates.
 const CHECKED: usize = 10_000;
+
+/// Adds 1 to the scores of documents. Returns false if one of them does not exist.
+type Increment<'a> = dyn Fn(&mut dyn DocumentSession, &[&str]) -> Result<bool, Failure> + Sync + 'a;
 
 /// A store with documents.
 pub(super) struct Phases<'a> {
@@ -82,22 +86,48 @@ impl Phases<'_> {
 
     /// Adds 1 to the score of random documents for a time, then checks the scores of a sample.
     pub fn update(&self) -> Result<Phase, Failure> {
+        self.increments("update", 1, &|session, ids| {
+            ids.iter().try_fold(true, |all, id| Ok(session.increment(id)? && all))
+        })
+    }
+
+    /// As [`Phases::update`], [`IN_A_TRANSACTION`] updates in each transaction; `None` if the store has no transactions
+    /// here. The updates of a transaction are in the order of the documents, so that no two transactions wait for each
+    /// other.
+    pub fn transaction(&self) -> Result<Option<Phase>, Failure> {
+        if self.store.session()?.increment_all(&[])?.is_none() {
+            return Ok(None);
+        }
+        let all = |session: &mut dyn DocumentSession, ids: &[&str]| {
+            session.increment_all(ids)?.ok_or_else(|| "the store has no transactions any more".into())
+        };
+        self.increments("transaction", IN_A_TRANSACTION, &all).map(Some)
+    }
+
+    /// Adds 1 to the score of random documents, `together` at a time, and then checks the scores of a sample.
+    fn increments(&self, name: &str, together: usize, increment: &Increment<'_>) -> Result<Phase, Failure> {
         let mut sample: Vec<usize> = (0..self.ids.len()).collect();
         fastrand::Rng::with_seed(self.settings.seed).shuffle(&mut sample);
         sample.truncate(CHECKED);
         let before = self.scores(&sample)?;
         let counts: Vec<AtomicU32> = (0..self.ids.len()).map(|_| AtomicU32::new(0)).collect();
         let started = Usage::now();
-        let mut phase = self.run(self.plan("update", self.settings.duration), &|session, worker| {
+        let mut phase = self.run(self.plan(name, self.settings.duration), &|session, worker| {
             let mut random = self.random(worker);
+            let (mut places, mut ids) = (Vec::with_capacity(together), Vec::with_capacity(together));
             while worker.goes_on() {
-                let at = random.usize(0..self.ids.len());
-                let id = self.ids.get(at);
-                if !worker.timed(|| session.increment(id))? {
-                    return Err(missing(id));
+                places.clear();
+                places.extend((0..together).map(|_| random.usize(0..self.ids.len())));
+                places.sort_unstable();
+                ids.clear();
+                ids.extend(places.iter().map(|at| self.ids.get(*at)));
+                if !worker.timed(|| increment(session, &ids))? {
+                    return Err(missing(&ids.join(" or ")));
                 }
-                counts[at].fetch_add(1, Ordering::Relaxed);
-                Counters::add(&worker.counters.put);
+                for at in &places {
+                    counts[*at].fetch_add(1, Ordering::Relaxed);
+                    Counters::add(&worker.counters.put);
+                }
             }
             Ok(())
         })?;
@@ -106,16 +136,20 @@ impl Phases<'_> {
         let each = |all: f64| all / phase.operations.max(1) as f64;
         phase.settled_cpu_us = each(used.cpu_seconds * 1e6);
         phase.written_bytes = each(used.written_bytes as f64);
-        for ((at, before), after) in sample.iter().zip(before).zip(self.scores(&sample)?) {
-            let updates = i64::from(counts[*at].load(Ordering::Relaxed));
-            if after - before != updates {
+        self.check(&sample, &before, &counts)?;
+        Ok(phase)
+    }
+
+    /// Checks that the scores of a sample have risen by the counts of the updates.
+    fn check(&self, sample: &[usize], before: &[i64], counts: &[AtomicU32]) -> Result<(), Failure> {
+        for ((at, before), after) in sample.iter().zip(before).zip(self.scores(sample)?) {
+            let (updates, rose) = (i64::from(counts[*at].load(Ordering::Relaxed)), after - before);
+            if rose != updates {
                 let id = self.ids.get(*at);
-                return Err(
-                    format!("{id} was updated {updates} times, and its score rose by {}", after - before).into()
-                );
+                return Err(format!("{id} was updated {updates} times, and its score rose by {rose}").into());
             }
         }
-        Ok(phase)
+        Ok(())
     }
 
     fn scores(&self, sample: &[usize]) -> Result<Vec<i64>, Failure> {

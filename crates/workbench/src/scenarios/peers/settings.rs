@@ -15,7 +15,7 @@ pub struct Settings {
     pub threads: usize,
     /// How long documents are read, and how long they are updated, in whole seconds; at least one.
     pub duration: Duration,
-    /// The number of operations after which reads or updates end early; 0 is no limit.
+    /// The number of reads, updates or transactions after which a phase ends early; 0 is no limit.
     pub operations: u64,
     /// The store's memory in bytes.
     pub memory_bytes: u64,
