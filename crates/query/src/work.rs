@@ -12,6 +12,8 @@ pub(crate) const ASK_UNITS: u64 = 1 << 16;
 pub(crate) struct Bounds {
     pub interrupt: Option<Interrupt>,
     pub memory: Option<Memory>,
+    /// The maximum size of a value that an expression makes, in bytes as BSON; `None` for the usual one.
+    pub value_bytes_max: Option<usize>,
 }
 
 /// The limits do not change the value of an expression, so all limits are equal.
@@ -31,12 +33,20 @@ pub(crate) struct Work<'i> {
     units: u64,
     memory: Option<&'i Memory>,
     held: Held,
+    value_bytes_max: Option<usize>,
 }
 
 impl<'i> Work<'i> {
     /// Starts to count the work of an evaluation. `held` is the memory that is already held for the same document.
     pub fn new(bounds: &'i Bounds, held: Held) -> Self {
-        Self { interrupt: bounds.interrupt.as_ref(), units: 0, memory: bounds.memory.as_ref(), held }
+        let Bounds { interrupt, memory, value_bytes_max } = bounds;
+        let value_bytes_max = *value_bytes_max;
+        Self { interrupt: interrupt.as_ref(), units: 0, memory: memory.as_ref(), held, value_bytes_max }
+    }
+
+    /// As [`Bounds::value_bytes_max`].
+    pub fn value_bytes_max(&self) -> Option<usize> {
+        self.value_bytes_max
     }
 
     /// Work that only checks this interrupt, and holds no memory.

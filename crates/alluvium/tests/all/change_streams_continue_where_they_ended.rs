@@ -266,6 +266,35 @@ fn large_events_are_split() {
 }
 
 #[test]
+fn large_events_pass_stages() {
+    let db = Database::in_memory().unwrap();
+    let pets = db.collection("pets");
+    pets.put(1, doc! {"n": 1}).unwrap();
+    let watch = || db.collection("pets").watch().full_document(FullDocument::UpdateLookup);
+    let begin = watch().run().unwrap().token();
+    let text = "x".repeat(10 << 20);
+    pets.update_one(doc! {"_id": 1}, doc! {"$set": doc! {"text": text.as_str()}}).run().unwrap();
+    for stages in [
+        r#"{"$match": {"operationType": "update"}}"#,
+        r#"{"$set": {"more": "$operationType"}}"#,
+        r#"{"$redact": "$$KEEP"}"#,
+        // Those of Debezium's connector, which matches names by their patterns.
+        r#"{"$replaceRoot": {"newRoot": {"name": {"$concat": ["$ns.db", ".", "$ns.coll"]}, "event": "$$ROOT"}}},
+           {"$match": {"name": {"$regularExpression": {"pattern": "pets", "options": "i"}}}}, {"$replaceRoot": {"newRoot": "$event"}}"#,
+    ] {
+        let run =
+            |last: &str| watch().pipeline(format!("[{stages}{last}]").as_str()).resume_after(begin).run().unwrap();
+        assert_eq!(code(run("").next_event()), 10334, "{stages}");
+        let split: Vec<Map> = run(r#", {"$changeStreamSplitLargeEvent": {}}"#).map(Result::unwrap).collect();
+        let whole = |name: &&str| split.iter().any(|event| event.contains(name));
+        assert_eq!(split.len(), 2, "{stages}");
+        assert!(["operationType", "fullDocument", "updateDescription", "documentKey"].iter().all(whole), "{stages}");
+        let small: Vec<Map> = run(r#", {"$unset": "fullDocument"}"#).map(Result::unwrap).collect();
+        assert!(small.len() == 1 && small[0].contains("updateDescription"), "{stages}");
+    }
+}
+
+#[test]
 fn a_number_begins_with_its_whole_batch() {
     let db = Database::in_memory().unwrap();
     let pets = db.collection("pets");

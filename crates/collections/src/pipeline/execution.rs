@@ -49,13 +49,16 @@ pub struct PipelineRequest {
     pub durability: Durability,
     /// False if stages that write skip the validator of their collection.
     pub validates: bool,
+    /// The maximum size in bytes of BSON of a value that an expression makes; `None` for [`MAX_VALUE_BYTES`].
+    pub bytes_max: Option<usize>,
 }
 
 impl PipelineRequest {
     /// A pipeline without variables, collation and limits, which may use files.
     pub fn new(stages: std::result::Result<Value, InputError>, durability: Durability) -> Self {
-        let (collation, variables, hint, only, limits) = (None, None, None, None, Limits::default());
-        Self { stages, collation, variables, limits, allow_disk_use: true, hint, only, durability, validates: true }
+        let (collation, variables, hint, only, bytes_max) = (None, None, None, None, None);
+        let (limits, allow_disk_use, validates) = (Limits::default(), true, true);
+        Self { stages, collation, variables, limits, allow_disk_use, hint, only, durability, validates, bytes_max }
     }
 }
 
@@ -87,7 +90,7 @@ impl Checked {
         let PipelineRequest { stages, collation, variables, limits, allow_disk_use, durability, validates, .. } =
             request;
         let moment = limited(moment_of(engine, name), &limits, &engine.env);
-        let known = known_variables(variables, collated(collation, moment)?)?;
+        let known = known_variables(variables, collated(collation, moment)?)?.making_at_most(request.bytes_max);
         let pipeline = Pipeline::parse(&stages?, &known)?;
         let choice = IndexChoice { hint: request.hint.map(IndexHint::new).transpose()?, only: request.only };
         let collation = known.collation().cloned();

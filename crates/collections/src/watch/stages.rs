@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// The maximum size of an event in bytes of BSON: that of a document, and some more for the fields around it.
 const EVENT_BYTES_MAX: usize = crate::ids::MAX_DOCUMENT_BYTES + (16 << 10);
+/// The maximum size of an event between stages in bytes of BSON. It has up to three parts of the size of a document: the
+/// documents before and after the change, and the difference.
+const BETWEEN_BYTES_MAX: usize = 64 << 20;
 /// No more events pass the stages at once after results of this size in bytes of BSON.
 const RESULT_BYTES: usize = 4 << 20;
 /// The bytes that a fragment leaves for its token and its number.
@@ -109,7 +112,7 @@ impl Stages {
 
     /// Begins to run events through the stages.
     fn run(&self, events: Vec<Map>) -> Result<PipelineRun> {
-        let mut request = self.request.clone();
+        let mut request = PipelineRequest { bytes_max: Some(BETWEEN_BYTES_MAX), ..self.request.clone() };
         request.stages = Ok(Value::Array(self.stages.clone()));
         let records = Box::new(Given(events.into_iter()));
         let others = OtherDocuments { records, bytes_ahead: Arc::default() };

@@ -114,7 +114,7 @@ impl<'r, 'd> Run<'r, 'd> {
     /// A value that an operator made. Its size is checked, because a value may grow with each enclosing operator.
     fn made<'n>(&mut self, value: Option<Value>) -> Result<Operand<'n>> {
         let Some(value) = value else { return Ok(None) };
-        let size = bounded(&value)?;
+        let size = bounded(&value, self.work.value_bytes_max())?;
         self.work.add(size)?;
         self.makes(size, &value)?;
         Ok(Some(Cow::Owned(value)))
@@ -305,7 +305,7 @@ impl Node {
                     run.scope.variables.extend([Some(element), value]);
                     value = body.evaluate_within(*slot, run)?;
                     let size = value.as_ref().map_or(0, bson::bson_size);
-                    within_limit(size)?;
+                    within_limit(size, run.work.value_bytes_max())?;
                     run.work.add(size)?;
                     run.work.release(held);
                     if let Some(value) = value.as_ref().filter(|_| size >= LARGE_BYTES) {
@@ -401,7 +401,7 @@ fn read(values: &[Operand<'_>], work: &mut Work<'_>) -> Result<()> {
 /// Adds the size of one of several values that are kept together, and holds its memory.
 fn grow(bytes: &mut usize, value: &Value, work: &mut Work<'_>) -> Result<()> {
     *bytes += bson::bson_size(value);
-    within_limit(*bytes)?;
+    within_limit(*bytes, work.value_bytes_max())?;
     Ok(work.hold(value.memory())?)
 }
 
@@ -425,7 +425,7 @@ fn filter_limit(limit: Option<&Value>) -> Result<usize> {
 }
 
 /// Checks the size of a value that may grow with each enclosing operator, and returns its approximate size.
-fn bounded(value: &Value) -> Result<usize> {
+fn bounded(value: &Value, bytes_max: Option<usize>) -> Result<usize> {
     match value {
         Value::String(text) if text.len() > TEXT_BYTES_MAX => {
             Ok(fail(ErrorCode::Location16493, "an expression makes a text of 16 MiB or more")?)
@@ -433,7 +433,7 @@ fn bounded(value: &Value) -> Result<usize> {
         Value::String(text) => Ok(text.len()),
         Value::Array(_) | Value::Map(_) => {
             let size = bson::bson_size(value);
-            within_limit(size)?;
+            within_limit(size, bytes_max)?;
             if value.is_deeper_than(LEVELS_MAX) {
                 fail(
                     ErrorCode::Overflow,
@@ -446,9 +446,11 @@ fn bounded(value: &Value) -> Result<usize> {
     }
 }
 
-fn within_limit(bytes: usize) -> Result<()> {
-    if bytes > MAX_VALUE_BYTES {
-        fail(ErrorCode::BSONObjectTooLarge, "an expression makes a value of more than 16 MiB")?;
+fn within_limit(bytes: usize, bytes_max: Option<usize>) -> Result<()> {
+    let bytes_max = bytes_max.unwrap_or(MAX_VALUE_BYTES);
+    if bytes > bytes_max {
+        let message = format!("an expression makes a value of more than {} MiB", bytes_max >> 20);
+        fail(ErrorCode::BSONObjectTooLarge, message)?;
     }
     Ok(())
 }

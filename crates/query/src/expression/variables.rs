@@ -66,7 +66,7 @@ impl Variables {
         cluster_time: None,
         random: None,
         collation: None,
-        bounds: Bounds { interrupt: None, memory: None },
+        bounds: Bounds { interrupt: None, memory: None, value_bytes_max: None },
         defers: false,
     };
 
@@ -111,6 +111,14 @@ impl Variables {
     #[must_use]
     pub fn counted_in(mut self, memory: Memory) -> Self {
         self.bounds.memory = Some(memory);
+        self
+    }
+
+    /// Sets the maximum size of a value that an expression makes, in bytes as BSON. Without it, it is
+    /// [`super::MAX_VALUE_BYTES`].
+    #[must_use]
+    pub fn making_at_most(mut self, bytes: Option<usize>) -> Self {
+        self.bounds.value_bytes_max = bytes;
         self
     }
 
