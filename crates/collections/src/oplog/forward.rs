@@ -47,22 +47,19 @@ impl Forward {
     pub fn next_entry(&mut self, limits: &Limits) -> Result<Option<Map>> {
         while !self.is_done {
             limits.check(&self.oplog.engine.env)?;
-            match self.step() {
-                Ok(Step::Entry(entry)) => {
+            match self.step()? {
+                Step::Entry(entry) => {
                     self.has_begun = true;
                     return Ok(Some(entry));
                 }
-                Ok(Step::Unfinished) => {}
-                Ok(Step::AtEnd) => return Ok(None),
+                Step::Unfinished => {}
+                Step::AtEnd => return Ok(None),
                 // The oldest entries may be removed while the log is opened.
-                Err(Error::ChangesLost { .. }) if !self.has_begun => {
+                Step::Lost if !self.has_begun => {
                     (self.changes, self.first) = begin(&self.oplog, None)?;
                     self.has_begun = true;
                 }
-                Err(Error::ChangesLost { .. }) => {
-                    return Err(Error::CappedPositionLost(self.oplog.name.to_string()));
-                }
-                Err(error) => return Err(error),
+                Step::Lost => return Err(Error::CappedPositionLost(self.oplog.name.to_string())),
             }
         }
         Ok(None)
@@ -73,7 +70,11 @@ impl Forward {
         if let Some(since) = self.first.take() {
             return self.oplog.first_entry(since).map(Step::Entry);
         }
-        Ok(match self.changes.next_change()? {
+        let change = match self.changes.next_change() {
+            Err(Error::ChangesLost { .. }) => return Ok(Step::Lost),
+            change => change?,
+        };
+        Ok(match change {
             Some(change) => {
                 self.is_done = self.below.is_some_and(|below| change.number >= below);
                 self.maker.add(&self.oplog, change)?.map_or(Step::Unfinished, Step::Entry)
@@ -101,6 +102,8 @@ enum Step {
     Unfinished,
     /// There are no more changes now.
     AtEnd,
+    /// The next changes were removed.
+    Lost,
 }
 
 /// The changes after a number. If the log begins later, or no number is given, also the number of its first entry.

@@ -19,7 +19,7 @@ pub(super) struct Maker {
     held: Option<Held>,
 }
 
-/// What is known of the next entry.
+/// The changes of the next entry.
 enum Held {
     Single(Box<Change>),
     Transaction(Operations),
@@ -47,7 +47,8 @@ impl Held {
         let (batch, time_ms, last) = (change.batch, change.time_ms, change.number);
         let (operations, bytes, before, previous) = (Vec::new(), 0, 0, None);
         let mut new = Operations { fields, batch, time_ms, last, operations, bytes, before, previous };
-        new.push(last, operation(change));
+        let (operation, bytes) = operation(change);
+        new.push(last, operation, bytes);
         Self::Transaction(new)
     }
 
@@ -86,7 +87,7 @@ fn operation(change: Change) -> (Value, usize) {
 }
 
 impl Operations {
-    fn push(&mut self, number: Seq, (operation, bytes): (Value, usize)) {
+    fn push(&mut self, number: Seq, operation: Value, bytes: usize) {
         self.operations.push(operation);
         self.bytes += bytes;
         self.last = number;
@@ -128,18 +129,18 @@ impl Maker {
                 Ok(None)
             }
             Some(Held::Transaction(mut held)) if held.batch == change.batch => {
-                let next = operation(change);
-                if held.bytes + next.1 <= OPERATIONS_BYTES {
-                    held.push(number, next);
+                let (next, bytes) = operation(change);
+                if held.bytes + bytes <= OPERATIONS_BYTES {
+                    held.push(number, next, bytes);
                     self.held = Some(Held::Transaction(held));
                     return Ok(None);
                 }
                 let before = held.before + held.operations.len();
                 let (fields, batch, time_ms, last) = (held.fields.clone(), held.batch, held.time_ms, held.last);
                 let previous = Some(oplog.time(last)?);
-                let (operations, bytes) = Default::default();
-                let mut part = Operations { fields, batch, time_ms, last, operations, bytes, before, previous };
-                part.push(number, next);
+                let operations = Vec::new();
+                let mut part = Operations { fields, batch, time_ms, last, operations, bytes: 0, before, previous };
+                part.push(number, next, bytes);
                 self.held = Some(Held::Transaction(part));
                 Held::Transaction(held).into_entry(oplog, false).map(Some)
             }

@@ -47,6 +47,7 @@ fn without(mut entry: Map, names: &[&str]) -> Map {
     entry
 }
 
+// long: a row for each kind of change.
 #[test]
 fn each_kind_of_change_has_the_form_of_mongodb() {
     let update = |before: Map, after: Map| Event::Update {
