@@ -1,11 +1,11 @@
 //! Batches of documents in replies.
 
 use crate::call::Call;
-use crate::cursors::{ChangeCursor, Documents, OpenCursor, TailCursor};
+use crate::cursors::{ChangeCursor, Documents, Followed, OpenCursor, TailCursor};
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Field, Fields, Kind, optional};
 use crate::memory::Until;
-use alluvium::{ChangeStream, Cursor, Document, DocumentError, Tail, Value};
+use alluvium::{ChangeStream, Cursor, Document, DocumentError, Value};
 use alluvium_document::BsonBuilder;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -205,7 +205,7 @@ impl FirstBatch {
     }
 
     /// The first batch of a tailable cursor.
-    pub(crate) fn of_tail(tail: Tail, awaits: bool, namespace: String) -> Self {
+    pub(crate) fn of_tail(tail: Followed, awaits: bool, namespace: String) -> Self {
         let cursor = TailCursor { tail, kept: None, awaits, waiting: None };
         Self::reading(Documents::Tail(Box::new(cursor)), namespace)
     }

@@ -9,6 +9,7 @@ use crate::funds::Funds;
 use crate::host::Host;
 use crate::memory::Until;
 use crate::numbers::int;
+use crate::oplog;
 use crate::retries::Retry;
 use crate::security::access::Access;
 use crate::security::needs::Subject;
@@ -161,8 +162,11 @@ impl Call<'_> {
     /// Checks the name of a collection that is written to.
     ///
     /// # Errors
-    /// Error 73 if no collection can have this name.
+    /// Error 73 if no collection can have this name, or it is that of the operation log.
     pub(crate) fn check_name(&self, db: &str, name: &str) -> CommandResult<()> {
+        if oplog::is_shown(&self.shared.config, db, name) {
+            return oplog::refuse_write(&self.shared.config, &format!("{db}.{name}"));
+        }
         match self.shared.db.logical_database(db).collection(name).full_name().map_err(CommandError::from) {
             Err(error) if error.code == INVALID_NAMESPACE => Err(error),
             _ => Ok(()),

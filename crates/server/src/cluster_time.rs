@@ -427,6 +427,10 @@ impl ClusterTimes for LastingTimes {
     fn time(&self, number: u64) -> Option<Timestamp> {
         self.times.time(number, &self.gate)
     }
+
+    fn number_at(&self, time: Timestamp) -> Option<u64> {
+        Some(self.times.number_at(time, &self.gate))
+    }
 }
 
 /// The last second that may have been used in earlier runs; 0 for a new database.

@@ -4,6 +4,8 @@ use crate::call::Call;
 use crate::collection_uuid;
 use crate::error::CommandResult;
 use crate::fields::Fields;
+use crate::oplog;
+use crate::oplog_view;
 use crate::profile;
 use alluvium::{CappedLimits, Map, Value};
 
@@ -26,6 +28,10 @@ pub(crate) fn entries(call: &Call<'_>, db: &str, name_only: bool, names: Option<
         && list.iter().all(|entry| Fields::text(entry, "name") != Some(VERSION))
     {
         list.push(made(VERSION, name_only, db));
+    }
+    if oplog::is_shown(&call.shared.config, db, oplog::NAME) && is_wanted(oplog::NAME) {
+        let info = Map::from([("readOnly", Value::from(false)), ("uuid", oplog_view::uuid())]);
+        list.push(entry(oplog::NAME, "collection", name_only, oplog_view::options(call), info));
     }
     let mut has_views = false;
     for (name, view) in call.shared.db.views() {

@@ -278,11 +278,16 @@ impl Command {
     /// request writes, the namespace is the collection that its last stage replaces or changes.
     pub(crate) fn audited_namespace<'a>(&self, db: &str, body: &Map, namespace: &'a str) -> Option<Cow<'a, str>> {
         match self.writes {
-            Writes::ByPipeline if pipeline_writes(body) => {
-                Some(written_by_pipeline(db, body).map_or(Cow::Borrowed(namespace), Cow::Owned))
-            }
+            Writes::ByPipeline if pipeline_writes(body) => Some(self.written(db, body, namespace)),
             _ => self.is_audited.then_some(Cow::Borrowed(namespace)),
         }
+    }
+
+    /// The namespace of this request, or the collection that its pipeline writes to.
+    pub(crate) fn written<'a>(&self, db: &str, body: &Map, namespace: &'a str) -> Cow<'a, str> {
+        let writes = self.writes == Writes::ByPipeline && pipeline_writes(body);
+        let written = if writes { written_by_pipeline(db, body) } else { None };
+        written.map_or(Cow::Borrowed(namespace), Cow::Owned)
     }
 
     /// True if the command returns documents that a client has stored.

@@ -51,6 +51,8 @@ pub struct Config {
     pub compressors: Vec<Compressor>,
     /// True if new collections keep the order of insertion.
     pub natural_order: bool,
+    /// True if `local.oplog.rs` is shown. The changes of all collections have to be recorded then.
+    pub oplog: bool,
     /// True if commands for tests are accepted.
     pub test_commands: bool,
 }
@@ -76,6 +78,7 @@ impl Default for Config {
             slow_ms: None,
             compressors: Compressor::ALL.to_vec(),
             natural_order: false,
+            oplog: false,
             test_commands: false,
         }
     }

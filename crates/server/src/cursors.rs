@@ -4,7 +4,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::security::privilege::Need;
 use crate::sessions::SessionId;
 use alluvium::AppendWatch;
-use alluvium::{ChangeStream, Cursor, Document, ResumeToken, Tail};
+use alluvium::{ChangeStream, Cursor, Document, OplogTail, ResumeToken, Tail};
 use alluvium_env::Env;
 use alluvium_env::sync::Mutex;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(crate) enum Documents {
     Query(Box<Cursor>, Option<Document>),
     /// A query whose documents get the additional field `$recordId` with their `_id`.
     WithRecordIds(Box<Cursor>, Option<Document>),
-    /// A query of a capped collection that stays open at its end.
+    /// A query that stays open at its end.
     Tail(Box<TailCursor>),
     /// A change stream.
     Changes(Box<ChangeCursor>),
@@ -45,10 +45,56 @@ pub(crate) enum Documents {
     List(Vec<Document>),
 }
 
+/// The documents that a tailable cursor follows.
+pub(crate) enum Followed {
+    /// Those of a capped collection.
+    Capped(Box<Tail>),
+    /// The entries of the operation log.
+    Oplog(Box<OplogTail>),
+}
+
+impl Followed {
+    fn next_document(&mut self) -> alluvium::Result<Option<Document>> {
+        match self {
+            Self::Capped(tail) => tail.next_document(),
+            Self::Oplog(tail) => tail.next_document(),
+        }
+    }
+
+    fn is_dead(&self) -> bool {
+        match self {
+            Self::Capped(tail) => tail.is_dead(),
+            Self::Oplog(tail) => tail.is_dead(),
+        }
+    }
+
+    fn watch(&self, wake: impl Fn() + Send + Sync + 'static) -> AppendWatch {
+        match self {
+            Self::Capped(tail) => tail.watch(wake),
+            Self::Oplog(tail) => tail.watch(wake),
+        }
+    }
+
+    fn pause(&mut self) {
+        match self {
+            Self::Capped(tail) => tail.pause(),
+            Self::Oplog(tail) => tail.pause(),
+        }
+    }
+
+    /// The memory of what was read ahead, in bytes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Capped(_) => 0,
+            Self::Oplog(tail) => tail.bytes_ahead(),
+        }
+    }
+}
+
 /// A tailable cursor.
 pub(crate) struct TailCursor {
     /// The cursor.
-    pub tail: Tail,
+    pub tail: Followed,
     /// A document that did not fit into the last batch.
     pub kept: Option<Document>,
     /// True if a `getMore` waits until there are documents.
@@ -225,7 +271,7 @@ impl Documents {
         let row = |kept: &Option<Document>| kept.as_ref().map_or(0, Document::row_len);
         match self {
             Self::Query(cursor, kept) | Self::WithRecordIds(cursor, kept) => cursor.bytes_ahead() + row(kept),
-            Self::Tail(cursor) => row(&cursor.kept),
+            Self::Tail(cursor) => cursor.tail.bytes() + row(&cursor.kept),
             Self::Changes(cursor) => cursor.stream.bytes_ahead() + row(&cursor.kept),
             Self::List(list) => list.iter().map(|document| document.row_len() + size_of::<Document>()).sum(),
         }

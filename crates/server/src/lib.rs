@@ -42,6 +42,8 @@ mod memory;
 mod metrics;
 mod numbers;
 mod operations;
+mod oplog;
+mod oplog_view;
 mod owner;
 mod parameters;
 mod peers;

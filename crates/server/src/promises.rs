@@ -4,6 +4,7 @@
 mod audit;
 mod concerns;
 mod cursors;
+mod oplog;
 mod programs;
 mod replay;
 mod retries;

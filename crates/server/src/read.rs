@@ -11,20 +11,6 @@ pub(crate) fn is_of_server(namespace: &str) -> bool {
     collection.starts_with("system.") && !["system.users", "system.roles", "system.version"].contains(&collection)
 }
 
-/// The names of operation logs.
-const OPLOGS: [&str; 2] = ["local.oplog.rs", "local.oplog.$main"];
-
-/// Refuses the name of an operation log, which the server does not have.
-///
-/// # Errors
-/// Error 115.
-pub(crate) fn refuse_oplog(namespace: &str) -> CommandResult<()> {
-    match OPLOGS.contains(&namespace) {
-        true => Err(CommandError::not_supported(format!("there is no operation log yet: {namespace} cannot be read"))),
-        false => Ok(()),
-    }
-}
-
 /// The index in the hint of a command.
 pub(crate) fn hint(body: &impl Fields) -> Option<Hint> {
     match body.field("hint")? {

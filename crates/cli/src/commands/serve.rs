@@ -100,6 +100,10 @@ pub(crate) struct Args {
     /// When changes of documents are recorded for change streams: as long as a stream reads them, or always, until `alluvium changes stop`
     #[arg(long, value_name = "WHEN", value_enum, default_value = "watched")]
     changes: Changes,
+    /// Show the recorded changes as `local.oplog.rs`, for Meteor and other programs that follow the log of operations; records
+    /// always, until `alluvium changes stop`
+    #[arg(long, conflicts_with = "standalone")]
+    oplog: bool,
     /// How long recorded changes are kept, and how many bytes of them: a time, a size, or both
     #[arg(long, value_name = "TIME,SIZE", value_parser = retention::parse, default_value = "24h,4G")]
     change_retention: ChangeRetention,
@@ -133,7 +137,7 @@ impl Args {
             config.listen.iter().chain(&config.admin_listen).try_for_each(check_free)?;
         }
         self.database.with_builder(builder, |database| {
-            if self.changes == Changes::Always {
+            if self.changes == Changes::Always || self.oplog {
                 database.record_changes(ChangeScope::Everything)?;
             }
             let mut server = Server::bind(database, config).map_err(failed)?;
@@ -202,6 +206,7 @@ impl Args {
             authentication: !self.without_authentication,
             audit: self.audit.clone(),
             natural_order: self.natural_order,
+            oplog: self.oplog,
             test_commands: self.enable_test_commands,
             ..Config::default()
         })

@@ -83,6 +83,25 @@ fn wrong_retentions_are_refused_before_a_database_is_created() {
 
 #[test]
 #[cfg(unix)]
+fn a_server_shows_the_operation_log_if_it_is_told_to() {
+    let place = Place::new();
+    assert!(place.bad(2, &["serve", "db", "--oplog", "--standalone"]).contains("--standalone"));
+    let find = || alluvium::doc! {"find": "oplog.rs", "$db": "local"};
+    for (arguments, entries) in [(&["--oplog"][..], 3), (&["--oplog"], 4), (&[], 0)] {
+        let (mut server, port) = serve_with(&place, arguments);
+        let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).expect("a connection");
+        let pets = vec![alluvium::Value::Map(alluvium::Map::new())];
+        run(&mut client, alluvium::doc! {"insert": "pets", "documents": pets}).expect("a reply");
+        let reply = run(&mut client, find()).expect("a reply");
+        let batch = reply.get("cursor").and_then(|cursor| cursor.as_map()?.get("firstBatch")?.as_array());
+        assert_eq!(batch.map_or(0, <[_]>::len), entries, "{reply}");
+        assert_eq!(names(&place), ["everything"], "recorded until it is stopped");
+        kill(&mut server);
+    }
+}
+
+#[test]
+#[cfg(unix)]
 fn a_server_records_always_and_keeps_it_by_name() {
     let place = Place::new();
     let (mut server, port) = serve_with(&place, &["--changes", "always", "--change-retention", "1h"]);

@@ -13,7 +13,7 @@ use crate::collection_uuid;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Fields, Kind, optional, required};
 use crate::figures::Figures;
-use crate::read;
+use crate::oplog;
 use crate::security::access::Access;
 use crate::security::needs::{Needs, Subject};
 use alluvium::{Collection, Error, Map, Value};
@@ -240,7 +240,8 @@ fn carry_out(call: &mut Call<'_>, ddl: &Ddl) -> CommandResult<()> {
         body.push("maxTimeMS", limit.clone());
     }
     let namespace = (command.namespace)(&ddl.db, &body);
-    read::refuse_oplog(&namespace)?;
+    oplog::refuse_write(&call.shared.config, &namespace)?;
+    oplog::refuse(&namespace)?;
     let outer = (
         mem::replace(&mut call.name, command.name),
         mem::replace(&mut call.db, ddl.db.clone()),

@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::oplog_view;
 use crate::profile;
 use crate::query_shape::QueryPlace;
 use crate::read;
@@ -61,12 +62,16 @@ fn kept(call: &Call<'_>) -> CommandResult<Option<u64>> {
     if !is_plain || call.shared.db.views().iter().any(|(view, _)| *view == namespace) {
         return Ok(None);
     }
+    if oplog_view::is_read(call, call.collection_name()?) {
+        return Ok(Some(oplog_view::size(call)?.0));
+    }
     Ok(Some(call.collection()?.estimated_count_within(call.max_time(), Arc::clone(&call.stop))?))
 }
 
 /// The query of the command, or of a `count` that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
-    let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
+    let own = call.collection_called(collection);
+    let mut find = oplog_view::find(call, &own, collection, body.document("query").cloned().unwrap_or_default());
     if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
     }

@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::latencies::Use;
+use crate::oplog_view;
 use crate::query_shape::QueryPlace;
 use crate::read;
 use crate::security::access::Access;
@@ -69,7 +70,8 @@ fn named(call: &Call<'_>, fields: &Map, error: CommandError) -> CommandError {
 
 /// The query of the command, or of a `distinct` that is explained.
 pub(super) fn query(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Find> {
-    let mut find = call.collection_called(collection).find(body.document("query").cloned().unwrap_or_default());
+    let own = call.collection_called(collection);
+    let mut find = oplog_view::find(call, &own, collection, body.document("query").cloned().unwrap_or_default());
     if let Some(collation) = read::collation(body) {
         find = find.collation(collation);
     }

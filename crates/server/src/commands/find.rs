@@ -7,10 +7,12 @@ use super::{Command, Levels};
 use crate::batch::{FIRST_BATCH, FirstBatch};
 use crate::body::Body;
 use crate::call::Call;
+use crate::cursors::Followed;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::figures::Figures;
 use crate::latencies::Use;
+use crate::oplog_view;
 use crate::profile;
 use crate::query_shape::QueryPlace;
 use crate::read;
@@ -111,14 +113,18 @@ fn check_tailable(body: &Body) -> CommandResult<()> {
 
 /// Opens a tailable cursor.
 fn tail(call: &Call<'_>, namespace: String, size: u64) -> CommandResult<BsonBuilder> {
-    let body = &call.body;
-    let tail = query(call, call.collection_name()?, body)?.tail().map_err(|error| match error {
-        alluvium::Error::IsView(name) => {
-            let message = format!("the view {name} is read by a pipeline, which has no tailable cursor");
-            CommandError::new(168, "InvalidPipelineOperator", message)
-        }
-        error => error.into(),
-    })?;
+    let (body, name) = (&call.body, call.collection_name()?);
+    let query = query(call, name, body)?;
+    let tail = match oplog_view::is_read(call, name) {
+        true => Followed::Oplog(Box::new(query.tail_oplog()?)),
+        false => Followed::Capped(Box::new(query.tail().map_err(|error| match error {
+            alluvium::Error::IsView(name) => {
+                let message = format!("the view {name} is read by a pipeline, which has no tailable cursor");
+                CommandError::new(168, "InvalidPipelineOperator", message)
+            }
+            error => error.into(),
+        })?)),
+    };
     let never_expires = body.flag("noCursorTimeout");
     FirstBatch { size, never_expires, ..FirstBatch::of_tail(tail, body.flag("awaitData"), namespace) }.reply(call)
 }
@@ -157,8 +163,8 @@ fn selection(call: &Call<'_>, collection: &str, body: &Body) -> CommandResult<Fi
     };
     let mut find = match (&range, filter) {
         (Some(range), filter) => own.find(range.within(filter.cloned().unwrap_or_default())),
-        (None, Some(filter)) => own.find(filter),
-        (None, None) => own.find(Map::new()),
+        (None, Some(filter)) => oplog_view::find(call, &own, collection, filter),
+        (None, None) => oplog_view::find(call, &own, collection, Map::new()),
     };
     if let Some(range) = range.filter(|_| body.document("sort").is_none_or(Map::is_empty)) {
         find = find.sort(range.keys);

@@ -7,6 +7,7 @@ use crate::collection_list;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{Fields, Kind, optional, required};
 use crate::listing;
+use crate::oplog_view;
 use crate::profile;
 use crate::read;
 use crate::security::access::Access;
@@ -56,7 +57,7 @@ fn run(call: &mut Call<'_>) -> CommandResult<BsonBuilder> {
 /// The indexes of a virtual collection, whose documents the server generates; `None` for any other collection.
 fn of_server(call: &Call<'_>) -> CommandResult<Option<Vec<Map>>> {
     let name = call.collection_name()?;
-    if profile::is_read(name) && profile::exists(call) {
+    if profile::is_read(name) && profile::exists(call) || oplog_view::is_read(call, name) {
         return Ok(Some(Vec::new()));
     }
     if name == collection_list::VIEWS && collection_list::has_views(call, &call.db) {

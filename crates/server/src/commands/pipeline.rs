@@ -4,6 +4,7 @@ use super::plan_cache::{Choice, choice_of_pipeline};
 use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
+use crate::oplog_view;
 use crate::read;
 use alluvium::{Aggregate, Map, Value};
 use alluvium_query::pipeline::stages::{self, Over};
@@ -52,7 +53,7 @@ pub(super) fn check_target(collection: Option<&str>, stages: &[Value]) -> Comman
 /// The pipeline of the command, or of an `aggregate` that is explained.
 pub(super) fn pipeline(call: &Call<'_>, collection: &str, body: &Map) -> CommandResult<Aggregate> {
     let stages = Value::Array(body.elements("pipeline").unwrap_or_default().to_vec());
-    let mut aggregate = call.collection_called(collection).aggregate(stages);
+    let mut aggregate = oplog_view::aggregate(call, &call.collection_called(collection), collection, stages);
     if let Some(collation) = read::collation(body) {
         aggregate = aggregate.collation(collation);
     }

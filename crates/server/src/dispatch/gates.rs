@@ -5,7 +5,7 @@ use super::transactions;
 use crate::api;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::{self, Fields};
-use crate::read;
+use crate::oplog::{self, UseOfLog};
 use crate::security::check::Wanted;
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ const GATES: [Gate; 11] = [
     has_right_time_limit,
     has_right_cluster_time,
     transactions::check,
-    is_no_oplog,
+    may_use_oplog,
     // A command that is invalid or not allowed fails with its usual error, even if a fail point applies.
     is_not_failed,
     // A blocked write is refused before its write concern is checked.
@@ -97,13 +97,21 @@ fn has_right_cluster_time(incoming: &Incoming<'_>) -> CommandResult<()> {
     incoming.cluster_time.as_ref().map(drop).map_err(Clone::clone)
 }
 
-/// Refuses commands on the operation log. A program that follows the log would wait forever, because the collection
-/// would be empty.
-fn is_no_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
-    let Incoming { command, body, namespace, .. } = *incoming;
-    match command.is_query() || command.writes(body) {
-        true => read::refuse_oplog(namespace),
-        false => Ok(()),
+fn may_use_oplog(incoming: &Incoming<'_>) -> CommandResult<()> {
+    let Incoming { shared, command, db, body, namespace, .. } = *incoming;
+    let how = match command.writes(body) {
+        true if command.name == "drop" => UseOfLog::Drops,
+        // The command refuses the names of logs itself.
+        true if command.name == "renameCollection" => UseOfLog::Other,
+        true => UseOfLog::Writes,
+        false if command.is_query() => UseOfLog::Reads,
+        false => UseOfLog::Other,
+    };
+    oplog::check(&shared.config, &command.written(db, body, namespace), how)?;
+    match how {
+        // A pipeline may write to one collection and read another.
+        UseOfLog::Writes if !shared.config.oplog => oplog::refuse(namespace),
+        _ => Ok(()),
     }
 }
 

@@ -583,7 +583,7 @@ fn errors_after_which_a_stream_may_be_resumed_have_a_label() {
 }
 
 /// True if the request that waits is to be executed again. Notes the end of its wait.
-fn is_woken(connection: &Connection<'_>) -> bool {
+pub(super) fn is_woken(connection: &Connection<'_>) -> bool {
     let wait = connection.client.waits.take_wait().expect("a wait");
     connection.client.waits.resume(wait.until);
     let Event::Documents { changed, .. } = &wait.event else { panic!("another event") };

@@ -4,6 +4,8 @@ use crate::call::Call;
 use crate::error::{CommandError, CommandResult};
 use crate::fields::Fields;
 use crate::listing;
+use crate::oplog;
+use crate::oplog_view;
 use alluvium::{Collection, Document, Map, Value};
 use std::sync::Arc;
 
@@ -20,6 +22,10 @@ fn of_library(call: &Call<'_>, collection: &str, name: &str, operand: &Value) ->
 
 /// The document of `$collStats`.
 pub(crate) fn of_collection(call: &Call<'_>, operand: &Value) -> CommandResult<Vec<Map>> {
+    let name = collection(call);
+    if let Some(options) = operand.as_map().filter(|_| oplog_view::is_read(call, name)) {
+        return of_oplog(call, options);
+    }
     let Some(options) = operand.as_map() else {
         return of_library(call, collection(call), "$collStats", operand);
     };
@@ -53,6 +59,20 @@ pub(crate) fn of_collection(call: &Call<'_>, operand: &Value) -> CommandResult<V
         *entry = first;
     }
     Ok(list)
+}
+
+/// The document of `$collStats` of the operation log.
+fn of_oplog(call: &Call<'_>, options: &Map) -> CommandResult<Vec<Map>> {
+    let namespace = format!("{}.{}", oplog::DB, oplog::NAME);
+    let mut entry = Map::from([("ns", Value::from(namespace)), ("host", Value::from(call.host().as_str()))]);
+    entry.push("localTime", Value::DateTime(call.shared.env.clock.unix_millis()));
+    if let Some(options) = options.document("storageStats") {
+        entry.push("storageStats", oplog_view::storage(call, options.truncated("scale").unwrap_or(1))?);
+    }
+    if options.contains("count") {
+        entry.push("count", Value::Int64(i64::try_from(oplog_view::size(call)?.0).unwrap_or(i64::MAX)));
+    }
+    Ok(vec![entry])
 }
 
 fn collection<'a>(call: &'a Call<'_>) -> &'a str {

@@ -105,10 +105,10 @@ const PARTLY: &[(&str, &str)] = &[
 
 /// Documented commands that are missing for a reason. All other missing commands are not implemented yet.
 const WHY_NOT: &[(&str, &str)] = &[
-    ("appendOplogNote", "there is no operation log"),
+    ("appendOplogNote", "the operation log has the recorded changes alone"),
     ("getAuditConfig", "the audit log is set up when the server starts"),
     ("mapReduce", "it runs JavaScript"),
-    ("replSetResizeOplog", "there is no operation log"),
+    ("replSetResizeOplog", "the operation log is as large as `--change-retention` says"),
     ("setAuditConfig", "the audit log is set up when the server starts"),
 ];
 
