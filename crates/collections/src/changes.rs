@@ -38,6 +38,8 @@ pub struct Changes {
     ready: VecDeque<Change>,
     /// Every change up to this number is in `ready`, was returned or is in other collections.
     read_to: Seq,
+    /// Every change up to this number is durable.
+    durable_to: Seq,
     /// The count of recorded writes before the last read.
     seen: u64,
     /// True if the last read has not come to the end.
@@ -70,6 +72,7 @@ pub fn changes(engine: &EngineHandle, scope: &Scope, after: Option<ChangeToken>)
         position: number,
         ready,
         read_to: number,
+        durable_to: 0,
         seen,
         is_behind: true,
         stop: None,
@@ -224,7 +227,10 @@ impl Changes {
     /// Errors of syncing the log.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if self.ready.is_empty() && self.position < self.read_to {
-            self.make_durable()?;
+            if self.read_to > self.durable_to {
+                self.make_durable()?;
+                self.durable_to = self.read_to;
+            }
             self.position = self.read_to;
         }
         Ok(())
@@ -312,8 +318,10 @@ impl Changes {
         drop(scan);
         // The recording may have been stopped, and begun again, during the scan.
         self.check(&require(&self.engine, &self.scope)?)?;
-        if !ready.is_empty() {
+        if !ready.is_empty() && read_to > self.durable_to {
             self.make_durable()?;
+            // Everything that the snapshot sees was in the log before.
+            self.durable_to = snapshot.seq();
         }
         self.engine.catalog.note_used(&self.scope);
         (self.ready, self.read_to, self.is_behind) = (ready, read_to, is_behind);

@@ -243,6 +243,10 @@ impl ChangeStream {
             if matches!(self.end, End::Yes(_)) {
                 break;
             }
+            if read > 0 && !self.changes.has_more() {
+                // Each further change would have to be made durable first, and those that were read would wait.
+                break;
+            }
             let Some(change) = self.changes.poll_change()? else { break };
             read += 1;
             if self.end == End::Elsewhere {
