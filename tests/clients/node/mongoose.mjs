@@ -221,6 +221,63 @@ step('cursors of transactions', async () => {
   equal(await Shape.countDocuments({ area: { $gte: 100 } }), 50);
 });
 
+/** A stream that watches: mongoose opens it later. */
+async function opened(stream) {
+  while (!stream.driverChangeStream) await new Promise(resolve => { setTimeout(resolve, 10); });
+  equal(await stream.driverChangeStream.tryNext(), null);
+  return stream;
+}
+
+/** The next changes of a stream, which are this many. */
+async function taken(stream, count) {
+  const found = [];
+  const late = setTimeout(() => stream.close(), 60_000);
+  while (found.length < count) found.push(await stream.next());
+  clearTimeout(late);
+  return found;
+}
+
+step('models are watched', async () => {
+  const only = [{ $match: { operationType: { $ne: 'delete' } } }];
+  const stream = await opened(Book.watch(only, { fullDocument: 'updateLookup', hydrate: true }));
+  const made = await Book.create({ title: 'watched', author: ann });
+  await Book.deleteOne({ title: 'tims' });
+  made.title = 'seen';
+  await made.save();
+  const events = await taken(stream, 2);
+  equal(events.map(event => event.operationType), ['insert', 'update']);
+  equal(events.map(event => event.documentKey._id.equals(made._id)), [true, true]);
+  ok(events[1].fullDocument instanceof Book);
+  equal([events[1].fullDocument.title, events[1].updateDescription.updatedFields.title], ['seen', 'seen']);
+  ok(events[0].clusterTime.lessThan(events[1].clusterTime));
+  await stream.close();
+});
+
+step('transactions are watched', async () => {
+  const stream = await opened(mongoose.connection.watch([{ $match: { operationType: 'insert' } }]));
+  const session = await mongoose.startSession();
+  await fails(undefined, session.withTransaction(async () => {
+    await Author.create([{ email: 'none@example.org' }], { session });
+    throw new Error('stop');
+  }));
+  await session.withTransaction(async () => {
+    const [made] = await Author.create([{ email: 'two@example.org' }], { session });
+    await Book.create([{ title: 'first of two', author: made }, { title: 'second of two' }], { session, ordered: true });
+  });
+  await Author.create({ email: 'later@example.org' });
+  const events = await taken(stream, 4);
+  equal(events.map(({ fullDocument }) => fullDocument.email ?? fullDocument.title), ['two@example.org', 'first of two', 'second of two', 'later@example.org']);
+  const within = events.slice(0, 3);
+  equal([...new Set(within.map(event => event.lsid.id.toString('hex')))], [session.id.id.toString('hex')]);
+  equal(new Set(within.map(event => String(event.clusterTime))).size, 1);
+  equal([new Set(within.map(event => String(event.txnNumber))).size, events[3].lsid], [1, undefined]);
+  await session.endSession();
+  // The place behind an event of the transaction is one, too.
+  const rest = mongoose.connection.watch([], { resumeAfter: events[0]._id });
+  equal((await taken(rest, 3)).map(({ fullDocument }) => fullDocument.title ?? fullDocument.email), ['first of two', 'second of two', 'later@example.org']);
+  await Promise.all([stream.close(), rest.close()]);
+});
+
 step('connections', async () => {
   equal(mongoose.connection.readyState, 1);
   ok((await mongoose.connection.listCollections()).length >= 3);
