@@ -1,8 +1,9 @@
 //! The disk becomes full at any time of any operation. Writes are refused by name and change nothing, reads continue,
 //! and when there is more space, the same open database accepts writes again.
 
-use alluvium::{Database, Durability, ErrorKind};
+use alluvium::{ChangeEvent, ChangeScope, Database, Durability, ErrorKind, Map, Value};
 use alluvium_testkit::faults::client::FaultClient;
+use alluvium_testkit::model::recorded_changes;
 use alluvium_testkit::{World, seed, sequence};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -52,6 +53,12 @@ fn a_full_disk_takes_writes_again_when_it_has_space() {
     seed::must_have_met(250, &[&alluvium_store::marks::WRITE_WITHOUT_SPACE, &alluvium_wal::marks::DISK_RELIEVED]);
 }
 
+/// A text that cannot be compressed.
+fn text_of(seed: u64) -> String {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..1500).map(|_| rng.alphanumeric()).collect()
+}
+
 #[test]
 fn with_background_threads_too() {
     let world = World::new(1);
@@ -64,12 +71,7 @@ fn with_background_threads_too() {
     };
     let db: Database = world.open(&options).unwrap();
     let documents = db.collection("documents");
-    // Text that cannot be compressed.
-    let text = |n: u64| {
-        let mut rng = fastrand::Rng::with_seed(n);
-        let text: String = (0..1500).map(|_| rng.alphanumeric()).collect();
-        format!(r#"{{"_id":{n},"text":"{text}"}}"#)
-    };
+    let text = |n: u64| format!(r#"{{"_id":{n},"text":"{}"}}"#, text_of(n));
     documents.insert_one(text(0)).unwrap();
     let mut n = 1;
     for _ in 0..2 {
@@ -100,4 +102,90 @@ fn with_background_threads_too() {
     drop((db, documents));
     let db = world.killed().open(&options).unwrap();
     assert_eq!(db.collection("documents").count().unwrap(), n);
+}
+
+/// The `_id` and the text of a document.
+fn parts(document: &Map) -> (i64, String) {
+    let id = document.get("_id").and_then(Value::as_i64).expect("a number");
+    (id, document.get("text").and_then(Value::as_str).expect("a text").to_owned())
+}
+
+/// Checks that the documents are those of a map, and that the newest change of each leads to it.
+fn check(db: &Database, last: &BTreeMap<i64, String>) {
+    let found = db.collection("documents").scan().run().unwrap().map(|found| parts(&found.unwrap().to_map().unwrap()));
+    assert!(found.eq(last.iter().map(|(id, text)| (*id, text.clone()))), "the documents");
+    let newest: BTreeMap<i64, Option<String>> = recorded_changes(db)
+        .unwrap()
+        .iter()
+        .map(|change| match &change.event {
+            ChangeEvent::Insert { document } | ChangeEvent::Replace { document } => {
+                (parts(document).0, Some(parts(document).1))
+            }
+            event => (event.id().and_then(Value::as_i64).expect("a number"), None),
+        })
+        .collect();
+    assert!(newest.iter().all(|(id, text)| last.get(id) == text.as_ref()), "the newest changes");
+    assert!(newest.len() >= last.len(), "each document was changed after the changes that are lost");
+    assert!(db.verify().run().unwrap().damage.is_empty());
+}
+
+/// The same documents are written again and again, so what fills the disk are their recorded changes, which a stream has
+/// not read.
+#[test]
+fn a_stream_that_is_never_read_gives_way_to_writes() {
+    let world = World::new(1);
+    let options = alluvium_store::Options {
+        memory_bytes: 8 << 20,
+        durability: Durability::Periodic,
+        disk_reserve_bytes: Some(2 << 20),
+        background: false,
+        ..alluvium_store::Options::default()
+    };
+    let db: Database = world.open(&options).unwrap();
+    let documents = db.create_collection("documents").run().unwrap();
+    db.record_changes(ChangeScope::Everything).unwrap();
+    let mut never_read = db.watch().run().unwrap();
+    world.mem.set_capacity(world.mem.used_bytes() + (24 << 20));
+    assert!(!db.trim_changes().unwrap(), "there is space");
+    let (mut last, mut n) = (BTreeMap::new(), 0);
+    for round in 0..3 {
+        let refused = loop {
+            let (id, text) = ((n % 20) as i64, text_of(n));
+            match documents.put(id, format!(r#"{{"text":"{text}"}}"#)) {
+                Ok(()) => drop(last.insert(id, text)),
+                Err(error) => break error,
+            }
+            n += 1;
+            assert!(n < 100_000, "the disk is never full");
+            if n.is_multiple_of(500) {
+                db.flush().unwrap();
+                db.store().run_pending().unwrap();
+            }
+        };
+        assert_eq!(refused.kind(), ErrorKind::NoSpace, "{refused}");
+        let before = recorded_changes(&db).unwrap().len();
+        assert!(db.trim_changes().unwrap(), "round {round}: the disk is short");
+        let after = recorded_changes(&db).unwrap().len();
+        assert!((before / 5..before / 3).contains(&after), "round {round}: of {before} changes {after} are left");
+        // Their files go, and writes continue on the same disk.
+        db.flush().unwrap();
+        db.store().run_pending().unwrap();
+    }
+    documents.delete(0).unwrap();
+    last.remove(&0);
+
+    let token = never_read.token();
+    let lost = [never_read.next_event().err(), db.watch().resume_after(token).run().err()];
+    for error in lost.into_iter().map(|error| error.expect("the place is lost")) {
+        assert_eq!(error.code(), Some((286, "ChangeStreamHistoryLost")));
+        assert!(error.to_string().contains("read the documents at a snapshot, and continue after"), "{error}");
+    }
+    check(&db, &last);
+    let mut next = db.watch().run().unwrap();
+    documents.put(0, r#"{"text":"again"}"#).unwrap();
+    assert!(next.next_event().unwrap().is_some(), "a stream that begins now");
+    last.insert(0, "again".to_owned());
+    drop((db, documents, next, never_read));
+    world.mem.set_capacity(u64::MAX);
+    check(&world.killed().open(&options).unwrap(), &last);
 }
