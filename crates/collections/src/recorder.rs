@@ -34,7 +34,7 @@ pub(crate) struct Recorder {
     transaction: Option<Map>,
 }
 
-/// What is read from a row, or the damage that was found.
+/// A value that was read from a row, or the damage that was found.
 type Decoded<T> = std::result::Result<T, RowError>;
 
 /// The change of a document by an operation.

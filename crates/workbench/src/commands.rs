@@ -27,7 +27,7 @@ use alluvium_cli::exit::Outcome;
 pub(crate) enum Command {
     /// Measure pipelines: groups of few and many, counts, sorts, look-ups. Creates an index on `subreddit`
     Aggregate(aggregate::Args),
-    /// Measure recorded changes: what they cost loads, updates and puts, and how far a change stream is behind
+    /// Measure recorded changes: what they cost loads, updates and puts, and the time until a change stream returns them
     Changes(changes::Args),
     /// Generate, load, read, change, kill, resume and verify a million documents; print a table
     Demo(demo::Args),

@@ -388,7 +388,7 @@ impl Database {
     }
 }
 
-/// Moves what was read into `value`. Returns false for a null pointer, which stands for no value.
+/// Moves what was read into `value`. Returns false for a null pointer: the key does not exist.
 ///
 /// # Safety
 /// The pointer is not used later.

@@ -59,7 +59,7 @@ impl Session<'_> {
     }
 }
 
-/// True for the errors by which RocksDB ends one of two transactions: the key is locked, or was changed meanwhile.
+/// True for the errors by which RocksDB ends one of two transactions: the key is locked, or has changed.
 fn is_conflict(error: &Failure) -> bool {
     let text = error.to_string();
     ["Operation timed out", "Resource busy"].iter().any(|status| text.contains(status))

@@ -1,4 +1,4 @@
-//! Recorded changes: what recording costs the writes, and how long after its write a change stream returns an event.
+//! Recorded changes: the costs of recording for the writes, and how long after its write a change stream returns an event.
 
 mod price;
 mod stream;

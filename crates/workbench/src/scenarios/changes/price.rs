@@ -1,4 +1,4 @@
-//! What writes cost, with and without recording.
+//! The costs of writes, with and without recording.
 
 use super::{Settings, with_database};
 use crate::scenarios::{documents, put};
