@@ -8,7 +8,9 @@
 //! | `filters`, `updates` | filters, sort orders, projections and updates, evaluated by the model |
 //! | `indexes`, `index_entries` | entries of indexes, derived twice: with `query`'s keys, and without |
 //! | `timeline` | the states that a power cut may leave |
+//! | `changes` | recorded changes, applied to a state |
 
+pub(crate) mod changes;
 pub(crate) mod documents;
 pub(crate) mod filters;
 pub(crate) mod id;
@@ -19,6 +21,7 @@ pub(crate) mod timeline;
 pub(crate) mod updates;
 pub(crate) mod values;
 
+pub use changes::recorded_changes;
 pub use documents::{Documents, map_of};
 pub use id::Id;
 pub(crate) use state::{Contents, brief};

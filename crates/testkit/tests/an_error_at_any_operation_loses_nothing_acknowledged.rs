@@ -221,7 +221,7 @@ fn open_with_faults(seed: u64, create: bool) {
         // The process was killed, or, with every other seed, the power was cut.
         match seed % 2 == 1 && !create {
             true => client.cut(),
-            false => client.world = client.world.killed(),
+            false => client.kill(),
         }
         let effect = [Error, NoSpace, Short, LostPages, ThoughDone][((nth + seed) % 5) as usize];
         let fault = effect.on(Fault::nth(nth), client.rng());

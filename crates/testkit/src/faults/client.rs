@@ -5,7 +5,7 @@ pub(super) mod steps;
 
 use crate::model::{Documents, Phase, State, read_state};
 use crate::worlds::{PATH, World, random_options};
-use alluvium::{Database, Durability, Error, ErrorKind, Snapshot};
+use alluvium::{Change, ChangeScope, Database, Durability, Error, ErrorKind, Snapshot};
 use alluvium_env::mem::MemFs;
 use alluvium_env::sync::Mutex;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,14 @@ pub struct FaultClient {
     shows_unknown: Option<bool>,
     snapshots: Vec<(Snapshot, State)>,
     checkpoints: Vec<Checkpoint>,
+    /// True if the changes are recorded from the beginning.
+    records: bool,
+    /// The number from which on the changes are recorded, once that was acknowledged.
+    recorded: Option<u64>,
+    /// The recorded changes that were read, which a power cut must not take back.
+    given_out: Vec<Change>,
+    /// The number of them before the last step.
+    given_before: usize,
     rng: fastrand::Rng,
     documents: Documents,
     durability: Durability,
@@ -75,7 +83,7 @@ impl FaultClient {
     /// A client without a database. Its first step creates the database.
     pub fn begin(seed: u64, disk_bytes: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let partitions = rng.u32(1..=3);
+        let (partitions, records) = (rng.u32(1..=3), rng.bool());
         Self {
             world: World::over(MemFs::with_capacity(disk_bytes), seed),
             db: None,
@@ -92,6 +100,10 @@ impl FaultClient {
             shows_unknown: None,
             snapshots: Vec::new(),
             checkpoints: Vec::new(),
+            records,
+            recorded: None,
+            given_out: Vec::new(),
+            given_before: 0,
             rng,
             documents: Documents::default(),
             durability: Durability::Sync,
@@ -131,13 +143,22 @@ impl FaultClient {
                 (self.acknowledged, self.unknown) = (found, None);
                 self.durable();
                 *self.phase.lock() = Phase::Write;
-                true
+                let is_begun = !self.records || self.recorded.is_some() || !self.acknowledged.collections.is_empty();
+                is_begun || self.record()
             }
             Err(error) => {
                 self.note(&error);
                 false
             }
         }
+    }
+
+    /// Begins to record the changes of all collections, of which there are none yet.
+    fn record(&mut self) -> bool {
+        let begun =
+            self.attempt(Phase::Schema, "record changes", None, false, |db| db.record_changes(ChangeScope::Everything));
+        self.recorded = begun.ok().map(|token| token.number);
+        self.recorded.is_some()
     }
 
     /// Removes the empty directory of a failed creation. The name of this directory may be lost later, which no caller

@@ -76,12 +76,41 @@ pub struct Tally {
 /// The steps of a sequence: each kind several times, in a random order.
 fn steps(seed: u64) -> Vec<Step> {
     use Step::{
-        Checkpoint, Compact, Flush, Index, Insert, Load, Look, Pending, Reopen, Schema, Snapshot, Sync, Update, Write,
+        Changes, Checkpoint, Compact, Flush, Index, Insert, Load, Look, Pending, Reopen, Schema, Snapshot, Sync,
+        Transaction, Update, Write,
     };
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
     let mut steps = vec![
-        Write, Write, Write, Write, Write, Write, Write, Insert, Insert, Update, Update, Update, Load, Load, Schema,
-        Schema, Index, Index, Index, Flush, Flush, Flush, Pending, Compact, Sync, Checkpoint, Checkpoint, Snapshot,
+        Write,
+        Write,
+        Write,
+        Write,
+        Write,
+        Transaction,
+        Transaction,
+        Transaction,
+        Changes,
+        Insert,
+        Insert,
+        Update,
+        Update,
+        Update,
+        Load,
+        Load,
+        Schema,
+        Schema,
+        Index,
+        Index,
+        Index,
+        Flush,
+        Flush,
+        Flush,
+        Pending,
+        Compact,
+        Sync,
+        Checkpoint,
+        Checkpoint,
+        Snapshot,
         Reopen,
     ];
     rng.shuffle(&mut steps);
@@ -94,11 +123,11 @@ fn steps(seed: u64) -> Vec<Step> {
 
 /// The steps of one of three short sequences.
 fn short_steps(seed: u64) -> Vec<Step> {
-    use Step::{Checkpoint, Compact, Flush, Index, Insert, Reopen, Schema, Sync, Update, Write};
+    use Step::{Changes, Checkpoint, Compact, Flush, Index, Insert, Reopen, Schema, Sync, Transaction, Update, Write};
     match seed % 3 {
-        0 => vec![Reopen, Write, Flush, Write, Flush, Compact, Write, Reopen, Write],
+        0 => vec![Reopen, Write, Flush, Write, Flush, Compact, Transaction, Reopen, Write],
         1 => vec![Reopen, Schema, Insert, Flush, Index, Update, Sync, Checkpoint, Reopen],
-        _ => vec![Reopen, Insert, Reopen, Write, Checkpoint, Flush, Schema, Checkpoint, Compact],
+        _ => vec![Reopen, Insert, Reopen, Transaction, Checkpoint, Flush, Changes, Schema, Checkpoint, Compact],
     }
 }
 

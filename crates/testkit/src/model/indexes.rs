@@ -118,7 +118,12 @@ pub fn marks(db: &Database, definition: &Definition, documents: u32) -> u64 {
         for _ in 0..built {
             number();
         }
-        let Ok(Value::Map(map)) = alluvium_document::encoding::decode(&mut rest) else { panic!("a definition") };
+        let map = match alluvium_document::encoding::decode(&mut rest) {
+            Ok(Value::Map(map)) => map,
+            // The history of recorded changes.
+            Ok(Value::Array(_)) => continue,
+            other => panic!("no definition: {other:?}"),
+        };
         if tree == u64::from(documents) && Definition::from_map(&map).expect("a definition") == *definition {
             return marks;
         }

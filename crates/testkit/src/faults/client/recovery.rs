@@ -1,10 +1,10 @@
 //! Checks after the process has ended, or the power was cut.
 
 use super::FaultClient;
-use crate::model::{State, read_state};
+use crate::model::{State, read_state, recorded_changes};
 use crate::worlds::{World, random_options};
 use alluvium::backup;
-use alluvium::{Database, Durability};
+use alluvium::{Change, Database, Durability};
 use alluvium_env::mem::CrashStyle;
 use std::path::Path;
 
@@ -14,6 +14,10 @@ impl FaultClient {
     pub fn recover(mut self) {
         self.world.faults.clear();
         self.world.faults.set_hook(None);
+        if self.db.is_some() && self.recorded.is_some() && self.rng.bool() {
+            self.write();
+            self.changes();
+        }
         let way = self.rng.u8(0..3);
         let (disk, allowed): (World, Vec<State>) = match way {
             0 => {
@@ -25,7 +29,10 @@ impl FaultClient {
             _ => (self.world.cut(self.rng.u64(..), CrashStyle::Any), self.since_durable.clone()),
         };
         disk.mem.set_capacity(u64::MAX);
+        self.given_before = self.given_out.len();
         let db = self.examine(&disk, &allowed, &format!("way {way}"));
+        let recorded = db.recorded().first().map(|recorded| recorded.since);
+        assert!(recorded == self.recorded || self.recorded.is_none(), "recorded since {recorded:?}: {:?}", self.log);
         let found = read_state(&db).unwrap_or_else(|e| panic!("it does not read: {e}\nafter {:?}", self.log));
         self.examine_checkpoints(&disk);
         let cut = disk.cut(self.rng.u64(..), CrashStyle::Any);
@@ -38,10 +45,15 @@ impl FaultClient {
         db.close().expect("it goes on");
     }
 
-    /// Cuts the power. The client continues with the disk after the cut.
+    /// Cuts the power. The client continues with the disk after the cut, and has no open database.
     pub fn cut(&mut self) {
         self.world = self.world.cut(self.rng.u64(..), CrashStyle::Any);
-        self.cut = true;
+        (self.db, self.cut) = (None, true);
+    }
+
+    /// Kills the process. The client continues with the disk, and has no open database.
+    pub fn kill(&mut self) {
+        (self.world, self.db) = (self.world.killed(), None);
     }
 
     /// Checks a database that was opened, whichever operations failed before: its state must be an allowed one, and is
@@ -86,7 +98,24 @@ impl FaultClient {
         let damage = db.verify().run().expect("verify").damage;
         assert!(damage.is_empty(), "{when}: verify finds {damage:?} after {:?}", self.log);
         self.sound(&db);
+        self.check_changes(&db, &found, &self.given_out[..self.given_before], when);
         db
+    }
+
+    /// Checks that the recorded changes have led to the state, and that those that were given out are among them.
+    fn check_changes(&self, db: &Database, found: &State, given_out: &[Change], when: &str) {
+        // The power may have been cut before the recording was acknowledged.
+        let Some(since) = self.recorded.filter(|since| db.recorded().iter().any(|one| one.since == *since)) else {
+            return;
+        };
+        let changes = recorded_changes(db);
+        let changes = changes.unwrap_or_else(|e| panic!("{when}: since {since}: {e}\nafter {:?}", self.log));
+        let mut replayed = State::default();
+        changes.iter().for_each(|change| replayed.apply(change));
+        let difference = || replayed.difference(found);
+        assert!(replayed == *found, "{when}: the changes lead to something else:\n{}\n{:?}", difference(), self.log);
+        let lost = given_out.iter().find(|change| !changes.contains(change));
+        assert!(lost.is_none(), "{when}: a change was given out, and is lost: {lost:?}\nafter {:?}", self.log);
     }
 
     fn sound(&self, db: &Database) {
@@ -116,6 +145,7 @@ impl FaultClient {
             let found = read_state(&db).expect("it reads").without_indexes();
             let difference = || one.states[0].difference(&found);
             assert!(one.states.contains(&found), "{}:\n{}\nafter {:?}", one.dir.display(), difference(), self.log);
+            self.check_changes(&db, &found, &[], "in a checkpoint");
             db.close().expect("a good disk");
             crate::worlds::remove_dir(&disk.env, to);
         }

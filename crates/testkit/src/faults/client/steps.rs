@@ -3,7 +3,7 @@
 use super::{Checkpoint, FaultClient};
 use crate::model::{Id, Phase, State};
 use alluvium::load::{Input, OnDuplicate};
-use alluvium::{Durability, ErrorKind, Map, Snapshot, Value};
+use alluvium::{ChangeScope, ChangeToken, Collection, Durability, ErrorKind, Map, Snapshot, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +29,10 @@ pub enum Step {
     Insert,
     /// A document is changed by operators, with a checked or a blind update.
     Update,
+    /// Documents are written in a transaction, which is committed or aborted.
+    Transaction,
+    /// Recorded changes are read.
+    Changes,
     /// Lines are loaded.
     Load,
     /// A collection is created, renamed or dropped.
@@ -55,10 +59,12 @@ pub enum Step {
 
 impl Step {
     /// The weights of the steps, about one hundred in total.
-    const WEIGHTS: [(Self, u32); 14] = [
-        (Self::Write, 34),
+    const WEIGHTS: [(Self, u32); 16] = [
+        (Self::Write, 28),
         (Self::Insert, 8),
-        (Self::Update, 14),
+        (Self::Update, 10),
+        (Self::Transaction, 10),
+        (Self::Changes, 4),
         (Self::Load, 3),
         (Self::Schema, 4),
         (Self::Index, 16),
@@ -103,6 +109,7 @@ impl FaultClient {
     /// Executes one operation of the given kind. Returns true if it succeeded.
     pub fn take(&mut self, step: Step) -> bool {
         self.of_step.clear();
+        self.given_before = self.given_out.len();
         if self.db.is_none() {
             return self.open();
         }
@@ -110,6 +117,8 @@ impl FaultClient {
             Step::Write => self.write(),
             Step::Insert => self.insert(),
             Step::Update => self.update(),
+            Step::Transaction => self.transaction(),
+            Step::Changes => self.changes(),
             Step::Load => self.load(),
             Step::Schema => self.schema(),
             Step::Index => self.index(),
@@ -256,6 +265,96 @@ impl FaultClient {
                 assert_eq!(done.matched_count, 1, "{words} finds nothing, after {before:?}");
             }),
         });
+        done.is_ok()
+    }
+
+    /// Writes documents in a transaction, and commits it, or aborts it.
+    fn transaction(&mut self) -> bool {
+        let Some(first) = self.any_name() else { return false };
+        let mut durable = self.durability == Durability::Sync;
+        let transaction = match self.rng.u8(0..4) {
+            0 => {
+                durable = true;
+                self.db().begin_with(Durability::Sync)
+            }
+            _ => self.db().begin(),
+        };
+        let mut next = self.acknowledged.clone();
+        let mut words = "transaction".to_owned();
+        for at in 0..self.rng.usize(1..5) {
+            let other = NAMES[self.rng.usize(0..NAMES.len())];
+            // The first statement always puts, so the transaction writes something. A later put may create a collection.
+            let name = match at {
+                0 => first.clone(),
+                _ if self.unknown.is_none() && self.rng.u8(0..4) == 0 => other.to_owned(),
+                _ => self.any_name().unwrap_or_else(|| first.clone()),
+            };
+            let puts = next.create(&name) || at == 0;
+            let collection = transaction.collection(&name);
+            if let Err(error) = self.statement(&collection, &name, puts, &mut next, &mut words) {
+                self.note(&error);
+                return false;
+            }
+        }
+        if self.rng.u8(0..6) == 0 {
+            transaction.abort();
+            self.log.push(format!("aborted: {words}"));
+            return true;
+        }
+        self.attempt(Phase::Write, &words, Some(next), durable, |_| transaction.commit()).is_ok()
+    }
+
+    /// Executes a statement of a transaction.
+    fn statement(
+        &mut self,
+        collection: &Collection,
+        name: &str,
+        puts: bool,
+        next: &mut State,
+        words: &mut String,
+    ) -> alluvium::Result<()> {
+        let id = self.any_id(name);
+        let value = id.value(&mut self.rng);
+        match (self.rng.u8(0..6), next.get(name, &id).cloned()) {
+            (0, _) if !puts => {
+                *words += &format!(" delete {name} {value:?}");
+                next.delete(name, &id);
+                collection.delete(value)
+            }
+            (blind @ 1..=3, Some(old)) if !puts => {
+                let (update, change) = any_update(&mut self.rng);
+                *words += &format!(" update {name} {value:?} {update}");
+                let mut map = Map::clone(&old);
+                change(&mut map);
+                next.put(name, id, map);
+                // Only a blind update writes also if the document was deleted by a write whose outcome is unknown.
+                match blind > 1 || self.poisoned {
+                    true => collection.update_blind(value, update.as_str()),
+                    false => collection.update_one(Map::from([("_id", value)]), update.as_str()).run().map(drop),
+                }
+            }
+            _ => {
+                *words += &format!(" put {name} {value:?}");
+                let map = self.documents.with_id(&id, &mut self.rng);
+                next.put(name, id, map.clone());
+                collection.put(value, map)
+            }
+        }
+    }
+
+    /// Reads the recorded changes that were not read before. A power cut must not take them back.
+    pub(super) fn changes(&mut self) -> bool {
+        let Some(since) = self.recorded else { return true };
+        let number = self.given_out.last().map_or(since, |change| change.number);
+        let after = ChangeToken { database: self.db().store().database_id(), number };
+        let mut found = Vec::new();
+        let done = self.attempt(Phase::Sync, "changes", None, false, |db| {
+            for change in db.changes(&ChangeScope::Everything, Some(after))? {
+                found.push(change?);
+            }
+            Ok(())
+        });
+        self.given_out.extend(found);
         done.is_ok()
     }
 
