@@ -70,7 +70,10 @@ impl Backward {
     fn read(&mut self, limits: &Limits) -> Result<()> {
         let engine = self.oplog.engine.clone();
         let since = changes::recorded_since(&engine, &SCOPE)?;
-        let Some(tree) = engine.catalog.history() else { return Ok(self.is_done = true) };
+        let Some(tree) = engine.catalog.history() else {
+            self.is_done = true;
+            return Ok(());
+        };
         let bounds =
             Bounds { lower: Bound::Unbounded, upper: Bound::Excluded(Change::key(self.before)), reverse: true };
         let mut scan = engine.store().scan(tree, bounds, None)?;
