@@ -226,6 +226,7 @@ impl<'a> Writer<'a> {
         let Some(folded) = reader.get_folded(key)? else { return Ok(None) };
         let before = folded.document;
         let mut draft = reader.draft(before.clone())?;
+        txn.note_before(0, key, Some(&before));
         let (change, value) = change(&mut draft)?;
         match change {
             Change::Nothing => {}

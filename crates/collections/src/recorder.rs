@@ -24,7 +24,8 @@ pub(crate) struct Target<'a> {
 /// The events of a batch so far.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    /// The documents that the operations so far have written.
+    /// The documents as they are before the next operation: those that a write has read, and those that the operations
+    /// so far have written.
     current: HashMap<(TreeId, Vec<u8>), Option<Document>>,
     /// The count of operations whose events are in the batch.
     done: usize,
@@ -53,6 +54,12 @@ impl Recorder {
     /// Notes that the put with this place in the batch writes the result of an update.
     pub fn note_update(&mut self, place: usize) {
         self.updates.insert(place);
+    }
+
+    /// Notes the document that a write has read under its lock, or that there is none, which the check of the write
+    /// demands. What an operation of the batch has written is known better.
+    pub fn note_before(&mut self, tree: TreeId, key: &[u8], before: Option<Document>) {
+        self.current.entry((tree, key.to_vec())).or_insert(before);
     }
 
     /// Adds the events of the operations that were added since the last call. The caller holds the locks of all

@@ -286,8 +286,14 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn insert_by(&mut self, group: usize, document: &Map, id: Cow<'a, Value>) -> Result<()> {
         let key = checked_key(document)?;
         self.put_map(group, &key, document, None, None)?;
-        self.absent.push(Absent { group, key, id });
+        self.must_be_absent(group, key, id);
         Ok(())
+    }
+
+    /// Makes the check of the write fail if there is a document with this key.
+    fn must_be_absent(&mut self, group: usize, key: Vec<u8>, id: Cow<'a, Value>) {
+        self.note_before(group, &key, None);
+        self.absent.push(Absent { group, key, id });
     }
 
     /// The shapes of a collection.

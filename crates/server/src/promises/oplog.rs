@@ -148,6 +148,7 @@ fn the_log_is_followed_without_a_thread() {
     assert_eq!((batch(&reply), cursor_of(&reply)), (Vec::new(), cursor_of(&opened)));
     connection.run("local", more(id));
     other.ok("local", doc! {"killCursors": "oplog.rs", "cursors": [(Value::Int64(id))]});
+    assert!(is_woken(&connection));
     connection.fails(237, "local", more(id));
 }
 

@@ -4,6 +4,7 @@
 use super::{Group, Locked, Named, WriteTxn};
 use crate::error::Result;
 use crate::recorder::Target;
+use alluvium_document::Document;
 use alluvium_store::{Durability, LockMode, Store};
 
 /// The bytes of a recorded change in addition to those of its document.
@@ -33,6 +34,15 @@ impl<'a> WriteTxn<'a> {
     pub(super) fn note_update(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.note_update(self.batch.len().saturating_sub(1));
+        }
+    }
+
+    /// Notes the document with this key that was read under its lock, so that it need not be read again to record its
+    /// change; `None` if the check of the write demands that there is none.
+    #[inline]
+    pub(crate) fn note_before(&mut self, group: usize, key: &[u8], before: Option<&Document>) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note_before(self.groups[group].state.documents, key, before.cloned());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Writes of documents that are given as JSON text or as BSON. They are encoded without a tree of values.
 
-use super::{Absent, WriteTxn};
+use super::WriteTxn;
 use crate::error::{Error, Result};
 use crate::ids::{CHECKED_TEXT_BYTES_MIN, check_size, id_key};
 use alluvium_document::Value;
@@ -49,7 +49,7 @@ impl WriteTxn<'_> {
             None => self.groups[0].document(&encoded.key, &self.row)?.id().clone(),
         };
         self.add_encoded(&encoded)?;
-        self.absent.push(Absent { group: 0, key: encoded.key, id: Cow::Owned(id.clone()) });
+        self.must_be_absent(0, encoded.key, Cow::Owned(id.clone()));
         Ok(Some(id))
     }
 
@@ -67,7 +67,7 @@ impl WriteTxn<'_> {
         let Some(EncodedBson { id, key }) = encoded else { return Ok(None) };
         group.put_encoded(&mut self.batch, &key, &self.row)?;
         self.drop_large_row();
-        self.absent.push(Absent { group: 0, key, id: Cow::Owned(id.clone()) });
+        self.must_be_absent(0, key, Cow::Owned(id.clone()));
         Ok(Some(id))
     }
 
