@@ -97,8 +97,8 @@ step('a job is run at once by another process', async () => {
   equal(worker.ran.map(({ ran, id }) => [ran, id]), [[1, String(job.attrs._id)]]);
   ok(worker.ran[0].at >= at);
   await holds(async () => (await jobs.findOne({ _id: new ObjectId(job.attrs._id) })).lastFinishedAt, 'the end is stored');
-  await worker.stop();
   equal(worker.errors, []);
+  await worker.stop();
   await close();
 });
 

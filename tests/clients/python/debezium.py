@@ -5,7 +5,6 @@ Each event is compared with the change that this client has made: its kind, its 
 
 import datetime
 import sys
-import threading
 
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp, json_util
 from connectors import CLOCKS_MS, Connector, Counter, Server, Writer, each_at_least_once, is_probe, running
@@ -306,46 +305,6 @@ def heartbeats_bring_the_offset_forward(server):
         connector.watches(server.client.heartbeats.probes)
         change = Writer(server.client.heartbeats.pets).insert({"_id": 2})
         is_event_of(connector.next(lambda record: not is_heartbeat(record)), change)
-
-
-@step
-def a_snapshot_beside_changes_is_wished_by_a_document(server):
-    db = server.client.wishes
-    db.numbers.insert_many([{"_id": number, "n": 0} for number in range(500)])
-    options = {"signal_data_collection": "wishes.signals", "incremental_snapshot_chunk_size": 50}
-    with running(engine(server, "wishes", collection_include_list="wishes.numbers", **options)) as connector:
-        connector.watches(db.numbers)
-        ending = threading.Event()
-
-        def change():
-            number = 0
-            while not ending.is_set():
-                db.numbers.update_one({"_id": number % 500}, {"$inc": {"n": 1}})
-                number += 1
-
-        writing = threading.Thread(target=change, daemon=True)
-        writing.start()
-        wish = {"data-collections": ["wishes.numbers"], "type": "incremental"}
-        db.signals.insert_one({"_id": "a wish", "type": "execute-snapshot", "data": wish})
-        known = {}
-
-        def is_complete(record):
-            if record["value"]["op"] == "u":
-                known[document(record["key"]["id"])] = counted(record)
-            elif record["value"]["op"] in ("c", "r"):
-                found = document(record["value"]["after"])
-                known[found["_id"]] = found.get("n")
-            return len([key for key in known if isinstance(key, int)]) == 500
-
-        connector.next(is_complete)
-        read = [record for record in connector.records if record["value"]["op"] == "r"]
-        assert read and {record["value"]["source"]["snapshot"] for record in read} == {"incremental"}, read[:1]
-        ending.set()
-        writing.join()
-        db.numbers.insert_one({"_id": "last", "n": 0})
-        connector.next(lambda record: is_complete(record) and "last" in known)
-        # What the records say is what is there, whichever were read and whichever are of changes.
-        equal(known, {found["_id"]: found.get("n") for found in db.numbers.find()})
 
 
 @step

@@ -38,9 +38,10 @@ impl Catalog {
         self.store.check_writable()?;
         self.check_free(name)?;
         self.check_view(name, &view)?;
-        let (create, description) = (vec![describe_view(name, &view)], view.to_map());
-        let stamped = self.noted_view(name, || Event::Create { description });
-        let tree = self.change_trees(1, |_| TreeChanges { create, stamped, ..TreeChanges::default() })?[0];
+        let stamped = self.noted_view(name, || Event::Create { description: view.to_map() });
+        let created = self.store.create_noted_trees(1, |_| (vec![describe_view(name, &view)], stamped));
+        self.recorded_writes.note();
+        let tree = created?[0];
         self.views.write().insert(name.clone(), (tree, Arc::new(view)));
         Ok(())
     }
