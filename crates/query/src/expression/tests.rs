@@ -10,7 +10,7 @@ mod random;
 
 use super::*;
 use alluvium_document::json::{self, Format};
-use alluvium_document::{Document, Map, Value};
+use alluvium_document::{Document, LEVELS_MAX, Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -541,6 +541,9 @@ fn growth_without_end_is_refused() {
     ] {
         assert_eq!(value(&many, "{}"), "error 10334", "{}", &many[..40]);
     }
-    let nested = r#"{"$reduce":{"input":{"$range":[0,200]},"initialValue":1,"in":["$$value"]}}"#;
-    assert_eq!(value(nested, "{}"), "error 15");
+    let nested = |levels: usize| {
+        format!(r#"{{"$reduce":{{"input":{{"$range":[0,{levels}]}},"initialValue":1,"in":["$$value"]}}}}"#)
+    };
+    assert_eq!(value(&nested(LEVELS_MAX), "{}"), format!("{}1{}", "[".repeat(LEVELS_MAX), "]".repeat(LEVELS_MAX)));
+    assert_eq!(value(&nested(LEVELS_MAX + 1), "{}"), "error 15");
 }
