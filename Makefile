@@ -115,7 +115,8 @@ schedules:
 		--test histories_hold_under_any_schedule --test threads_see_whole_batches_under_any_schedule \
 		--test writers_faster_than_the_disk_are_slowed_evenly --test many_writers_to_many_partitions_are_served_alike \
 		--test periodic_writes_are_durable_in_time_under_any_schedule \
-		--test writes_hold_what_they_checked_under_any_schedule --test a_seed_repeats_its_run
+		--test writes_hold_what_they_checked_under_any_schedule --test transactions_conflict_under_any_schedule \
+		--test a_seed_repeats_its_run
 
 # What is small enough, under all orders of its steps and of memory.
 orders:
