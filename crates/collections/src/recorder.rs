@@ -56,8 +56,8 @@ impl Recorder {
         self.updates.insert(place);
     }
 
-    /// Notes the document that a write has read under its lock, or that there is none, which the check of the write
-    /// demands. What an operation of the batch has written is known better.
+    /// Notes the document that a write has read under its lock, or `None` for a key that the check of the write demands to
+    /// be free. A document that an earlier operation of the batch has written is kept.
     pub fn note_before(&mut self, tree: TreeId, key: &[u8], before: Option<Document>) {
         self.current.entry((tree, key.to_vec())).or_insert(before);
     }

@@ -13,8 +13,8 @@ pub use compact_str::CompactString as Text;
 /// The maximum nesting of arrays and maps: `[]` has 1 level, `[[]]` has 2. It is MongoDB's limit for stored documents;
 /// the document itself counts as a level.
 ///
-/// Parsers and decoders refuse deeper values. Code that builds values itself calls [`Value::is_too_deep`] before it
-/// stores a value.
+/// Parsers refuse deeper values, and decoders those deeper than [`LEVELS_MAX`]. Code that builds values itself calls
+/// [`Value::is_too_deep`] before it stores a value.
 pub const MAX_DEPTH: usize = alluvium_codec::key::MAX_DEPTH;
 
 /// The maximum nesting of BSON and of the results of queries, which is MongoDB's limit. It is higher than [`MAX_DEPTH`],

@@ -81,7 +81,7 @@ pub enum Event {
         description: Map,
     },
     /// Options of the collection, or of an index, were changed. The description has the changed ones, in the form of the
-    /// command `collMod`.
+    /// command `collMod`; it may be empty. That of a view has its `viewOn` and its `pipeline`.
     Modify {
         /// The description.
         description: Map,

@@ -38,7 +38,7 @@ impl<'a> WriteTxn<'a> {
     }
 
     /// Notes the document with this key that was read under its lock, so that it need not be read again to record its
-    /// change; `None` if the check of the write demands that there is none.
+    /// change; `None` for a key that the check of the write demands to be free.
     #[inline]
     pub(crate) fn note_before(&mut self, group: usize, key: &[u8], before: Option<&Document>) {
         if let Some(recorder) = &mut self.recorder {
