@@ -1,6 +1,6 @@
 //! `local.oplog.rs` has an entry for each change, at the time of its write, and is followed as Meteor and older programs do.
 
-use super::streams::is_woken;
+use super::streams::{is_woken, nested};
 use super::{Connection, SECOND, World, batch, cursor_of, insert, lsid, with};
 use crate::config::Config;
 use crate::fields::Fields;
@@ -150,6 +150,27 @@ fn the_log_is_followed_without_a_thread() {
     other.ok("local", doc! {"killCursors": "oplog.rs", "cursors": [(Value::Int64(id))]});
     assert!(is_woken(&connection));
     connection.fails(237, "local", more(id));
+}
+
+#[test]
+fn views_and_the_deepest_documents_have_entries() {
+    let world = world();
+    let connection = world.connect();
+    let from = last_time(&connection);
+    connection.ok("zoo", doc! {"create": "young", "viewOn": "pets", "pipeline": []});
+    connection.ok("zoo", doc! {"drop": "young"});
+    let deep = nested(1, alluvium::MAX_DEPTH);
+    let insert = doc! {"insert": "pets", "documents": [(Value::Map(deep.clone()))]};
+    let within = [("lsid", lsid(1)), ("txnNumber", Value::Int64(1)), ("autocommit", Value::Bool(false))];
+    connection.ok("zoo", doc! {"create": "pets"});
+    connection.ok("zoo", with(with(insert, within.clone()), [("startTransaction", Value::Bool(true))]));
+    connection.ok("admin", with(doc! {"commitTransaction": 1}, within));
+    let entries = batch(&connection.ok("local", log(after(from), doc! {})));
+    let objects: Vec<&Map> = entries.iter().filter_map(|entry| entry.document("o")).collect();
+    assert_eq!(*objects[0], doc! {"create": "young", "viewOn": "pets", "pipeline": []});
+    assert_eq!((objects[1], entries[1].get("ui")), (&doc! {"drop": "young"}, None));
+    let operations = objects[3].elements("applyOps").expect("operations");
+    assert_eq!(operations[0].as_map().and_then(|operation| operation.document("o")), Some(&deep));
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn collection_uuid_of(connection: &Connection<'_>, name: &str) -> Value {
 }
 
 /// A document with a number that is the value of `levels` documents, one in the other, and of the document around them.
-fn nested(id: i32, levels: usize) -> Map {
+pub(super) fn nested(id: i32, levels: usize) -> Map {
     let inner = (1..levels).fold(Value::Int32(0), |value, _| Value::Map(Map::from([("a", value)])));
     Map::from([("_id", Value::Int32(id)), ("a", inner)])
 }
