@@ -251,37 +251,39 @@ fn the_reserve_of_a_small_disk_is_smaller() {
         assert!(store.get(tree, &Place::key(n), &mut Vec::new()).unwrap(), "{n}");
     }
     for n in 0..written {
-        // A delete may be refused while a flush or a merge waits for space that another one frees.
-        let mut tries = 0..20;
-        while tries.next().is_some() {
-            let mut batch = store.batch();
-            batch.delete(tree, &Place::key(n));
-            match store.write(batch, Durability::Bulk) {
-                Ok(_) => break,
-                Err(error) => assert!(matches!(error, Error::NoSpace(_)), "{error}"),
-            }
-            let _ = store.wait_for_compaction();
-        }
-        assert!(tries.next().is_some(), "{n} cannot be deleted");
+        assert!(delete(&store, tree, n), "{n} cannot be deleted");
     }
     store.wait_for_compaction().unwrap();
     for n in 0..written / 2 {
-        put(&store, n).unwrap();
+        assert!(accepted(&store, || put(&store, n)), "{n} cannot be written again");
     }
 }
 
-/// Deletes a key. Returns false if the delete is refused repeatedly.
+/// Repeats a write while it is refused because flushes or merges wait for space that others free. Returns false if it
+/// is still refused after 20 seconds.
+fn accepted(store: &Store, write: impl Fn() -> Result<(), Error>) -> bool {
+    let clock = Env::os().clock;
+    let started = clock.now();
+    loop {
+        match write() {
+            Ok(()) => return true,
+            Err(error) => assert!(matches!(error, Error::NoSpace(_)), "{error}"),
+        }
+        if clock.now() - started > Duration::from_secs(20) {
+            return false;
+        }
+        // There may be too little space for a merge.
+        let _ = store.wait_for_compaction();
+        std::thread::yield_now();
+    }
+}
+
+/// Deletes a key. Returns false if the delete is refused for 20 seconds.
 fn delete(store: &Store, tree: TreeId, n: u32) -> bool {
-    (0..20).any(|_| {
+    accepted(store, || {
         let mut batch = store.batch();
         batch.delete(tree, &Place::key(n));
-        let result = store.write(batch, Durability::Bulk);
-        assert!(matches!(result, Ok(_) | Err(Error::NoSpace(_))), "{result:?}");
-        // There may be too little space for a merge.
-        result.is_ok() || {
-            let _ = store.wait_for_compaction();
-            false
-        }
+        store.write(batch, Durability::Bulk).map(drop)
     })
 }
 
