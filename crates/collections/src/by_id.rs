@@ -234,7 +234,7 @@ impl<'a> Writer<'a> {
             Change::Delta(delta) if folded.deltas < DELTAS_MAX && is_worth_it(&delta, &draft) && !txn.is_capped(0) => {
                 match update.is_none_or(|update| txn.indexes(0).is_touched_by(update)) {
                     true => txn.delta_read(0, key, &delta, &before, &draft)?,
-                    false => txn.delta_untouched(0, key, &delta),
+                    false => txn.delta_untouched(0, key, &delta, &draft)?,
                 }
             }
             Change::Row | Change::Delta(_) => txn.put_draft(0, key, &before, draft)?,

@@ -6,7 +6,7 @@
 use crate::appends::Appends;
 use crate::error::{Error, Result, unreadable_index, unreadable_options, unreadable_view};
 use crate::folding::Folds;
-use crate::history::{ChangeRetention, Event, History};
+use crate::history::{ChangeRetention, Event, History, RecordedShapes};
 use crate::index::{Index, IndexSet};
 use crate::memory::of_evaluations;
 use crate::names::FullName;
@@ -50,6 +50,7 @@ pub struct Catalog {
     /// The recorded changes. Only changed under `change`.
     history: RwLock<Option<History>>,
     recorded_writes: Arc<Appends>,
+    recorded_shapes: RecordedShapes,
     /// How long recorded changes are kept.
     retention: retention::Retention,
 }
@@ -175,6 +176,7 @@ impl Catalog {
             store,
             history: RwLock::new(history),
             recorded_writes: Arc::default(),
+            recorded_shapes: RecordedShapes::default(),
             retention: retention::Retention::new(retention),
         };
         let all: Vec<_> = catalog.entries_where(|_| catalog.history().is_some());

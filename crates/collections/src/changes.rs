@@ -5,7 +5,7 @@ use crate::engine::EngineHandle;
 use crate::error::{Error, Result};
 use crate::history::{Change, Event, RecordedScope, Scope};
 use alluvium_env::sync::{Condvar, Mutex};
-use alluvium_store::{Bounds, Seq, Store};
+use alluvium_store::{Bounds, Seq, Snapshot, Store, TreeId};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ pub(crate) fn change_at(engine: &EngineHandle, number: Seq) -> Result<Option<Cha
     let Some(tree) = engine.catalog.history() else { return Ok(None) };
     let (lower, upper) = (Bound::Included(Change::key(number)), Bound::Excluded(Change::key(number + 1)));
     let mut scan = engine.store().scan(tree, Bounds { lower, upper, reverse: false }, None)?;
-    scan.next()?.map(|(key, value)| decode(key, value, &Scope::Everything)).transpose()
+    scan.next()?.map(|(key, value)| decode(engine, (tree, None), key, value, &Scope::Everything)).transpose()
 }
 
 /// The number before the first batch with changes whose last number is `number` or higher.
@@ -125,14 +125,13 @@ pub(crate) fn before_batch(engine: &EngineHandle, number: Seq) -> Result<Seq> {
     let mut before = number.saturating_sub(1);
     let Some(tree) = engine.catalog.history() else { return Ok(before) };
     // A batch has one last number, so its changes before `number` are the ones directly before it.
-    let upper = Bound::Excluded(Change::key(number));
-    let mut scan = engine.store().scan(tree, Bounds { lower: Bound::Unbounded, upper, reverse: true }, None)?;
-    while let Some((key, value)) = scan.next()? {
-        let change = decode(key, value, &Scope::Everything)?;
-        if change.batch < number {
+    let mut scan = engine.store().scan(tree, Change::before(number), None)?;
+    while let Some((key, _)) = scan.next()? {
+        let Some((first, batch)) = Change::numbers_of(key) else { return Err(damaged(key, &Scope::Everything)) };
+        if batch < number {
             break;
         }
-        before = change.number.saturating_sub(1);
+        before = first.saturating_sub(1);
     }
     Ok(before)
 }
@@ -143,16 +142,27 @@ pub(crate) fn is_of(change: &Change, scope: &Scope) -> bool {
     scope.covers(&change.name) || is_new_name
 }
 
-/// The change of an entry of the history. The scope is named in the error.
+/// The change of an entry of the history, which was read at the snapshot, or now. The scope is named in the error.
 ///
 /// # Errors
-/// Damage.
-pub(crate) fn decode(key: &[u8], value: &[u8], scope: &Scope) -> Result<Change> {
-    Change::decode(key, value).ok_or_else(|| Error::DamagedDocument {
+/// Damage; errors of reading.
+pub(crate) fn decode(
+    engine: &EngineHandle,
+    (history, at): (TreeId, Option<&Snapshot>),
+    key: &[u8],
+    value: &[u8],
+    scope: &Scope,
+) -> Result<Change> {
+    let change = engine.catalog.recorded_shapes().decode(engine.store(), history, at, key, value)?;
+    change.ok_or_else(|| damaged(key, scope))
+}
+
+fn damaged(key: &[u8], scope: &Scope) -> Error {
+    Error::DamagedDocument {
         collection: scope.to_string(),
         id: "(recorded change)".to_owned(),
         reason: format!("the recorded change with the key {key:02x?} cannot be decoded"),
-    })
+    }
 }
 
 /// Syncs the log: after a power cut, a number that was not synced belongs to another change.
@@ -294,18 +304,21 @@ impl Changes {
         let recorded = require(&self.engine, &self.scope)?;
         let Some(tree) = self.engine.catalog.history() else { return self.check(&recorded) };
         let snapshot = store.snapshot();
-        let lower = Bound::Included(Change::key(self.read_to + 1));
-        let bounds = Bounds { lower, ..Bounds::all() };
-        let mut scan = store.scan(tree, bounds, Some(&snapshot)).map_err(|error| match error {
-            alluvium_store::Error::NoSuchTree(_) => Error::ChangesNotRecorded { scope: self.scope.to_string() },
-            error => error.into(),
-        })?;
+        let stopped = |error: Error| match error {
+            Error::Store(alluvium_store::Error::NoSuchTree(_)) => {
+                Error::ChangesNotRecorded { scope: self.scope.to_string() }
+            }
+            error => error,
+        };
+        let bounds = Change::after(self.read_to);
+        let mut scan = store.scan(tree, bounds, Some(&snapshot)).map_err(|error| stopped(error.into()))?;
         let (mut bytes, mut read_to) = (0, snapshot.seq().max(self.read_to));
         let mut ready = VecDeque::new();
         let mut is_behind = false;
         while let Some((key, value)) = scan.next()? {
             bytes += value.len();
-            let change = decode(key, value, &self.scope)?;
+            let read = (tree, Some(&snapshot));
+            let change = decode(&self.engine, read, key, value, &self.scope).map_err(stopped)?;
             let number = change.number;
             if is_of(&change, &self.scope) {
                 ready.push_back(change);

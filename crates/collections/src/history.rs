@@ -7,12 +7,14 @@
 mod event;
 mod retention;
 mod scopes;
+mod shapes;
 
 pub use event::{Change, Event};
-pub(crate) use event::{DROP_TARGET, NewEvent};
+pub(crate) use event::{Content, DROP_TARGET, DocumentChange, NewEvent};
 pub use retention::ChangeRetention;
 pub(crate) use scopes::{History, Recording};
 pub use scopes::{RecordedScope, Scope};
+pub(crate) use shapes::{NewCopies, RecordedShapes};
 
 #[cfg(test)]
 mod tests;

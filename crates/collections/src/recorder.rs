@@ -1,7 +1,7 @@
 //! Adds the changes that a batch makes to it.
 
 use crate::error::{Error, Result};
-use crate::history::{Event, NewEvent};
+use crate::history::{Content, DocumentChange, NewCopies, NewEvent};
 use crate::ids::{ID, key_text};
 use crate::names::FullName;
 use crate::read::{Reader, damaged_key};
@@ -10,7 +10,7 @@ use alluvium_document::diff::Difference;
 use alluvium_document::row::{RowError, ValueRef};
 use alluvium_document::{Document, Draft, Map, Value, encoding};
 use alluvium_store::{BatchWrite, Snapshot, Store, TreeId, WriteBatch};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A collection that a batch writes to.
@@ -26,11 +26,11 @@ pub(crate) struct Target<'a> {
 pub(crate) struct Recorder {
     /// The documents as they are before the next operation: those that a write has read, and those that the operations
     /// so far have written.
-    current: HashMap<(TreeId, Vec<u8>), Option<Document>>,
+    current: HashMap<(TreeId, Vec<u8>), State>,
     /// The count of operations whose events are in the batch.
     done: usize,
-    /// The puts that write the result of an update.
-    updates: HashSet<usize>,
+    /// The operations that write the result of an update, with the difference if it is known.
+    updates: HashMap<usize, Option<Difference>>,
     /// The fields of the transaction that the batch belongs to.
     transaction: Option<Map>,
 }
@@ -38,11 +38,30 @@ pub(crate) struct Recorder {
 /// A value that was read from a row, or the damage that was found.
 type Decoded<T> = std::result::Result<T, RowError>;
 
+/// The state of a document before an operation.
+enum State {
+    /// The document, or none.
+    Is(Option<Document>),
+    /// The document with this row.
+    Row(Vec<u8>),
+    /// A document, and a delta that was applied to it.
+    Changed(Document, Vec<u8>),
+}
+
 /// The change of a document by an operation.
-struct Effect {
-    event: Event,
-    /// The document before the change, if the collection keeps it.
-    before: Option<Map>,
+struct Changed {
+    effect: Effect,
+    before: Option<Document>,
+    /// The document after the change, if the operation is a delta that replaces it.
+    after: Option<Document>,
+}
+
+/// What an operation does to a document.
+enum Effect {
+    Insert,
+    Update(Difference),
+    Replace,
+    Delete,
 }
 
 impl Recorder {
@@ -51,15 +70,16 @@ impl Recorder {
         Self { transaction: fields, ..Self::default() }
     }
 
-    /// Notes that the put with this place in the batch writes the result of an update.
-    pub fn note_update(&mut self, place: usize) {
-        self.updates.insert(place);
+    /// Notes that the operation with this place in the batch writes the result of an update, and what it changes if that
+    /// is known.
+    pub fn note_update(&mut self, place: usize, difference: Option<Difference>) {
+        self.updates.insert(place, difference);
     }
 
     /// Notes the document that a write has read under its lock, or `None` for a key that the check of the write demands to
     /// be free. A document that an earlier operation of the batch has written is kept.
     pub fn note_before(&mut self, tree: TreeId, key: &[u8], before: Option<Document>) {
-        self.current.entry((tree, key.to_vec())).or_insert(before);
+        self.current.entry((tree, key.to_vec())).or_insert(State::Is(before));
     }
 
     /// Adds the events of the operations that were added since the last call. The caller holds the locks of all
@@ -79,63 +99,122 @@ impl Recorder {
         if from == batch.len() {
             return Ok(());
         }
-        let time_ms = store.env().clock.unix_millis();
+        let mut copies = NewCopies::default();
         batch.stamp_each(history, from, |place, write| {
             let is_of = |target: &&Target<'_>| target.history.is_some() && target.state.documents == write.tree();
             let Some(target) = targets.iter().find(is_of) else { return Ok(None) };
-            let Some(Effect { event, before }) = self.effect(store, at, target, place, write)? else { return Ok(None) };
-            let new = NewEvent {
-                event: &event,
-                documents: target.state.documents,
-                name: target.name,
-                time_ms,
-                transaction: self.transaction.as_ref(),
-                before: before.as_ref(),
+            let Some(changed) = self.changed(store, at, target, place, write)? else { return Ok(None) };
+            let keeps_before = target.state.indexes().options.keeps_before;
+            let before = changed.before.as_ref().filter(|_| keeps_before).map(Document::row);
+            let after = changed.row_after(write);
+            let state = target.state;
+            for row in before.iter().chain(&after) {
+                copies.add(store, history, state.documents, &state.shapes, row)?;
+            }
+            let id = changed.id().map_err(|error| damaged_key(target.name, write.key(), &error))?;
+            let row = after.unwrap_or_default();
+            let change = match changed.effect {
+                Effect::Insert => DocumentChange::Insert(row),
+                Effect::Update(difference) => DocumentChange::Update(&id, difference),
+                Effect::Replace => DocumentChange::Replace(row),
+                Effect::Delete => DocumentChange::Delete(&id),
             };
-            Ok(Some(new.encode()))
-        })
+            let new = NewEvent {
+                documents: state.documents,
+                name: target.name,
+                transaction: self.transaction.as_ref(),
+                content: Content::Document { key: write.key(), before, change },
+            };
+            Ok::<_, Error>(Some(new.encode()))
+        })?;
+        copies.put(history, batch);
+        Ok(())
     }
 
     /// The change by an operation; `None` if it changes nothing.
-    fn effect(
+    fn changed(
         &mut self,
         store: &Store,
         at: Option<&Snapshot>,
         target: &Target<'_>,
         place: usize,
         write: BatchWrite<'_>,
-    ) -> Result<Option<Effect>> {
+    ) -> Result<Option<Changed>> {
+        let (key, update) = (write.key(), self.updates.remove(&place));
+        let damaged = |error: RowError| damaged_key(target.name, key, &error);
+        let before = self.before(store, at, target, write)?;
+        let mut replaced_by = None;
+        let (effect, after) = match (write, &before) {
+            (BatchWrite::Delete { .. } | BatchWrite::Delta { .. }, None) => (None, State::Is(None)),
+            (BatchWrite::Delete { .. }, Some(_)) => (Some(Effect::Delete), State::Is(None)),
+            (BatchWrite::Put { value, .. }, None) => (Some(Effect::Insert), State::Row(value.to_vec())),
+            (BatchWrite::Put { value, .. }, Some(before)) => {
+                let after = || Document::from_row(&target.state.shapes, key, value);
+                let effect = match update {
+                    Some(Some(difference)) => Effect::of_difference(difference),
+                    Some(None) => after().and_then(|after| updating(before, &after)).map_err(damaged)?,
+                    None => after().and_then(|after| replacing(before, &after)).map_err(damaged)?,
+                };
+                (effect, State::Row(value.to_vec()))
+            }
+            (BatchWrite::Delta { delta, .. }, Some(before)) => match update.flatten() {
+                Some(difference) => (Effect::of_difference(difference), State::Changed(before.clone(), delta.to_vec())),
+                None => {
+                    let after = updated(before, delta, target, key)?;
+                    let effect = updating(before, &after).map_err(damaged)?;
+                    replaced_by = Some(after.clone());
+                    (effect, State::Is(Some(after)))
+                }
+            },
+        };
+        self.current.insert((write.tree(), key.to_vec()), after);
+        Ok(effect.map(|effect| Changed { effect, before, after: replaced_by }))
+    }
+
+    /// The document before an operation.
+    fn before(
+        &mut self,
+        store: &Store,
+        at: Option<&Snapshot>,
+        target: &Target<'_>,
+        write: BatchWrite<'_>,
+    ) -> Result<Option<Document>> {
         let (name, key) = (target.name, write.key());
         let damaged = |error: RowError| damaged_key(name, key, &error);
-        let document = (write.tree(), key.to_vec());
-        let before = match self.current.remove(&document) {
-            Some(known) => known,
+        Ok(match self.current.remove(&(write.tree(), key.to_vec())) {
+            Some(State::Is(known)) => known,
+            Some(State::Row(row)) => Some(Document::from_row(&target.state.shapes, key, row).map_err(damaged)?),
+            Some(State::Changed(document, delta)) => Some(updated(&document, &delta, target, key)?),
             None => {
                 let reader = Reader::of_write(store, target.state.clone(), name, at);
                 reader.get_folded(key)?.map(|found| found.document)
             }
-        };
-        let after = match (write, &before) {
-            (BatchWrite::Delete { .. }, _) | (BatchWrite::Delta { .. }, None) => None,
-            (BatchWrite::Put { value, .. }, _) => {
-                Some(Document::from_row(&target.state.shapes, key, value.to_vec()).map_err(damaged)?)
-            }
-            (BatchWrite::Delta { delta, .. }, Some(before)) => Some(updated(before, delta, target, key)?),
-        };
-        let event = match (&before, &after) {
-            (None, None) => None,
-            (None, Some(after)) => Some(Event::Insert { document: after.to_map().map_err(damaged)? }),
-            (Some(before), None) => Some(Event::Delete { id: id_of(before).map_err(damaged)? }),
-            (Some(before), Some(after)) => {
-                let is_update = matches!(write, BatchWrite::Delta { .. }) || self.updates.contains(&place);
-                changed(before, after, is_update).map_err(damaged)?
-            }
-        };
-        self.current.insert(document, after);
-        let Some(event) = event else { return Ok(None) };
-        let keeps_before = target.state.indexes().options.keeps_before;
-        let before = before.filter(|_| keeps_before).map(|before| before.to_map()).transpose().map_err(damaged)?;
-        Ok(Some(Effect { event, before }))
+        })
+    }
+}
+
+impl Changed {
+    /// The row that is recorded, of the document after the change.
+    fn row_after<'a>(&'a self, write: BatchWrite<'a>) -> Option<&'a [u8]> {
+        match (&self.effect, write) {
+            (Effect::Insert | Effect::Replace, BatchWrite::Put { value, .. }) => Some(value),
+            (Effect::Replace, _) => self.after.as_ref().map(Document::row),
+            _ => None,
+        }
+    }
+
+    /// The `_id` of a document that is updated or deleted.
+    fn id(&self) -> Decoded<Value> {
+        match (&self.effect, &self.before) {
+            (Effect::Update(_) | Effect::Delete, Some(before)) => id_of(before),
+            _ => Ok(Value::Null),
+        }
+    }
+}
+
+impl Effect {
+    fn of_difference(difference: Difference) -> Option<Self> {
+        (!difference.is_empty()).then_some(Self::Update(difference))
     }
 }
 
@@ -156,21 +235,28 @@ fn id_of(document: &Document) -> Decoded<Value> {
     document.get(ID)?.map_or(Ok(Value::Null), |id| id.to_value())
 }
 
-/// The event of a document that is put in the place of another one with the same key; `None` if they are the same.
-fn changed(before: &Document, after: &Document, is_update: bool) -> Decoded<Option<Event>> {
+/// The effect of an update; `None` if it changes nothing. A change without a difference is a replacement.
+fn updating(before: &Document, after: &Document) -> Decoded<Option<Effect>> {
     if before.row() == after.row() {
         return Ok(None);
     }
-    if is_update && let Some(difference) = difference_of_fields(before, after)? {
-        let id = id_of(after)?;
-        return Ok((!difference.is_empty()).then_some(Event::Update { id, difference }));
+    if let Some(difference) = difference_of_fields(before, after)? {
+        return Ok(Effect::of_difference(difference));
     }
     let (before, after) = (before.to_map()?, after.to_map()?);
-    Ok(match is_update {
-        _ if is_same(&before, &after) => None,
-        true => Some(Event::of_update(&before, after)),
-        false => Some(Event::Replace { document: after }),
+    if is_same(&before, &after) {
+        return Ok(None);
+    }
+    Ok(match Difference::between(&before, &after) {
+        Some(difference) => Effect::of_difference(difference),
+        None => Some(Effect::Replace),
     })
+}
+
+/// The effect of a replacement; `None` if it changes nothing.
+fn replacing(before: &Document, after: &Document) -> Decoded<Option<Effect>> {
+    let is_same = before.row() == after.row() || is_same(&before.to_map()?, &after.to_map()?);
+    Ok((!is_same).then_some(Effect::Replace))
 }
 
 /// The difference between two documents that have the same fields in the same order, computed from those of their values

@@ -124,19 +124,22 @@ fn last_before(engine: &EngineHandle, kept: &Kept<'_>, since: Seq, oldest_ms: i6
 
 /// Deletes the changes that are below the numbers of all scopes.
 fn remove_ended(engine: &EngineHandle, tree: TreeId) -> Result<Option<Seq>> {
-    let (Some(since), store) = (first_since(engine), engine.store()) else { return Ok(None) };
-    if engine.catalog.removed_changes() >= since {
+    let (Some(since), store, catalog) = (first_since(engine), engine.store(), &engine.catalog) else {
+        return Ok(None);
+    };
+    if catalog.removed_changes() >= since {
         return Ok(None);
     }
-    let (from, to) = (Change::key(0), Change::key(since + 1));
-    let bounds = Bounds { lower: Bound::Included(from.clone()), upper: Bound::Excluded(to.clone()), reverse: false };
-    let any_left = store.scan(tree, bounds, None)?.next()?.is_some();
+    let (from, to) = (Change::key(1), Change::key(since + 1));
+    let any_left = store.scan(tree, Change::before(since + 1), None)?.next()?.is_some();
     if any_left {
         let mut batch = store.batch();
         batch.delete_range(tree, &from, &to);
         store.write(batch, Durability::Periodic)?;
     }
-    engine.catalog.set_removed_changes(since);
+    let is_live = |documents| catalog.has_documents(documents);
+    catalog.recorded_shapes().remove_dropped(store, tree, since, is_live)?;
+    catalog.set_removed_changes(since);
     Ok(any_left.then_some(since))
 }
 
@@ -156,7 +159,7 @@ impl<'a> Kept<'a> {
         let stats = store.tree_stats(tree)?;
         let mut kept = Self { store, tree, since, bytes: stats.bytes, entries: stats.entries };
         if kept.entries == 0 {
-            let mut scan = store.scan(tree, Bounds { reverse: true, ..Bounds::all() }, None)?;
+            let mut scan = store.scan(tree, Change::before(Seq::MAX), None)?;
             while kept.entries < SAMPLED
                 && let Some((key, value)) = scan.next()?
             {
@@ -169,8 +172,7 @@ impl<'a> Kept<'a> {
 
     /// The changes after a number.
     fn after(&self, number: Seq) -> Result<Scan> {
-        let lower = Bound::Included(Change::key(number + 1));
-        Ok(self.store.scan(self.tree, Bounds { lower, ..Bounds::all() }, None)?)
+        Ok(self.store.scan(self.tree, Change::after(number), None)?)
     }
 
     /// About the bytes of all changes.
@@ -181,7 +183,7 @@ impl<'a> Kept<'a> {
 
     /// About the number of changes after a number.
     fn count_after(&self, number: Seq) -> Result<u64> {
-        let bounds = Bounds { lower: Bound::Included(Change::key(number + 1)), ..Bounds::all() };
+        let bounds = Change::after(number);
         let mut count = 0;
         for partition in 0..self.store.partitions() {
             count += self.store.estimate(self.tree, partition, &bounds)?;

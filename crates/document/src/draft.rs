@@ -5,6 +5,7 @@ use std::sync::Arc;
 use alluvium_codec::varint;
 
 use crate::bson;
+use crate::diff::Difference;
 use crate::document::Document;
 use crate::encoding;
 use crate::row::{Form, ID, RowEncoder, RowError, encode_known_row};
@@ -212,6 +213,30 @@ impl Draft {
         let State::Fields(_) = &self.state else { return None };
         let map = self.document.map().ok()?;
         matches!(map.form, Form::Shaped { .. }).then_some(map.bytes.len())
+    }
+
+    /// The difference between the original document and the changed one; `None` as for [`Difference::between`]. If only
+    /// values of existing fields have changed, no others are read.
+    ///
+    /// # Errors
+    /// [`RowError`] if the document is damaged.
+    pub fn difference(&self) -> Result<Option<Difference>, RowError> {
+        let changes = match &self.state {
+            State::Whole(map) => return Ok(Difference::between(&self.document.to_map()?, map)),
+            State::Fields(changes) => changes,
+        };
+        let (mut before, mut after) = (Map::default(), Map::default());
+        if let Some(shape) = self.document.map()?.shape() {
+            for (position, value) in changes {
+                let name = &*shape.fields()[*position].name;
+                if let Some(old) = self.document.get(name)? {
+                    // The names of a shape are unique.
+                    before.push(name, old.to_value()?);
+                    after.push(name, value.clone());
+                }
+            }
+        }
+        Ok(Difference::between(&before, &after))
     }
 
     /// Appends the row, as [`crate::row::encode_row`] does, if it can be made from the original row. `table` is the

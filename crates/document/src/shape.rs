@@ -4,7 +4,7 @@
 //! A shape is an ordered list of names, each with a kind, under a number in its collection. A shape never changes, and
 //! its number is never reused.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use alluvium_codec::varint;
 
@@ -74,6 +74,8 @@ pub struct Shape {
     has_zero_in_name: bool,
     /// True if the definition is visible in the system tree, so that batches need not include it.
     committed: AtomicBool,
+    /// The place that has a copy of the definition; see [`Shape::note_copy`].
+    copied_to: AtomicU32,
 }
 
 impl PartialEq for Shape {
@@ -174,6 +176,7 @@ impl Shape {
             bson: bson.shrunk(),
             stored_before: stored_before.into(),
             committed: AtomicBool::new(false),
+            copied_to: AtomicU32::new(0),
         })
     }
 
@@ -211,6 +214,17 @@ impl Shape {
     /// True if the definition is visible, so that batches need not include it.
     pub fn is_committed(&self) -> bool {
         self.committed.load(Ordering::Acquire)
+    }
+
+    /// True if the last place that was noted by [`Shape::note_copy`] is this one.
+    pub fn is_copied_to(&self, place: u32) -> bool {
+        self.copied_to.load(Ordering::Acquire) == place
+    }
+
+    /// Notes that a place besides the system tree has a visible copy of the definition. Places are numbers other than 0,
+    /// which the caller chooses; one is remembered.
+    pub fn note_copy(&self, place: u32) {
+        self.copied_to.store(place, Ordering::Release);
     }
 
     /// The number of values in a row before the value of the field at `position`.

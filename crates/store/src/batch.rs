@@ -235,7 +235,7 @@ impl WriteBatch {
     fn push_entry(&mut self, kind: Kind, tree: TreeId, key: &[u8], value: &[u8]) {
         let Some(owner) = self.ops.last().copied() else { return };
         let at = self.bytes.len() as u32;
-        self.ops.push(Op { at, ..owner });
+        self.ops.push(Op { at, stamped: false, ..owner });
         self.push_bytes(kind as u8 | ENTRY, tree.0, owner.partition, &[key], value);
     }
 

@@ -21,6 +21,7 @@ use crate::visibility::{Ticket, Visibility};
 use crate::work::WorkSignal;
 use alluvium_codec::entry::{Entry, Kind, MAX_SEQ, Seq};
 use alluvium_codec::ranges::RangeSet;
+use alluvium_env::Clock;
 use alluvium_env::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use alluvium_env::sync::{Condvar, Mutex, spin_until};
 use alluvium_memtable::Memtable;
@@ -59,6 +60,7 @@ pub(crate) struct Commit {
     pub poison: Arc<Poison>,
     pub syncer: Arc<Syncer>,
     pub compressor: Compressor,
+    pub clock: Arc<dyn Clock>,
     pub queue: CommitQueue,
 }
 
@@ -335,7 +337,7 @@ impl Commit {
                     placed.memtables.push((partition, memtable));
                 }
                 if let Some(unstamped) = &request.unstamped {
-                    unstamped.finish(batch, first);
+                    unstamped.finish(batch, first, self.clock.unix_millis());
                 }
                 (batch.len() as Seq, request.bytes_of(batch))
             }

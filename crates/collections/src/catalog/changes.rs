@@ -4,7 +4,7 @@
 use super::{Catalog, Entry};
 use crate::appends::Appends;
 use crate::error::Result;
-use crate::history::{History, RecordedScope, Recording, Scope};
+use crate::history::{History, RecordedScope, RecordedShapes, Recording, Scope};
 use crate::index::IndexSet;
 use crate::names::FullName;
 use crate::trees::describe_documents;
@@ -27,6 +27,16 @@ impl Catalog {
     /// The tree of the recorded changes.
     pub(crate) fn history(&self) -> Option<TreeId> {
         self.history.read().as_ref().map(|history| history.tree)
+    }
+
+    /// The shapes of recorded rows.
+    pub(crate) fn recorded_shapes(&self) -> &RecordedShapes {
+        &self.recorded_shapes
+    }
+
+    /// True if a collection has this tree of documents.
+    pub(crate) fn has_documents(&self, documents: TreeId) -> bool {
+        self.names.read().values().any(|entry| entry.documents == documents)
     }
 
     /// The scopes whose changes are recorded.
@@ -52,7 +62,8 @@ impl Catalog {
         }
         scopes.push(RecordedScope { scope, since: 0, used_ms });
         let added = scopes.len() - 1;
-        let mut history = History { tree: former.as_ref().map_or(TreeId::EMPTY, |history| history.tree), scopes };
+        let tree = former.as_ref().map_or(TreeId::EMPTY, |history| history.tree);
+        let mut history = History { tree, scopes, has_rows: true };
         let is_new = |name: &FullName| history.covers(name) && former.as_ref().is_none_or(|known| !known.covers(name));
         let begun = self.entries_where(is_new);
         let mut describe: Vec<(TreeId, Vec<u8>)> = begun.iter().map(described).collect();
@@ -142,12 +153,17 @@ impl Catalog {
         let Some(history) = &mut *self.history.write() else { return Ok(()) };
         let visible = self.store.visible();
         let mut unknown = history.scopes.iter_mut().filter(|scope| scope.since == 0 || any_lost).peekable();
-        if unknown.peek().is_none() {
+        if unknown.peek().is_none() && history.has_rows {
             return Ok(());
         }
         unknown.for_each(|scope| scope.since = visible);
         if !self.store.options().read_only {
+            if any_lost {
+                // A lost shape's number may be given to another shape.
+                self.recorded_shapes.remove_all(&self.store, history.tree)?;
+            }
             self.store.describe_trees(&[(history.tree, &History::describe(&history.scopes))])?;
+            history.has_rows = true;
         }
         Ok(())
     }

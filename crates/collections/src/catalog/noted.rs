@@ -2,7 +2,7 @@
 //! the batch that makes the change.
 
 use super::Catalog;
-use crate::history::{DROP_TARGET, Event, NewEvent};
+use crate::history::{Content, DROP_TARGET, Event, NewEvent};
 use crate::ids::collection_uuid;
 use crate::index::Index;
 use crate::names::FullName;
@@ -34,8 +34,10 @@ impl Catalog {
     ) -> Notes {
         let history = self.history.read();
         let Some(history) = history.as_ref().filter(|history| history.covers(name)) else { return Notes::new() };
-        let time_ms = self.store.env().clock.unix_millis();
-        let entry = |event: &Event| NewEvent { event, documents, name, time_ms, transaction, before: None }.encode();
+        let entry = |event: &Event| {
+            let content = Content::Event { event, before: None };
+            NewEvent { documents, name, transaction, content }.encode()
+        };
         events().iter().map(|event| (history.tree, entry(event))).collect()
     }
 
@@ -51,11 +53,11 @@ impl Catalog {
         let history = self.history.read();
         let covers = |history: &&crate::history::History| history.covers(from) || history.covers(to);
         let Some(history) = history.as_ref().filter(covers) else { return Notes::new() };
-        let time_ms = self.store.env().clock.unix_millis();
         let event = &Event::Rename { to: to.clone() };
         let dropped = dropped.map(|tree| Map::from([(DROP_TARGET, collection_uuid(u64::from(tree.0)))]));
         let before = dropped.as_ref();
-        vec![(history.tree, NewEvent { event, documents, name: from, time_ms, transaction: None, before }.encode())]
+        let content = Content::Event { event, before };
+        vec![(history.tree, NewEvent { documents, name: from, transaction: None, content }.encode())]
     }
 
     /// The entries that note an event of a view.

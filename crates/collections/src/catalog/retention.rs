@@ -73,7 +73,7 @@ impl Catalog {
         let _change = is_due.then(|| self.change.lock());
         let description = {
             let mut history = self.history.write();
-            let Some(History { tree, scopes }) = &mut *history else { return };
+            let Some(History { tree, scopes, .. }) = &mut *history else { return };
             let known = scopes.iter_mut().find(|known| known.scope == used.scope && known.used_ms.is_some());
             let Some(known) = known else { return };
             known.used_ms = Some(now_ms);

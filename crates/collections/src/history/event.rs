@@ -4,8 +4,10 @@ use crate::ids::ID;
 use crate::names::FullName;
 use alluvium_codec::varint;
 use alluvium_document::diff::Difference;
-use alluvium_document::{Map, Text, Value, encoding};
-use alluvium_store::{Seq, TreeId};
+use alluvium_document::shape::ShapeTable;
+use alluvium_document::{Document, Map, Text, Value, encoding};
+use alluvium_store::{Bounds, Seq, TreeId};
+use std::ops::Bound;
 
 /// A recorded change.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +20,7 @@ pub struct Change {
     pub collection: u64,
     /// The name of the collection at the time of the change.
     pub name: FullName,
-    /// The time of the change by the clock, in milliseconds since 1970. May be set back.
+    /// The time of the commit by the clock, in milliseconds since 1970. May be set back.
     pub time_ms: i64,
     /// The fields that the transaction of the change was given ([`crate::write::Transaction::note_in_changes`]).
     pub transaction: Option<Map>,
@@ -91,14 +93,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event of a document that an update has changed. A change without a difference is a replacement.
-    pub(crate) fn of_update(before: &Map, after: Map) -> Self {
-        match Difference::between(before, &after) {
-            Some(difference) => Self::Update { id: after.get(ID).cloned().unwrap_or(Value::Null), difference },
-            None => Self::Replace { document: after },
-        }
-    }
-
     /// The `_id` of the document.
     pub fn id(&self) -> Option<&Value> {
         match self {
@@ -116,10 +110,10 @@ impl Event {
 
     fn kind(&self) -> u8 {
         match self {
-            Self::Insert { .. } => 1,
-            Self::Update { .. } => 2,
-            Self::Replace { .. } => 3,
-            Self::Delete { .. } => 4,
+            Self::Insert { .. } => INSERT,
+            Self::Update { .. } => UPDATE,
+            Self::Replace { .. } => REPLACE,
+            Self::Delete { .. } => DELETE,
             Self::Drop => 5,
             Self::Rename { .. } => 6,
             Self::Create { .. } => 7,
@@ -129,7 +123,29 @@ impl Event {
             Self::DropDatabase => 11,
         }
     }
+
+    /// Appends it, with self-describing documents.
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Insert { document: map }
+            | Self::Replace { document: map }
+            | Self::Create { description: map }
+            | Self::CreateIndexes { description: map }
+            | Self::DropIndexes { description: map }
+            | Self::Modify { description: map } => encoding::encode_map(map, out),
+            Self::Update { id, difference } => put_update(id, difference.clone(), out),
+            Self::Delete { id } => encoding::encode(id, out),
+            Self::Drop | Self::DropDatabase => {}
+            Self::Rename { to } => put_name(to, out),
+        }
+    }
 }
+
+/// The kinds of events that are changes of documents.
+const INSERT: u8 = 1;
+const UPDATE: u8 = 2;
+const REPLACE: u8 = 3;
+const DELETE: u8 = 4;
 
 /// The batch and the time of a recorded change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,46 +160,114 @@ pub(crate) struct Head {
 const IN_TRANSACTION: u8 = 0x80;
 /// Set in the kind of an event with the document before it.
 const WITH_BEFORE: u8 = 0x40;
+/// Set in the kind of an event whose documents are rows, under the shapes of the collection ([`super::shapes`]).
+const WITH_ROWS: u8 = 0x20;
 /// The field before a rename: the UUID of the collection that had the new name, and was dropped.
 pub(crate) const DROP_TARGET: &str = "dropTarget";
 
 /// An event to be recorded.
 pub(crate) struct NewEvent<'a> {
-    pub event: &'a Event,
     pub documents: TreeId,
     pub name: &'a FullName,
-    pub time_ms: i64,
     pub transaction: Option<&'a Map>,
-    pub before: Option<&'a Map>,
+    pub content: Content<'a>,
+}
+
+/// What is recorded of an event.
+pub(crate) enum Content<'a> {
+    /// The event as a whole, and the map before it.
+    Event { event: &'a Event, before: Option<&'a Map> },
+    /// The change of a document with this key, and the row before it if the collection keeps it.
+    Document { key: &'a [u8], before: Option<&'a [u8]>, change: DocumentChange<'a> },
+}
+
+/// The change of a document.
+pub(crate) enum DocumentChange<'a> {
+    /// As [`Event::Insert`], with the row.
+    Insert(&'a [u8]),
+    /// As [`Event::Update`].
+    Update(&'a Value, Difference),
+    /// As [`Event::Replace`], with the row.
+    Replace(&'a [u8]),
+    /// As [`Event::Delete`].
+    Delete(&'a Value),
 }
 
 impl NewEvent<'_> {
     /// The value of its entry.
-    pub fn encode(&self) -> Vec<u8> {
+    pub fn encode(self) -> Vec<u8> {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let (in_transaction, with_before) = (self.transaction.is_some(), self.before.is_some());
-        let mut out = vec![self.event.kind() | flag(in_transaction, IN_TRANSACTION) | flag(with_before, WITH_BEFORE)];
+        let with_before = match &self.content {
+            Content::Event { before, .. } => before.is_some(),
+            Content::Document { before, .. } => before.is_some(),
+        };
+        let flags = flag(self.transaction.is_some(), IN_TRANSACTION) | flag(with_before, WITH_BEFORE);
+        let mut out = Vec::with_capacity(self.size_hint());
+        out.push(flags | self.content.kind());
         varint::put_u64(&mut out, u64::from(self.documents.0));
         put_name(self.name, &mut out);
-        varint::put_u64(&mut out, self.time_ms.max(0).cast_unsigned());
-        self.transaction.iter().chain(&self.before).for_each(|map| encoding::encode_map(map, &mut out));
-        match self.event {
-            Event::Insert { document: map }
-            | Event::Replace { document: map }
-            | Event::Create { description: map }
-            | Event::CreateIndexes { description: map }
-            | Event::DropIndexes { description: map }
-            | Event::Modify { description: map } => encoding::encode_map(map, &mut out),
-            Event::Update { id, difference } => {
-                encoding::encode(id, &mut out);
-                encoding::encode_map(&difference.clone().into_map(), &mut out);
-            }
-            Event::Delete { id } => encoding::encode(id, &mut out),
-            Event::Drop | Event::DropDatabase => {}
-            Event::Rename { to } => put_name(to, &mut out),
+        if let Some(fields) = self.transaction {
+            encoding::encode_map(fields, &mut out);
         }
+        self.content.put(&mut out);
         out
     }
+
+    /// About the bytes of the entry if it has rows.
+    fn size_hint(&self) -> usize {
+        /// The kind, the tree, and the lengths.
+        const HEAD_BYTES: usize = 16;
+        let names = self.name.logical.len() + self.name.collection.len();
+        let rows = match &self.content {
+            Content::Document { key, change: DocumentChange::Insert(row) | DocumentChange::Replace(row), .. } => {
+                key.len() + row.len()
+            }
+            _ => 0,
+        };
+        HEAD_BYTES + names + rows
+    }
+}
+
+impl Content<'_> {
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Event { event, .. } => event.kind(),
+            Self::Document { change: DocumentChange::Insert(_), .. } => INSERT | WITH_ROWS,
+            Self::Document { change: DocumentChange::Replace(_), .. } => REPLACE | WITH_ROWS,
+            Self::Document { change: DocumentChange::Update(..), before, .. } => UPDATE | rows_if(before.is_some()),
+            Self::Document { change: DocumentChange::Delete(_), before, .. } => DELETE | rows_if(before.is_some()),
+        }
+    }
+
+    fn put(self, out: &mut Vec<u8>) {
+        let (key, before, change) = match self {
+            Self::Event { event, before } => {
+                before.iter().for_each(|map| encoding::encode_map(map, out));
+                return event.put(out);
+            }
+            Self::Document { key, before, change } => (key, before, change),
+        };
+        if before.is_some() || matches!(change, DocumentChange::Insert(_) | DocumentChange::Replace(_)) {
+            varint::put_bytes(out, key);
+        }
+        if let Some(row) = before {
+            varint::put_bytes(out, row);
+        }
+        match change {
+            DocumentChange::Insert(row) | DocumentChange::Replace(row) => out.extend_from_slice(row),
+            DocumentChange::Update(id, difference) => put_update(id, difference, out),
+            DocumentChange::Delete(id) => encoding::encode(id, out),
+        }
+    }
+}
+
+fn rows_if(any: bool) -> u8 {
+    if any { WITH_ROWS } else { 0 }
+}
+
+fn put_update(id: &Value, difference: Difference, out: &mut Vec<u8>) {
+    encoding::encode(id, out);
+    encoding::encode_map(&difference.into_map(), out);
 }
 
 fn put_name(name: &FullName, out: &mut Vec<u8>) {
@@ -217,14 +301,32 @@ impl Change {
         number.to_be_bytes().to_vec()
     }
 
+    /// The bounds of the changes after a number.
+    pub(crate) fn after(number: Seq) -> Bounds {
+        Bounds { lower: Bound::Included(Self::key(number.saturating_add(1))), ..Bounds::all() }
+    }
+
+    /// The bounds of the changes before a number, the last one first.
+    pub(crate) fn before(number: Seq) -> Bounds {
+        Bounds { upper: Bound::Excluded(Self::key(number)), reverse: true, ..Self::after(0) }
+    }
+
+    /// The number of the change with this key, and the last one of its batch.
+    pub(crate) fn numbers_of(key: &[u8]) -> Option<(Seq, Seq)> {
+        Some((Seq::from_be_bytes(*key.first_chunk()?), Self::batch_of(key)?))
+    }
+
     /// The last number of the batch of the change with this key.
     pub(crate) fn batch_of(key: &[u8]) -> Option<Seq> {
-        Some(Seq::from_be_bytes(key.get(size_of::<Seq>()..)?.try_into().ok()?))
+        Some(Seq::from_be_bytes(*key.get(size_of::<Seq>()..)?.first_chunk()?))
     }
 
     /// The batch and the time of an entry of the history, without its event; `None` if it is damaged.
     pub(crate) fn decode_head(key: &[u8], value: &[u8]) -> Option<Head> {
         let batch = Self::batch_of(key)?;
+        if let Some(time_ms) = time_in(key)? {
+            return Some(Head { batch, time_ms });
+        }
         let (_, mut input) = value.split_first()?;
         let input = &mut input;
         varint::get_u64(input).ok()?;
@@ -232,39 +334,96 @@ impl Change {
         Some(Head { batch, time_ms: varint::get_u64(input).ok()?.cast_signed() })
     }
 
-    /// Decodes an entry of the history; `None` if it is damaged.
-    pub(crate) fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
-        let (number, batch) = key.split_first_chunk()?;
-        let (number, batch) = (Seq::from_be_bytes(*number), Seq::from_be_bytes(batch.try_into().ok()?));
+    /// The collection of an entry whose documents are rows; `None` for another entry.
+    pub(crate) fn collection_of_rows(value: &[u8]) -> Option<u64> {
+        let (kind, mut input) = value.split_first()?;
+        varint::get_u64(&mut input).ok().filter(|_| kind & WITH_ROWS != 0)
+    }
+
+    /// Decodes an entry of the history, whose collection has these shapes; `None` if it is damaged.
+    pub(crate) fn decode(key: &[u8], value: &[u8], shapes: &ShapeTable) -> Option<Self> {
+        let (number, batch) = Self::numbers_of(key)?;
         let (&kind, mut input) = value.split_first()?;
         let input = &mut input;
         let collection = varint::get_u64(input).ok()?;
         let of = name(input)?;
-        let time_ms = varint::get_u64(input).ok()?.cast_signed();
-        let map = |input: &mut &[u8]| match encoding::decode(input).ok()? {
-            Value::Map(map) => Some(map),
-            _ => None,
+        let time_ms = match time_in(key)? {
+            Some(time_ms) => time_ms,
+            None => varint::get_u64(input).ok()?.cast_signed(),
         };
         let transaction = if kind & IN_TRANSACTION != 0 { Some(map(input)?) } else { None };
-        let before = if kind & WITH_BEFORE != 0 { Some(map(input)?) } else { None };
-        let event = match kind & !(IN_TRANSACTION | WITH_BEFORE) {
-            1 => Event::Insert { document: map(input)? },
-            2 => {
-                let id = encoding::decode(input).ok()?;
-                Event::Update { id, difference: Difference::from_map(map(input)?).ok()? }
+        let with_before = kind & WITH_BEFORE != 0;
+        let (before, event) = match kind & !(IN_TRANSACTION | WITH_BEFORE) {
+            kind if kind & WITH_ROWS != 0 => {
+                let rows = Rows { key: varint::get_bytes(input).ok()?, shapes };
+                let before = if with_before { Some(rows.document(varint::get_bytes(input).ok()?)?) } else { None };
+                (before, rows.event(kind & !WITH_ROWS, input)?)
             }
-            3 => Event::Replace { document: map(input)? },
-            4 => Event::Delete { id: encoding::decode(input).ok()? },
-            5 => Event::Drop,
-            6 => Event::Rename { to: name(input)? },
-            7 => Event::Create { description: map(input)? },
-            8 => Event::CreateIndexes { description: map(input)? },
-            9 => Event::DropIndexes { description: map(input)? },
-            10 => Event::Modify { description: map(input)? },
-            11 => Event::DropDatabase,
-            _ => return None,
+            kind => {
+                let before = if with_before { Some(map(input)?) } else { None };
+                (before, event(kind, input)?)
+            }
         };
         let is_whole = input.is_empty() && number <= batch;
         is_whole.then_some(Self { number, batch, collection, name: of, time_ms, transaction, before, event })
+    }
+}
+
+/// The time in the key of an entry: `Some(None)` if the value has it, as in those of older builds; `None` for another key.
+fn time_in(key: &[u8]) -> Option<Option<i64>> {
+    match key.get(2 * size_of::<Seq>()..)? {
+        [] => Some(None),
+        time => Some(Some(i64::from_be_bytes(time.try_into().ok()?))),
+    }
+}
+
+fn map(input: &mut &[u8]) -> Option<Map> {
+    match encoding::decode(input).ok()? {
+        Value::Map(map) => Some(map),
+        _ => None,
+    }
+}
+
+/// Decodes an event whose documents are self-describing.
+fn event(kind: u8, input: &mut &[u8]) -> Option<Event> {
+    Some(match kind {
+        INSERT => Event::Insert { document: map(input)? },
+        UPDATE => {
+            let id = encoding::decode(input).ok()?;
+            Event::Update { id, difference: Difference::from_map(map(input)?).ok()? }
+        }
+        REPLACE => Event::Replace { document: map(input)? },
+        DELETE => Event::Delete { id: encoding::decode(input).ok()? },
+        5 => Event::Drop,
+        6 => Event::Rename { to: name(input)? },
+        7 => Event::Create { description: map(input)? },
+        8 => Event::CreateIndexes { description: map(input)? },
+        9 => Event::DropIndexes { description: map(input)? },
+        10 => Event::Modify { description: map(input)? },
+        11 => Event::DropDatabase,
+        _ => return None,
+    })
+}
+
+/// Decodes the rows of an event.
+struct Rows<'a> {
+    key: &'a [u8],
+    shapes: &'a ShapeTable,
+}
+
+impl Rows<'_> {
+    fn document(&self, row: &[u8]) -> Option<Map> {
+        Document::view(self.shapes, self.key, row, &mut Vec::new()).ok()?.to_map().ok()
+    }
+
+    fn event(&self, kind: u8, input: &mut &[u8]) -> Option<Event> {
+        let event = match kind {
+            INSERT => Event::Insert { document: self.document(input)? },
+            REPLACE => Event::Replace { document: self.document(input)? },
+            UPDATE | DELETE => return event(kind, input),
+            _ => return None,
+        };
+        *input = &[];
+        Some(event)
     }
 }

@@ -82,7 +82,13 @@ pub(crate) struct History {
     pub tree: TreeId,
     /// Never empty. `since` is 0 until the number is known.
     pub scopes: Vec<RecordedScope>,
+    /// False if the description allows no rows in the entries, which builds before them could not read.
+    pub has_rows: bool,
 }
+
+/// The first element of the description of a history whose entries may have rows. In older descriptions, each element is
+/// a scope.
+const VERSION: Value = Value::Int32(2);
 
 /// The bytes after the kind in the description of the history, where an index has the tree of its documents, and three
 /// numbers. A build that knows no history expects a map behind it, finds an array, and refuses the database.
@@ -107,14 +113,19 @@ impl History {
         };
         let mut out = vec![INDEX];
         out.extend_from_slice(&HEAD);
-        encoding::encode(&Value::Array(scopes.iter().map(scope).collect()), &mut out);
+        let elements = std::iter::once(VERSION).chain(scopes.iter().map(scope));
+        encoding::encode(&Value::Array(elements.collect()), &mut out);
         out
     }
 
     /// The history whose tree has this description; `None` for another tree.
     pub fn read(tree: TreeId, description: &[u8]) -> Option<Self> {
         let mut input = description.strip_prefix(&[INDEX])?.strip_prefix(&HEAD)?;
-        let Value::Array(scopes) = encoding::decode(&mut input).ok()? else { return None };
+        let Value::Array(elements) = encoding::decode(&mut input).ok()? else { return None };
+        let (has_rows, scopes) = match elements.split_first() {
+            Some((version, scopes)) if *version == VERSION => (true, scopes),
+            _ => (false, &elements[..]),
+        };
         let scope = |value: &Value| {
             let [Value::Int64(since), used, names @ ..] = value.as_array()? else { return None };
             let used_ms = match used {
@@ -132,6 +143,6 @@ impl History {
             Some(RecordedScope { scope, since: since.cast_unsigned(), used_ms })
         };
         let scopes = scopes.iter().map(scope).collect::<Option<Vec<_>>>()?;
-        (input.is_empty() && !scopes.is_empty()).then_some(Self { tree, scopes })
+        (input.is_empty() && !scopes.is_empty()).then_some(Self { tree, scopes, has_rows })
     }
 }

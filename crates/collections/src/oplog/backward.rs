@@ -8,9 +8,8 @@ use crate::error::Result;
 use crate::history::Change;
 use alluvium_document::Map;
 use alluvium_exec::Limits;
-use alluvium_store::{Bounds, Seq};
+use alluvium_store::Seq;
 use std::collections::VecDeque;
-use std::ops::Bound;
 
 /// The changes of the first page, which suffices for the last entry.
 const FIRST_PAGE: usize = 4;
@@ -74,9 +73,7 @@ impl Backward {
             self.is_done = true;
             return Ok(());
         };
-        let bounds =
-            Bounds { lower: Bound::Unbounded, upper: Bound::Excluded(Change::key(self.before)), reverse: true };
-        let mut scan = engine.store().scan(tree, bounds, None)?;
+        let mut scan = engine.store().scan(tree, Change::before(self.before), None)?;
         let (mut transaction, mut count, mut is_first) = (Vec::new(), 0, false);
         self.bytes = 0;
         loop {
@@ -84,7 +81,7 @@ impl Backward {
                 is_first = true;
                 break;
             };
-            let change = changes::decode(key, value, &SCOPE)?;
+            let change = changes::decode(&engine, (tree, None), key, value, &SCOPE)?;
             if change.number <= since {
                 is_first = true;
                 break;
@@ -154,7 +151,6 @@ impl Backward {
 /// The batch of the first change with this number or a higher one.
 fn batch_at(oplog: &Oplog, number: Seq) -> Result<Option<Seq>> {
     let Some(tree) = oplog.engine.catalog.history() else { return Ok(None) };
-    let bounds = Bounds { lower: Bound::Included(Change::key(number)), ..Bounds::all() };
-    let mut scan = oplog.engine.store().scan(tree, bounds, None)?;
+    let mut scan = oplog.engine.store().scan(tree, Change::after(number.saturating_sub(1)), None)?;
     Ok(scan.next()?.and_then(|(key, _)| Change::batch_of(key)))
 }

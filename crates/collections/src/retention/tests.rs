@@ -119,10 +119,11 @@ fn since(db: &Database, scope: &Scope) -> Option<Seq> {
 /// The number and the batch of each change in the history, with those that are not read any more.
 fn entries(db: &Database) -> Vec<(Seq, Seq)> {
     let Some(tree) = db.engine.catalog.history() else { return Vec::new() };
-    let mut scan = db.store().scan(tree, Bounds::all(), None).unwrap();
+    let mut scan = db.store().scan(tree, Change::after(0), None).unwrap();
     let mut found = Vec::new();
     while let Some((key, value)) = scan.next().unwrap() {
-        let change = Change::decode(key, value).unwrap();
+        let (shapes, store) = (db.engine.catalog.recorded_shapes(), db.store());
+        let change = shapes.decode(store, tree, None, key, value).unwrap().unwrap();
         found.push((change.number, change.batch));
     }
     found
@@ -214,6 +215,46 @@ fn the_oldest_changes_beyond_the_bytes_go_in_whole_batches() {
     }
 }
 
+/// The number of shapes of which the history has copies.
+fn copies(db: &Database) -> usize {
+    let bounds = Bounds { upper: Bound::Excluded(Change::key(1)), ..Bounds::all() };
+    let mut scan = db.store().scan(db.engine.catalog.history().unwrap(), bounds, None).unwrap();
+    std::iter::from_fn(|| scan.next().unwrap().map(drop)).count()
+}
+
+#[test]
+fn shapes_of_a_dropped_collection_stay_as_long_as_its_changes() {
+    let world = World::new(ChangeRetention::default());
+    world.record(&shop());
+    let toys = world.db.collection("shop.toys");
+    for id in 0..5 {
+        world.put(id);
+        toys.put(id, r#"{"kind": "ball", "price": 3}"#);
+    }
+    assert_eq!(copies(&world.db), 2, "the second document with the same fields has a shape");
+    world.db.engine.catalog.drop(&FullName::parse("shop.pets").unwrap()).unwrap();
+    world.db.store().sync().unwrap();
+    let crashed = Arc::new(world.mem.crash_clone(1, CrashStyle::AllLost));
+    let db = open_in(env_over(crashed, &world.clock), ChangeRetention::default());
+    let inserted = |change: crate::error::Result<crate::history::Change>| match change.unwrap().event {
+        crate::history::Event::Insert { document } => document.get("kind").cloned(),
+        _ => None,
+    };
+    let kinds: Vec<Value> = changes(&db.engine, &shop(), None).unwrap().filter_map(inserted).collect();
+    assert_eq!(kinds, ["dog", "ball"].repeat(5).into_iter().map(Value::from).collect::<Vec<_>>());
+    // The pass that finds the collection gone does not know whether later changes are its own.
+    world.advance(25 * HOUR);
+    assert!(world.trim().is_some());
+    assert_eq!((entries(&world.db).len(), copies(&world.db)), (0, 2));
+    toys.put(5, r#"{"kind": "ball", "price": 4}"#);
+    world.advance(25 * HOUR);
+    assert!(world.trim().is_some());
+    assert_eq!(copies(&world.db), 1);
+    toys.put(6, r#"{"kind": "ball", "price": 5}"#);
+    assert_eq!(ids_after(&world.db, &shop(), None).unwrap(), [6]);
+    assert_eq!(copies(&world.db), 1, "that of the toys is known to be there");
+}
+
 #[test]
 fn the_changes_of_a_transaction_stay_together() {
     let world = World::new(ChangeRetention { time: Duration::from_secs(10), ..ChangeRetention::default() });
@@ -228,9 +269,12 @@ fn the_changes_of_a_transaction_stay_together() {
         world.advance(Duration::from_secs(6));
     }
     transaction.commit(None).unwrap();
-    assert_eq!(world.trim(), Some(first.number), "one of its changes is 12 seconds old, and the other one 6");
+    assert_eq!(world.trim(), Some(first.number), "its changes are as old as its commit");
     assert_eq!(ids_after(&world.db, &shop(), None).unwrap(), [1, 2]);
-    world.advance(Duration::from_secs(5));
+    let times: Vec<i64> =
+        changes(&world.db.engine, &shop(), None).unwrap().map(|change| change.unwrap().time_ms).collect();
+    assert_eq!(times, [world.now_ms(); 2]);
+    world.advance(Duration::from_secs(11));
     assert!(world.trim().is_some());
     assert_eq!(entries(&world.db), []);
 }

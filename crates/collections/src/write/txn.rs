@@ -341,7 +341,7 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
         self.add_row(group, key, Some(before))?;
-        self.note_update();
+        self.note_update(None);
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
@@ -350,13 +350,14 @@ impl<'a> WriteTxn<'a> {
     pub(crate) fn put_draft(&mut self, group: usize, key: &[u8], before: &Document, draft: Draft) -> Result<()> {
         draft.bson_size_over(crate::ids::MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
         let is_update = !draft.is_replaced();
+        let difference = if is_update { self.difference(&draft)? } else { None };
         let Group { state, entries, shapes, .. } = &mut self.groups[group];
         if entries.is_empty() {
             self.row.clear();
             if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
                 self.add_row(group, key, Some(before))?;
                 if is_update {
-                    self.note_update();
+                    self.note_update(difference);
                 }
                 return Ok(());
             }
@@ -370,14 +371,14 @@ impl<'a> WriteTxn<'a> {
             let key = checked_key(&map)?;
             self.put_map(group, &key, &map, id_copy.as_deref(), Some(before))?;
             if is_update {
-                self.note_update();
+                self.note_update(difference);
             }
             return Ok(());
         }
         self.encode(group, &map, id_copy.as_deref())?;
         self.add_row(group, key, Some(before))?;
         if is_update {
-            self.note_update();
+            self.note_update(difference);
         }
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
@@ -397,8 +398,8 @@ impl<'a> WriteTxn<'a> {
                 .map_err(|error| Error::InvalidDocument(error.to_string()))?;
             self.groups[group].validate(&document, Some(before))?;
         }
-        let Group { state, entries, .. } = &mut self.groups[group];
-        self.batch.delta(state.documents, key, delta);
+        self.delta_untouched(group, key, delta, after)?;
+        let Group { entries, .. } = &mut self.groups[group];
         if entries.is_empty() {
             return Ok(());
         }
@@ -416,8 +417,11 @@ impl<'a> WriteTxn<'a> {
     }
 
     /// As [`WriteTxn::delta_read`], for a delta that touches no index.
-    pub(crate) fn delta_untouched(&mut self, group: usize, key: &[u8], delta: &[u8]) {
+    pub(crate) fn delta_untouched(&mut self, group: usize, key: &[u8], delta: &[u8], after: &Draft) -> Result<()> {
         self.batch.delta(self.groups[group].state.documents, key, delta);
+        let difference = self.difference(after)?;
+        self.note_update(difference);
+        Ok(())
     }
 
     /// Notes that the batch writes one more document without knowing whether it exists.

@@ -1,5 +1,5 @@
-//! Stamped entries: entries whose keys begin with the number of their operation and the last number of their batch, which
-//! are known only when the batch is committed.
+//! Stamped entries: entries whose keys begin with the number of their operation, the last number of their batch, and the
+//! time of the commit, which are known only when the batch is committed.
 
 use super::record::decode_op;
 use super::{Op, TAG_BATCH, WriteBatch};
@@ -9,16 +9,16 @@ use alluvium_codec::varint;
 use alluvium_env::sync::Mutex;
 use std::sync::OnceLock;
 
-/// The length of a stamp in a key, in bytes: the number of the operation, and the last one of its batch.
-const STAMP_BYTES: usize = 2 * size_of::<Seq>();
+/// The length of a stamp in a key, in bytes: the number of the operation, the last one of its batch, and the time.
+const STAMP_BYTES: usize = 2 * size_of::<Seq>() + size_of::<i64>();
 
 impl WriteBatch {
-    /// Sets an entry whose key is the number of the previous operation, the last number of the batch, each 8 bytes big
-    /// endian, and then `rest`. Thus the keys of the tree are in the order of the commits. Otherwise as
-    /// [`WriteBatch::put_entry`]: the entry is in the same partition as the operation and has the same number, and has
-    /// no effect in an empty batch.
+    /// Sets an entry whose key is the number of the previous operation, the last number of the batch, the time of the
+    /// commit by the clock in milliseconds since 1970 (0 before), each 8 bytes big endian, and then `rest`. Thus the
+    /// keys of the tree are in the order of the commits. Otherwise as [`WriteBatch::put_entry`]: the entry is in the same
+    /// partition as the operation and has the same number, and has no effect in an empty batch.
     ///
-    /// The numbers are filled in when the batch is committed. Therefore a write set does not show the entry before its
+    /// These are filled in when the batch is committed. Therefore a write set does not show the entry before its
     /// commit. The log has such a batch uncompressed. Several stamped entries of one operation in one tree must differ
     /// in `rest`.
     ///
@@ -34,7 +34,8 @@ impl WriteBatch {
     ///     let number = store.write(batch, Durability::Periodic)?;
     ///     let written = Bounds { lower: std::ops::Bound::Included(number.to_be_bytes().to_vec()), ..Bounds::all() };
     ///     let mut scan = store.scan(history, written, None)?;
-    ///     assert_eq!(scan.next()?, Some((&[number, number].map(u64::to_be_bytes).concat()[..], &name[..])));
+    ///     let (key, value) = scan.next()?.unwrap();
+    ///     assert_eq!((&key[..8], &key[8..16], value), (&number.to_be_bytes()[..], &number.to_be_bytes()[..], &name[..]));
     /// }
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -64,7 +65,8 @@ impl WriteBatch {
     /// })?;
     /// let number = store.write(batch, Durability::Periodic)?;
     /// let mut scan = store.scan(history, Bounds::all(), None)?;
-    /// assert_eq!(scan.next()?, Some((&[number, number].map(u64::to_be_bytes).concat()[..], &b"tom"[..])));
+    /// let (key, value) = scan.next()?.unwrap();
+    /// assert_eq!((&key[..8], value), (&number.to_be_bytes()[..], &b"tom"[..]));
     /// assert_eq!(scan.next()?, None);
     /// # alluvium_store::Result::Ok(())
     /// ```
@@ -190,13 +192,14 @@ pub(crate) struct Unstamped {
 }
 
 impl Unstamped {
-    /// Fills in the numbers of the operations of `batch`, counted from `first`. Has an effect once.
-    pub fn finish(&self, batch: &WriteBatch, first: Seq) {
+    /// Fills in the numbers of the operations of `batch`, counted from `first`, and the time. Has an effect once.
+    pub fn finish(&self, batch: &WriteBatch, first: Seq, time_ms: i64) {
         let finish = || {
             let mut bytes = std::mem::take(&mut *self.open.lock());
+            let time = time_ms.max(0).cast_unsigned();
             let last = first + Seq::from(batch.numbers.saturating_sub(1));
             for op in batch.ops.iter().filter(|op| op.stamped) {
-                fill_in(&mut bytes, op.at as usize, first + Seq::from(op.number), last);
+                fill_in(&mut bytes, op.at as usize, [first + Seq::from(op.number), last, time]);
             }
             bytes
         };
@@ -209,16 +212,18 @@ impl Unstamped {
     }
 }
 
-/// Writes `number` and `last` behind the tree in the key of the operation at `at`.
-fn fill_in(bytes: &mut [u8], at: usize, number: Seq, last: Seq) {
+/// Writes the parts of a stamp behind the tree in the key of the operation at `at`.
+fn fill_in(bytes: &mut [u8], at: usize, stamp: [u64; STAMP_BYTES / size_of::<u64>()]) {
     let Some(mut rest) = bytes.get(at + 1..) else { return };
     let before = rest.len();
     // The partition, and the length of the key: `push_bytes` has written them.
     if varint::get_u64(&mut rest).and_then(|_| varint::get_u64(&mut rest)).is_err() {
         return;
     }
-    let stamp = at + 1 + (before - rest.len()) + size_of::<u32>();
-    if let Some(open) = bytes.get_mut(stamp..stamp + STAMP_BYTES) {
-        open.copy_from_slice(&((u128::from(number) << Seq::BITS) | u128::from(last)).to_be_bytes());
+    let start = at + 1 + (before - rest.len()) + size_of::<u32>();
+    if let Some(open) = bytes.get_mut(start..start + STAMP_BYTES) {
+        open.chunks_exact_mut(size_of::<u64>()).zip(stamp).for_each(|(open, part)| {
+            open.copy_from_slice(&part.to_be_bytes());
+        });
     }
 }

@@ -157,7 +157,7 @@ fn numbers_above_their_limits_are_refused() {
 fn finished(mut batch: WriteBatch, first: Seq) -> Vec<(Seq, Vec<u8>, Vec<u8>)> {
     let unstamped = batch.take_unstamped().unwrap();
     assert!(unstamped.bytes().is_empty(), "the number is not known yet");
-    unstamped.finish(&batch, first);
+    unstamped.finish(&batch, first, 1234);
     assert_eq!(unstamped.bytes().len(), unstamped.len);
     let LogRecord::Batch(ops) = decode(unstamped.bytes(), first).unwrap() else { panic!("a batch") };
     let in_memory: usize = batch
@@ -192,8 +192,11 @@ fn stamped_entries_get_the_numbers_of_their_operation_and_batch() {
         for ((of_one, id), number) in found.chunks(4).zip(ids).zip(first..) {
             assert!(of_one.iter().all(|(seq, ..)| *seq == number));
             assert_eq!(of_one[1].1, key(8, &[], &id[..]));
-            assert_eq!((&of_one[2].1, &of_one[2].2[..]), (&key(9, &[number, last], &id[..]), &b"first"[..]));
-            assert_eq!((&of_one[3].1, &of_one[3].2[..]), (&key(9, &[number, last], &[b'x'; 200]), &b"second"[..]));
+            assert_eq!((&of_one[2].1, &of_one[2].2[..]), (&key(9, &[number, last, 1234], &id[..]), &b"first"[..]));
+            assert_eq!(
+                (&of_one[3].1, &of_one[3].2[..]),
+                (&key(9, &[number, last, 1234], &[b'x'; 200]), &b"second"[..])
+            );
         }
     };
     check(&finished(batch.clone(), 1 << 40), &[b"a", b"b", b"c"], 1 << 40);
@@ -207,5 +210,13 @@ fn stamped_entries_get_the_numbers_of_their_operation_and_batch() {
     assert_eq!(joined.touched().into_iter().map(unstamped).sum::<usize>(), 10);
     joined.clear();
     joined.put(TreeId(7), b"a", b"");
-    assert!(joined.take_unstamped().is_none());
+    assert!(joined.clone().take_unstamped().is_none());
+    joined.put_stamped(TreeId(9), b"", b"");
+    joined.put_entry(TreeId(9), &[0; 16], &[0; 16]);
+    let found = finished(joined, 7);
+    assert_eq!(
+        (&found[2].1, &found[2].2),
+        (&key(9, &[], &[0; 16]), &vec![0; 16]),
+        "an entry behind one is none itself"
+    );
 }

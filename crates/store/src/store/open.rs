@@ -175,6 +175,7 @@ impl Recovered {
             syncer: syncer.clone(),
             poison: poison.clone(),
             compressor: options.log_compressor(),
+            clock: clock.clone(),
             queue: CommitQueue::new(last + 1),
         });
         let upkeep = Arc::new(Upkeep::new(clock, &commit));

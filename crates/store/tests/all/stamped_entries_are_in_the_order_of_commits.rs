@@ -55,7 +55,7 @@ impl Trees {
         let mut found = Vec::new();
         while let Some((key, value)) = scan.next().unwrap() {
             let number = |at: usize| Seq::from_be_bytes(key[at..at + 8].try_into().unwrap());
-            let kind = String::from_utf8(key[16..].to_vec()).unwrap();
+            let kind = String::from_utf8(key[24..].to_vec()).unwrap();
             assert!(number(0) <= number(8), "an operation is within its batch");
             found.push((number(0), kind, value.to_vec()));
         }

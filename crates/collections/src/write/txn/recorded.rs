@@ -4,7 +4,8 @@
 use super::{Group, Locked, Named, WriteTxn};
 use crate::error::Result;
 use crate::recorder::Target;
-use alluvium_document::Document;
+use alluvium_document::diff::Difference;
+use alluvium_document::{Document, Draft};
 use alluvium_store::{Durability, LockMode, Store};
 
 /// The bytes of a recorded change in addition to those of its document.
@@ -29,12 +30,18 @@ impl<'a> WriteTxn<'a> {
         self.groups[group].mode(mode)
     }
 
-    /// Notes that the last put of the batch writes the result of an update.
+    /// Notes that the last operation of the batch writes the result of an update, and what that changes if it is known.
     #[inline]
-    pub(super) fn note_update(&mut self) {
+    pub(super) fn note_update(&mut self, difference: Option<Difference>) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.note_update(self.batch.len().saturating_sub(1));
+            recorder.note_update(self.batch.len().saturating_sub(1), difference);
         }
+    }
+
+    /// What an update changes, if the changes of its collection are recorded and it is known without comparing all fields.
+    #[inline]
+    pub(super) fn difference(&self, draft: &Draft) -> Result<Option<Difference>> {
+        if self.recorder.is_some() { Ok(draft.difference()?) } else { Ok(None) }
     }
 
     /// Notes the document with this key that was read under its lock, so that it need not be read again to record its
