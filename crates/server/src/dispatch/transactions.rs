@@ -26,8 +26,8 @@ const BULK_WRITES: &str = "admin.$cmd.bulkWrite";
 const SERVERS_OWN: [&str; 3] = ["admin", "config", "local"];
 
 /// True for a command within a transaction.
-pub(super) fn is_within(body: &Map) -> bool {
-    body.get("autocommit").is_some()
+pub(super) fn is_within(body: &Body) -> bool {
+    body.contains("autocommit")
 }
 
 /// Checks the fields of a command that are about transactions, and whether the command may run in one.
