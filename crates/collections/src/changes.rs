@@ -113,8 +113,9 @@ pub(crate) fn recorded_since(engine: &EngineHandle, scope: &Scope) -> Result<Seq
 pub(crate) fn change_at(engine: &EngineHandle, number: Seq) -> Result<Option<Change>> {
     let Some(tree) = engine.catalog.history() else { return Ok(None) };
     let (lower, upper) = (Bound::Included(Change::key(number)), Bound::Excluded(Change::key(number + 1)));
-    let mut scan = engine.store().scan(tree, Bounds { lower, upper, reverse: false }, None)?;
-    scan.next()?.map(|(key, value)| decode(engine, (tree, None), key, value, &Scope::Everything)).transpose()
+    let snapshot = engine.store().snapshot();
+    let mut scan = engine.store().scan(tree, Bounds { lower, upper, reverse: false }, Some(&snapshot))?;
+    scan.next()?.map(|(key, value)| decode(engine, (tree, &snapshot), key, value, &Scope::Everything)).transpose()
 }
 
 /// The number before the first batch with changes whose last number is `number` or higher.
@@ -142,19 +143,27 @@ pub(crate) fn is_of(change: &Change, scope: &Scope) -> bool {
     scope.covers(&change.name) || is_new_name
 }
 
-/// The change of an entry of the history, which was read at the snapshot, or now. The scope is named in the error.
+/// The change of an entry of the history, which was read at the snapshot. The scope is named in the error.
 ///
 /// # Errors
-/// Damage; errors of reading.
+/// Damage; [`Error::ChangesNotRecorded`] if the history was dropped; errors of reading.
 pub(crate) fn decode(
     engine: &EngineHandle,
-    (history, at): (TreeId, Option<&Snapshot>),
+    (history, at): (TreeId, &Snapshot),
     key: &[u8],
     value: &[u8],
     scope: &Scope,
 ) -> Result<Change> {
-    let change = engine.catalog.recorded_shapes().decode(engine.store(), history, at, key, value)?;
-    change.ok_or_else(|| damaged(key, scope))
+    let change = engine.catalog.recorded_shapes().decode(engine.store(), history, at, key, value);
+    change.map_err(|error| if_stopped(error, scope))?.ok_or_else(|| damaged(key, scope))
+}
+
+/// The error of reading a history that may have been dropped.
+fn if_stopped(error: Error, scope: &Scope) -> Error {
+    match error {
+        Error::Store(alluvium_store::Error::NoSuchTree(_)) => Error::ChangesNotRecorded { scope: scope.to_string() },
+        error => error,
+    }
 }
 
 fn damaged(key: &[u8], scope: &Scope) -> Error {
@@ -304,25 +313,28 @@ impl Changes {
         let recorded = require(&self.engine, &self.scope)?;
         let Some(tree) = self.engine.catalog.history() else { return self.check(&recorded) };
         let snapshot = store.snapshot();
-        let stopped = |error: Error| match error {
-            Error::Store(alluvium_store::Error::NoSuchTree(_)) => {
-                Error::ChangesNotRecorded { scope: self.scope.to_string() }
-            }
-            error => error,
-        };
-        let bounds = Change::after(self.read_to);
-        let mut scan = store.scan(tree, bounds, Some(&snapshot)).map_err(|error| stopped(error.into()))?;
+        let scan = store.scan(tree, Change::after(self.read_to), Some(&snapshot));
+        let mut scan = scan.map_err(|error| if_stopped(error.into(), &self.scope))?;
         let (mut bytes, mut read_to) = (0, snapshot.seq().max(self.read_to));
         let mut ready = VecDeque::new();
         let mut is_behind = false;
         while let Some((key, value)) = scan.next()? {
-            bytes += value.len();
-            let read = (tree, Some(&snapshot));
-            let change = decode(&self.engine, read, key, value, &self.scope).map_err(stopped)?;
-            let number = change.number;
-            if is_of(&change, &self.scope) {
-                ready.push_back(change);
-            }
+            let number = match Change::name_of(key, value) {
+                // Rows of other collections are not decoded.
+                Some((number, name)) if !self.scope.covers(&name) && !Change::may_rename(value) => {
+                    bytes += value.len();
+                    number
+                }
+                _ => {
+                    let change = decode(&self.engine, (tree, &snapshot), key, value, &self.scope)?;
+                    bytes += change.bytes().max(value.len());
+                    let number = change.number;
+                    if is_of(&change, &self.scope) {
+                        ready.push_back(change);
+                    }
+                    number
+                }
+            };
             if ready.len() >= READ_CHANGES || bytes >= READ_BYTES {
                 (read_to, is_behind) = (number, true);
                 break;

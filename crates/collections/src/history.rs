@@ -14,7 +14,7 @@ pub(crate) use event::{Content, DROP_TARGET, DocumentChange, NewEvent};
 pub use retention::ChangeRetention;
 pub(crate) use scopes::{History, Recording};
 pub use scopes::{RecordedScope, Scope};
-pub(crate) use shapes::{NewCopies, RecordedShapes};
+pub(crate) use shapes::{NewCopies, RecordedShapes, remove_dropped};
 
 #[cfg(test)]
 mod tests;

@@ -108,10 +108,11 @@ impl Recorder {
             let before = changed.before.as_ref().filter(|_| keeps_before).map(Document::row);
             let after = changed.row_after(write);
             let state = target.state;
+            let damaged = |error: RowError| damaged_key(target.name, write.key(), &error);
             for row in before.iter().chain(&after) {
-                copies.add(store, history, state.documents, &state.shapes, row)?;
+                copies.add(store, history, state.documents, &state.shapes, row)?.map_err(damaged)?;
             }
-            let id = changed.id().map_err(|error| damaged_key(target.name, write.key(), &error))?;
+            let id = changed.id().map_err(damaged)?;
             let row = after.unwrap_or_default();
             let change = match changed.effect {
                 Effect::Insert => DocumentChange::Insert(row),
@@ -151,14 +152,27 @@ impl Recorder {
             (BatchWrite::Put { value, .. }, Some(before)) => {
                 let after = || Document::from_row(&target.state.shapes, key, value);
                 let effect = match update {
-                    Some(Some(difference)) => Effect::of_difference(difference),
+                    Some(Some(difference)) => {
+                        debug_assert!(
+                            after().and_then(|after| leads_to(&difference, before, &after)) != Ok(false),
+                            "{difference:?} is not what was put"
+                        );
+                        Effect::of_difference(difference)
+                    }
                     Some(None) => after().and_then(|after| updating(before, &after)).map_err(damaged)?,
                     None => after().and_then(|after| replacing(before, &after)).map_err(damaged)?,
                 };
                 (effect, State::Row(value.to_vec()))
             }
             (BatchWrite::Delta { delta, .. }, Some(before)) => match update.flatten() {
-                Some(difference) => (Effect::of_difference(difference), State::Changed(before.clone(), delta.to_vec())),
+                Some(difference) => {
+                    debug_assert!(
+                        updated(before, delta, target, key)
+                            .is_ok_and(|after| leads_to(&difference, before, &after) != Ok(false)),
+                        "{difference:?} is not what {delta:02x?} changes"
+                    );
+                    (Effect::of_difference(difference), State::Changed(before.clone(), delta.to_vec()))
+                }
                 None => {
                     let after = updated(before, delta, target, key)?;
                     let effect = updating(before, &after).map_err(damaged)?;
@@ -251,6 +265,12 @@ fn updating(before: &Document, after: &Document) -> Decoded<Option<Effect>> {
         Some(difference) => Effect::of_difference(difference),
         None => Some(Effect::Replace),
     })
+}
+
+/// True if a difference makes a document of another one.
+fn leads_to(difference: &Difference, before: &Document, after: &Document) -> Decoded<bool> {
+    let (mut document, after) = (before.to_map()?, after.to_map()?);
+    Ok(difference.apply(&mut document).is_ok() && is_same(&document, &after))
 }
 
 /// The effect of a replacement; `None` if it changes nothing.

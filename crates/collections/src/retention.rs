@@ -5,7 +5,7 @@
 
 use crate::engine::EngineHandle;
 use crate::error::Result;
-use crate::history::Change;
+use crate::history::{Change, remove_dropped};
 use alluvium_store::{Bounds, Durability, Error as StoreError, Scan, Seq, Store, TreeId};
 use std::ops::Bound;
 
@@ -135,10 +135,9 @@ fn remove_ended(engine: &EngineHandle, tree: TreeId) -> Result<Option<Seq>> {
     if any_left {
         let mut batch = store.batch();
         batch.delete_range(tree, &from, &to);
+        remove_dropped(store, tree, since, &catalog.documents(), &mut batch)?;
         store.write(batch, Durability::Periodic)?;
     }
-    let is_live = |documents| catalog.has_documents(documents);
-    catalog.recorded_shapes().remove_dropped(store, tree, since, is_live)?;
     catalog.set_removed_changes(since);
     Ok(any_left.then_some(since))
 }

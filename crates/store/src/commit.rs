@@ -98,7 +98,8 @@ impl Work {
     fn purpose(&self) -> Purpose {
         match self {
             Self::Note(_) | Self::Rotate(_) => Purpose::Upkeep,
-            Self::Batch(_, Some(change)) if change.create.is_empty() && change.describe.is_empty() => Purpose::Removal,
+            // To describe trees anew may be a step of a removal, and takes little.
+            Self::Batch(_, Some(change)) if change.create.is_empty() => Purpose::Removal,
             Self::Batch(batch, None) if !batch.grows => Purpose::Removal,
             Self::Batch(..) => Purpose::Growth,
         }

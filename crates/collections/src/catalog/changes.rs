@@ -9,6 +9,7 @@ use crate::index::IndexSet;
 use crate::names::FullName;
 use crate::trees::describe_documents;
 use alluvium_store::{Seq, TreeChanges, TreeId};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Catalog {
@@ -34,9 +35,9 @@ impl Catalog {
         &self.recorded_shapes
     }
 
-    /// True if a collection has this tree of documents.
-    pub(crate) fn has_documents(&self, documents: TreeId) -> bool {
-        self.names.read().values().any(|entry| entry.documents == documents)
+    /// The trees of documents of all collections.
+    pub(crate) fn documents(&self) -> HashSet<TreeId> {
+        self.names.read().values().map(|entry| entry.documents).collect()
     }
 
     /// The scopes whose changes are recorded.
@@ -158,10 +159,6 @@ impl Catalog {
         }
         unknown.for_each(|scope| scope.since = visible);
         if !self.store.options().read_only {
-            if any_lost {
-                // A lost shape's number may be given to another shape.
-                self.recorded_shapes.remove_all(&self.store, history.tree)?;
-            }
             self.store.describe_trees(&[(history.tree, &History::describe(&history.scopes))])?;
             history.has_rows = true;
         }

@@ -3,6 +3,7 @@
 use crate::ids::ID;
 use crate::names::FullName;
 use alluvium_codec::varint;
+use alluvium_document::bson::document_size;
 use alluvium_document::diff::Difference;
 use alluvium_document::shape::ShapeTable;
 use alluvium_document::{Document, Map, Text, Value, encoding};
@@ -115,7 +116,7 @@ impl Event {
             Self::Replace { .. } => REPLACE,
             Self::Delete { .. } => DELETE,
             Self::Drop => 5,
-            Self::Rename { .. } => 6,
+            Self::Rename { .. } => RENAME,
             Self::Create { .. } => 7,
             Self::CreateIndexes { .. } => 8,
             Self::DropIndexes { .. } => 9,
@@ -146,6 +147,9 @@ const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
 const REPLACE: u8 = 3;
 const DELETE: u8 = 4;
+const RENAME: u8 = 6;
+/// The bits of the kind itself.
+const KIND: u8 = !(IN_TRANSACTION | WITH_BEFORE | WITH_ROWS);
 
 /// The batch and the time of a recorded change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,6 +338,27 @@ impl Change {
         Some(Head { batch, time_ms: varint::get_u64(input).ok()?.cast_signed() })
     }
 
+    /// The number of an entry, and the name of its collection; `None` if it is damaged.
+    pub(crate) fn name_of(key: &[u8], value: &[u8]) -> Option<(Seq, FullName)> {
+        let (_, mut input) = value.split_first()?;
+        varint::get_u64(&mut input).ok()?;
+        Some((Self::numbers_of(key)?.0, name(&mut input)?))
+    }
+
+    /// True if an entry may be a rename, which is a change of two names.
+    pub(crate) fn may_rename(value: &[u8]) -> bool {
+        value.first().is_none_or(|kind| kind & KIND == RENAME)
+    }
+
+    /// About the memory of the documents of the change, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let document = match &self.event {
+            Event::Insert { document } | Event::Replace { document } => Some(document),
+            _ => None,
+        };
+        document.into_iter().chain(&self.before).map(document_size).sum()
+    }
+
     /// The collection of an entry whose documents are rows; `None` for another entry.
     pub(crate) fn collection_of_rows(value: &[u8]) -> Option<u64> {
         let (kind, mut input) = value.split_first()?;
@@ -395,7 +420,7 @@ fn event(kind: u8, input: &mut &[u8]) -> Option<Event> {
         REPLACE => Event::Replace { document: map(input)? },
         DELETE => Event::Delete { id: encoding::decode(input).ok()? },
         5 => Event::Drop,
-        6 => Event::Rename { to: name(input)? },
+        RENAME => Event::Rename { to: name(input)? },
         7 => Event::Create { description: map(input)? },
         8 => Event::CreateIndexes { description: map(input)? },
         9 => Event::DropIndexes { description: map(input)? },

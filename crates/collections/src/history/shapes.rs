@@ -7,16 +7,18 @@
 
 use super::Change;
 use crate::error::Result;
-use alluvium_document::row::shapes_used;
+use alluvium_document::row::{RowError, shapes_used};
 use alluvium_document::shape::{Shape, ShapeOptions, ShapeTable};
 use alluvium_env::sync::Mutex;
-use alluvium_store::{Bounds, Durability, Seq, Snapshot, Store, TreeId, WriteBatch};
-use std::collections::{BTreeMap, HashMap};
+use alluvium_store::{Bounds, Seq, Snapshot, Store, TreeId, WriteBatch};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// The number of collections whose shapes are kept for readers.
 const KEPT: usize = 64;
+/// The number in the key of a mark, which no shape has.
+const MARK: u32 = 0;
 
 /// The table for entries without rows.
 static NO_SHAPES: ShapeTable = ShapeTable::new(ShapeOptions::DEFAULT);
@@ -52,7 +54,8 @@ pub(crate) struct NewCopies {
 }
 
 impl NewCopies {
-    /// Adds the copies for a row of a collection that the history does not have yet.
+    /// Adds the copies for a row of a collection that the history does not have yet. Returns the damage of the row, which
+    /// no reader could decode.
     ///
     /// # Errors
     /// Errors of reading the history.
@@ -63,14 +66,16 @@ impl NewCopies {
         documents: TreeId,
         shapes: &ShapeTable,
         row: &[u8],
-    ) -> Result<()> {
-        let mut missing = Vec::new();
-        // What is damaged in a row is found by its readers.
-        let _ = shapes_used(row, &mut |number| {
-            if let Some(shape) = shapes.get(number).filter(|shape| !shape.is_copied_to(history.0)) {
-                missing.push(shape);
-            }
+    ) -> Result<std::result::Result<(), RowError>> {
+        let (mut missing, mut unknown) = (Vec::new(), None);
+        let used = shapes_used(row, &mut |number| match shapes.get(number) {
+            Some(shape) if shape.is_copied_to(history.0) => {}
+            Some(shape) => missing.push(shape),
+            None => unknown = Some(RowError::UnknownShape(number)),
         });
+        if let Some(damage) = used.err().map(RowError::from).or(unknown) {
+            return Ok(Err(damage));
+        }
         for shape in missing {
             let key = copy_key(documents, shape.number());
             if self.copies.contains_key(&key) {
@@ -86,7 +91,7 @@ impl NewCopies {
             shape.encode(&mut definition);
             self.copies.insert(key, definition);
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Adds the copies to a batch, which is not empty.
@@ -100,20 +105,18 @@ impl NewCopies {
 pub(crate) struct RecordedShapes {
     /// By the history and the collection.
     tables: Mutex<HashMap<(TreeId, u64), Arc<ShapeTable>>>,
-    /// The dropped collections of which there are copies, with a number that is above all their changes.
-    dropped: Mutex<HashMap<TreeId, Seq>>,
 }
 
 impl RecordedShapes {
     /// Decodes an entry of the history; `None` if it is damaged.
     ///
     /// # Errors
-    /// Errors of reading the shapes, as they are at the snapshot, or now.
+    /// Errors of reading the shapes, as they are at the snapshot.
     pub fn decode(
         &self,
         store: &Store,
         history: TreeId,
-        at: Option<&Snapshot>,
+        at: &Snapshot,
         key: &[u8],
         value: &[u8],
     ) -> Result<Option<Change>> {
@@ -127,74 +130,73 @@ impl RecordedShapes {
         // A shape is new, or the entry is damaged.
         let Some(table) = read_shapes(store, history, collection, at)? else { return Ok(None) };
         let (table, mut tables) = (Arc::new(table), self.tables.lock());
-        if tables.len() >= KEPT {
-            tables.clear();
+        if tables.len() >= KEPT
+            && let Some(any) = tables.keys().next().copied()
+        {
+            tables.remove(&any);
         }
         tables.insert((history, collection), table.clone());
         drop(tables);
         Ok(Change::decode(key, value, &table))
     }
-
-    /// Removes all copies, before the first change that will be read.
-    ///
-    /// # Errors
-    /// Errors of writing.
-    pub fn remove_all(&self, store: &Store, history: TreeId) -> Result<()> {
-        remove(store, history, TreeId(0), None)
-    }
-
-    /// Removes the copies for dropped collections whose changes are all removed: those up to `since`. `is_live` says
-    /// whether the documents of a collection have this tree.
-    ///
-    /// # Errors
-    /// Errors of reading and writing.
-    pub fn remove_dropped(
-        &self,
-        store: &Store,
-        history: TreeId,
-        since: Seq,
-        is_live: impl Fn(TreeId) -> bool,
-    ) -> Result<()> {
-        let mut from = Some(TreeId(0));
-        while let Some(first) = from {
-            let found = store.scan(history, copies(first, None), None)?.next()?.map(|(key, _)| collection_of(key));
-            let Some(Some(collection)) = found else { break };
-            from = next(collection);
-            if is_live(collection) {
-                self.dropped.lock().remove(&collection);
-                continue;
-            }
-            // The collection was dropped before this number.
-            let visible = store.visible();
-            let last = *self.dropped.lock().entry(collection).or_insert(visible);
-            if last <= since {
-                remove(store, history, collection, from)?;
-                self.dropped.lock().remove(&collection);
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Removes the copies for collections from one on, up to those of another, or all.
-fn remove(store: &Store, history: TreeId, from: TreeId, to: Option<TreeId>) -> Result<()> {
-    let mut batch = store.batch();
-    batch.delete_range(history, &copy_key(from, 0), &end_of_copies(to));
-    store.write(batch, Durability::Periodic)?;
+/// Adds to a batch that removes all changes up to `since` the removal of the copies for dropped collections, as soon as
+/// all their changes are among these. `live` are the trees of documents of the collections that exist.
+///
+/// A collection that is first found missing gets a mark: the number of the mark is above all its changes.
+///
+/// # Errors
+/// Errors of reading the history.
+pub(crate) fn remove_dropped(
+    store: &Store,
+    history: TreeId,
+    since: Seq,
+    live: &HashSet<TreeId>,
+    batch: &mut WriteBatch,
+) -> Result<()> {
+    let mut marked: BTreeMap<TreeId, Option<Seq>> = BTreeMap::new();
+    let mut scan = store.scan(history, copies(TreeId(0), None), None)?;
+    while let Some((key, _)) = scan.next()? {
+        let Some((collection, number)) = place_of(key) else { continue };
+        let mark = marked.entry(collection).or_default();
+        if number == MARK {
+            *mark = Some(scan.version());
+        }
+    }
+    for (collection, mark) in marked {
+        let end = match mark {
+            // It was not listed yet when it was marked.
+            Some(_) if live.contains(&collection) => Some(copy_key(collection, MARK + 1)),
+            Some(number) if number <= since => Some(end_of_copies(next(collection))),
+            _ => None,
+        };
+        match end {
+            Some(end) => batch.delete_range(history, &copy_key(collection, MARK), &end),
+            None if mark.is_none() && !live.contains(&collection) => {
+                batch.put_entry(history, &copy_key(collection, MARK), &[]);
+            }
+            None => {}
+        }
+    }
     Ok(())
 }
 
-/// The collection of a copy with this key.
-fn collection_of(key: &[u8]) -> Option<TreeId> {
-    Some(TreeId(u32::from_be_bytes(*key.get(size_of::<u64>()..)?.first_chunk()?)))
+/// The collection and the number of the shape of a copy with this key.
+fn place_of(key: &[u8]) -> Option<(TreeId, u32)> {
+    let (collection, number) = key.get(size_of::<u64>()..)?.split_first_chunk()?;
+    Some((TreeId(u32::from_be_bytes(*collection)), u32::from_be_bytes(number.try_into().ok()?)))
 }
 
 /// The shapes of a collection of which the history has copies; `None` if these are damaged.
-fn read_shapes(store: &Store, history: TreeId, collection: u64, at: Option<&Snapshot>) -> Result<Option<ShapeTable>> {
+fn read_shapes(store: &Store, history: TreeId, collection: u64, at: &Snapshot) -> Result<Option<ShapeTable>> {
     let Ok(documents) = u32::try_from(collection).map(TreeId) else { return Ok(None) };
-    let mut scan = store.scan(history, copies(documents, next(documents)), at)?;
+    let mut scan = store.scan(history, copies(documents, next(documents)), Some(at))?;
     let mut shapes = Vec::new();
-    while let Some((_, mut definition)) = scan.next()? {
+    while let Some((key, mut definition)) = scan.next()? {
+        if place_of(key).is_some_and(|(_, number)| number == MARK) {
+            continue;
+        }
         let Ok(shape) = Shape::decode(&mut definition) else { return Ok(None) };
         shapes.push(shape);
     }

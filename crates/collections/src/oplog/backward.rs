@@ -73,7 +73,8 @@ impl Backward {
             self.is_done = true;
             return Ok(());
         };
-        let mut scan = engine.store().scan(tree, Change::before(self.before), None)?;
+        let snapshot = engine.store().snapshot();
+        let mut scan = engine.store().scan(tree, Change::before(self.before), Some(&snapshot))?;
         let (mut transaction, mut count, mut is_first) = (Vec::new(), 0, false);
         self.bytes = 0;
         loop {
@@ -81,11 +82,12 @@ impl Backward {
                 is_first = true;
                 break;
             };
-            let change = changes::decode(&engine, (tree, None), key, value, &SCOPE)?;
-            if change.number <= since {
+            // What is below is not read any more, and its shapes may be gone.
+            if Change::numbers_of(key).is_some_and(|(number, _)| number <= since) {
                 is_first = true;
                 break;
             }
+            let (bytes, change) = (value.len(), changes::decode(&engine, (tree, &snapshot), key, value, &SCOPE)?);
             if self.from.is_some_and(|from| change.batch < from) {
                 self.is_done = true;
                 break;
@@ -98,7 +100,7 @@ impl Backward {
                 break;
             }
             (self.before, count) = (change.number, count + 1);
-            self.bytes += value.len();
+            self.bytes += bytes.max(change.bytes());
             if count % PAGE == 0 {
                 limits.check(&engine.env)?;
             }

@@ -11,7 +11,7 @@ use crate::retries;
 use crate::sessions::{End, Joined, SessionId, Step, transaction_too_old};
 use crate::shared::Shared;
 use crate::waits::{Event, Wait};
-use alluvium::{Map, Value};
+use alluvium::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 
 use super::{Group, Locked, Named, WriteTxn};
 use crate::error::Result;
+use crate::ids::ID;
 use crate::recorder::Target;
 use alluvium_document::diff::Difference;
 use alluvium_document::{Document, Draft};
@@ -41,7 +42,7 @@ impl<'a> WriteTxn<'a> {
     /// What an update changes, if the changes of its collection are recorded and it is known without comparing all fields.
     #[inline]
     pub(super) fn difference(&self, draft: &Draft) -> Result<Option<Difference>> {
-        if self.recorder.is_some() { Ok(draft.difference()?) } else { Ok(None) }
+        if self.recorder.is_some() { known_difference(draft) } else { Ok(None) }
     }
 
     /// Notes the document with this key that was read under its lock, so that it need not be read again to record its
@@ -78,11 +79,18 @@ impl<'a> WriteTxn<'a> {
         if self.recorder.is_none() {
             return bytes;
         }
-        // A change has its names of fields beside it, other than a row. The estimate is limited, so that it is never
-        // refused by itself.
-        let more = bytes.saturating_mul(2) + self.batch.len() * CHANGE_BYTES;
+        // The estimate is limited, so that it is never refused by itself.
+        let more = bytes + self.batch.len() * CHANGE_BYTES;
         bytes.max(bytes.saturating_add(more).min(self.store.max_batch_bytes()))
     }
+}
+
+/// The difference that a draft makes. A write may move an `_id` that is not the first field.
+#[cold]
+fn known_difference(draft: &Draft) -> Result<Option<Difference>> {
+    let first = draft.original().iter()?.next().transpose()?;
+    let is_id = first.is_some_and(|(name, _)| name.as_str() == Some(ID));
+    if is_id { Ok(draft.difference()?) } else { Ok(None) }
 }
 
 /// Executes a write that reads nothing by itself: its documents are locked, and read for their changes.
