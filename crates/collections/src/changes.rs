@@ -115,7 +115,7 @@ pub(crate) fn change_at(engine: &EngineHandle, number: Seq) -> Result<Option<Cha
     let (lower, upper) = (Bound::Included(Change::key(number)), Bound::Excluded(Change::key(number + 1)));
     let snapshot = engine.store().snapshot();
     let mut scan = engine.store().scan(tree, Bounds { lower, upper, reverse: false }, Some(&snapshot))?;
-    scan.next()?.map(|(key, value)| decode(engine, (tree, &snapshot), key, value, &Scope::Everything)).transpose()
+    scan.next()?.map(|(key, value)| decode(engine, tree, &snapshot, key, value, &Scope::Everything)).transpose()
 }
 
 /// The number before the first batch with changes whose last number is `number` or higher.
@@ -149,7 +149,8 @@ pub(crate) fn is_of(change: &Change, scope: &Scope) -> bool {
 /// Damage; [`Error::ChangesNotRecorded`] if the history was dropped; errors of reading.
 pub(crate) fn decode(
     engine: &EngineHandle,
-    (history, at): (TreeId, &Snapshot),
+    history: TreeId,
+    at: &Snapshot,
     key: &[u8],
     value: &[u8],
     scope: &Scope,
@@ -326,7 +327,7 @@ impl Changes {
                     number
                 }
                 _ => {
-                    let change = decode(&self.engine, (tree, &snapshot), key, value, &self.scope)?;
+                    let change = decode(&self.engine, tree, &snapshot, key, value, &self.scope)?;
                     bytes += change.bytes().max(value.len());
                     let number = change.number;
                     if is_of(&change, &self.scope) {

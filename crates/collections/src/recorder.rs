@@ -56,7 +56,7 @@ struct Changed {
     after: Option<Document>,
 }
 
-/// What an operation does to a document.
+/// The effect of an operation on a document.
 enum Effect {
     Insert,
     Update(Difference),

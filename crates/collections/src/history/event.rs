@@ -177,7 +177,7 @@ pub(crate) struct NewEvent<'a> {
     pub content: Content<'a>,
 }
 
-/// What is recorded of an event.
+/// The recorded part of an event.
 pub(crate) enum Content<'a> {
     /// The event as a whole, and the map before it.
     Event { event: &'a Event, before: Option<&'a Map> },

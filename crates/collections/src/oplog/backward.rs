@@ -87,7 +87,7 @@ impl Backward {
                 is_first = true;
                 break;
             }
-            let (bytes, change) = (value.len(), changes::decode(&engine, (tree, &snapshot), key, value, &SCOPE)?);
+            let (bytes, change) = (value.len(), changes::decode(&engine, tree, &snapshot, key, value, &SCOPE)?);
             if self.from.is_some_and(|from| change.batch < from) {
                 self.is_done = true;
                 break;

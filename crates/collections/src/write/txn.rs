@@ -340,8 +340,8 @@ impl<'a> WriteTxn<'a> {
     /// Replaces a document that was read.
     pub(crate) fn put_read(&mut self, group: usize, key: &[u8], before: &Document, after: &Map) -> Result<()> {
         self.encode(group, after, None)?;
+        self.note_update(None)?;
         self.add_row(group, key, Some(before))?;
-        self.note_update(None);
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(after), Puts::All)
     }
@@ -349,17 +349,14 @@ impl<'a> WriteTxn<'a> {
     /// Puts a changed document; `before` is the document that was read.
     pub(crate) fn put_draft(&mut self, group: usize, key: &[u8], before: &Document, draft: Draft) -> Result<()> {
         draft.bson_size_over(crate::ids::MAX_DOCUMENT_BYTES)?.map_or(Ok(()), check_size)?;
-        let is_update = !draft.is_replaced();
-        let difference = if is_update { self.difference(&draft)? } else { None };
+        if !draft.is_replaced() {
+            self.note_update(Some(&draft))?;
+        }
         let Group { state, entries, shapes, .. } = &mut self.groups[group];
         if entries.is_empty() {
             self.row.clear();
             if draft.encode_row(&state.shapes, &mut self.row, shapes)? {
-                self.add_row(group, key, Some(before))?;
-                if is_update {
-                    self.note_update(difference);
-                }
-                return Ok(());
+                return self.add_row(group, key, Some(before));
             }
         }
         // Keeps the stored `_id` instead of the one that was looked up: if 1 finds 1.0, the document keeps 1.0.
@@ -369,17 +366,10 @@ impl<'a> WriteTxn<'a> {
         keep_id(&mut map, id)?;
         if self.groups[group].entries.is_empty() {
             let key = checked_key(&map)?;
-            self.put_map(group, &key, &map, id_copy.as_deref(), Some(before))?;
-            if is_update {
-                self.note_update(difference);
-            }
-            return Ok(());
+            return self.put_map(group, &key, &map, id_copy.as_deref(), Some(before));
         }
         self.encode(group, &map, id_copy.as_deref())?;
         self.add_row(group, key, Some(before))?;
-        if is_update {
-            self.note_update(difference);
-        }
         let entries = &mut self.groups[group].entries;
         entries.change(&mut self.batch, key, before, Some(&map), Puts::All)
     }
@@ -418,9 +408,8 @@ impl<'a> WriteTxn<'a> {
 
     /// As [`WriteTxn::delta_read`], for a delta that touches no index.
     pub(crate) fn delta_untouched(&mut self, group: usize, key: &[u8], delta: &[u8], after: &Draft) -> Result<()> {
+        self.note_update(Some(after))?;
         self.batch.delta(self.groups[group].state.documents, key, delta);
-        let difference = self.difference(after)?;
-        self.note_update(difference);
         Ok(())
     }
 

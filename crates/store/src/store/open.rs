@@ -149,8 +149,7 @@ impl Recovered {
             self;
         let (clock, work) = (env.clock.clone(), Arc::new(WorkSignal::default()));
         let health = Arc::new(Health::new(options.read_only.then(|| path.clone())));
-        let debt = shared.budget.clone();
-        let debt = Debt::new(partitions.clone(), debt, options.memory_bytes, options.memtable_bytes());
+        let debt = Debt::new(partitions.clone(), shared.budget.clone(), options.memory_bytes, options.memtable_bytes());
         let admission = Arc::new(Admission::new(health.clone(), clock.clone(), debt, options.max_batch_bytes()));
         let poison = Arc::new(Poison {
             path: path.clone(),

@@ -31,18 +31,20 @@ impl<'a> WriteTxn<'a> {
         self.groups[group].mode(mode)
     }
 
-    /// Notes that the last operation of the batch writes the result of an update, and what that changes if it is known.
+    /// Notes that the next operation of the batch writes the result of an update, and what that changes, if it is known
+    /// without comparing all fields: for a draft.
     #[inline]
-    pub(super) fn note_update(&mut self, difference: Option<Difference>) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note_update(self.batch.len().saturating_sub(1), difference);
-        }
+    pub(super) fn note_update(&mut self, draft: Option<&Draft>) -> Result<()> {
+        if self.recorder.is_some() { self.note_recorded_update(draft) } else { Ok(()) }
     }
 
-    /// What an update changes, if the changes of its collection are recorded and it is known without comparing all fields.
-    #[inline]
-    pub(super) fn difference(&self, draft: &Draft) -> Result<Option<Difference>> {
-        if self.recorder.is_some() { known_difference(draft) } else { Ok(None) }
+    #[cold]
+    fn note_recorded_update(&mut self, draft: Option<&Draft>) -> Result<()> {
+        let difference = draft.map_or(Ok(None), known_difference)?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note_update(self.batch.len(), difference);
+        }
+        Ok(())
     }
 
     /// Notes the document with this key that was read under its lock, so that it need not be read again to record its
@@ -86,7 +88,6 @@ impl<'a> WriteTxn<'a> {
 }
 
 /// The difference that a draft makes. A write may move an `_id` that is not the first field.
-#[cold]
 fn known_difference(draft: &Draft) -> Result<Option<Difference>> {
     let first = draft.original().iter()?.next().transpose()?;
     let is_id = first.is_some_and(|(name, _)| name.as_str() == Some(ID));
