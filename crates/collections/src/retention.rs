@@ -135,7 +135,7 @@ fn remove_ended(engine: &EngineHandle, tree: TreeId) -> Result<Option<Seq>> {
     if any_left {
         let mut batch = store.batch();
         batch.delete_range(tree, &from, &to);
-        remove_dropped(store, tree, since, &catalog.documents(), &mut batch)?;
+        remove_dropped(store, tree, since, &mut batch, || catalog.documents())?;
         store.write(batch, Durability::Periodic)?;
     }
     catalog.set_removed_changes(since);

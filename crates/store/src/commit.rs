@@ -98,7 +98,7 @@ impl Work {
     fn purpose(&self) -> Purpose {
         match self {
             Self::Note(_) | Self::Rotate(_) => Purpose::Upkeep,
-            // To describe trees anew may be a step of a removal, and takes little.
+            // A removal may begin with new descriptions of trees, which take little space.
             Self::Batch(_, Some(change)) if change.create.is_empty() => Purpose::Removal,
             Self::Batch(batch, None) if !batch.grows => Purpose::Removal,
             Self::Batch(..) => Purpose::Growth,

@@ -35,8 +35,10 @@ impl Catalog {
         &self.recorded_shapes
     }
 
-    /// The trees of documents of all collections.
+    /// The trees of documents of all collections. Waits for changes of names, so each collection whose documents are
+    /// visible is among them, also one that a transaction has created.
     pub(crate) fn documents(&self) -> HashSet<TreeId> {
+        let _change = self.change.lock();
         self.names.read().values().map(|entry| entry.documents).collect()
     }
 

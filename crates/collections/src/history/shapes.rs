@@ -142,7 +142,8 @@ impl RecordedShapes {
 }
 
 /// Adds to a batch that removes all changes up to `since` the removal of the copies for dropped collections, as soon as
-/// all their changes are among these. `live` are the trees of documents of the collections that exist.
+/// all their changes are among these. `live` returns the trees of documents of the collections that exist; it is called
+/// after the copies are read, so a collection that is not among them was dropped.
 ///
 /// A collection that is first found missing gets a mark: the number of the mark is above all its changes.
 ///
@@ -152,8 +153,8 @@ pub(crate) fn remove_dropped(
     store: &Store,
     history: TreeId,
     since: Seq,
-    live: &HashSet<TreeId>,
     batch: &mut WriteBatch,
+    live: impl FnOnce() -> HashSet<TreeId>,
 ) -> Result<()> {
     let mut marked: BTreeMap<TreeId, Option<Seq>> = BTreeMap::new();
     let mut scan = store.scan(history, copies(TreeId(0), None), None)?;
@@ -164,19 +165,13 @@ pub(crate) fn remove_dropped(
             *mark = Some(scan.version());
         }
     }
-    for (collection, mark) in marked {
-        let end = match mark {
-            // It was not listed yet when it was marked.
-            Some(_) if live.contains(&collection) => Some(copy_key(collection, MARK + 1)),
-            Some(number) if number <= since => Some(end_of_copies(next(collection))),
-            _ => None,
-        };
-        match end {
-            Some(end) => batch.delete_range(history, &copy_key(collection, MARK), &end),
-            None if mark.is_none() && !live.contains(&collection) => {
-                batch.put_entry(history, &copy_key(collection, MARK), &[]);
-            }
-            None => {}
+    let live = live();
+    for (collection, mark) in marked.into_iter().filter(|(collection, _)| !live.contains(collection)) {
+        let key = copy_key(collection, MARK);
+        match mark {
+            None => batch.put_entry(history, &key, &[]),
+            Some(number) if number <= since => batch.delete_range(history, &key, &end_of_copies(next(collection))),
+            Some(_) => {}
         }
     }
     Ok(())

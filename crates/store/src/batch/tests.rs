@@ -217,6 +217,6 @@ fn stamped_entries_get_the_numbers_of_their_operation_and_batch() {
     assert_eq!(
         (&found[2].1, &found[2].2),
         (&key(9, &[], &[0; 16]), &vec![0; 16]),
-        "an entry behind one is none itself"
+        "an entry after a stamped one is not stamped"
     );
 }
