@@ -14,6 +14,7 @@ use crate::names::FullName;
 use crate::options::CollectionOptions;
 use crate::trees::INDEX;
 use alluvium_codec::varint;
+use alluvium_document::row::MapRef;
 use alluvium_document::{Document, Map, Value, encoding};
 use alluvium_query::index::{Definition, IndexError, Keys, Unbuilt};
 use alluvium_query::update::Update;
@@ -183,7 +184,12 @@ impl Index {
 
     /// As [`Index::keys`], decoding only the fields that are needed.
     pub fn keys_of(&self, document: &Document, id: &[u8]) -> Result<Keys> {
-        let keys = self.definition.keys_of(document)?;
+        self.keys_of_row(document.map()?, id)
+    }
+
+    /// As [`Index::keys_of`], for a view of a document.
+    pub fn keys_of_row(&self, document: MapRef<'_>, id: &[u8]) -> Result<Keys> {
+        let keys = self.definition.keys_of_row(document)?;
         self.definition.check_entries(&keys, id.len())?;
         Ok(keys)
     }

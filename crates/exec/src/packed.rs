@@ -66,14 +66,23 @@ impl Packed {
         self.full_bytes + last + self.slots.capacity() * size_of::<Slot>()
     }
 
+    /// The memory that a long pair will need; 0 for a pair that shares a chunk with others.
+    pub fn bytes_of_long(&self, key: &[u8], value: &[u8]) -> usize {
+        Some(size_of_pair(key, value)).filter(|&size| size > CHUNK_BYTES).unwrap_or(0)
+    }
+
     /// Adds a pair.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
-        let size = key.len() + value.len() + 2 * varint::MAX_LEN;
+        let size = size_of_pair(key, value);
         if self.chunks.last().is_none_or(|last| last.len() + size > CHUNK_BYTES) {
             self.full_bytes += self.chunks.last().map_or(0, Vec::capacity);
             // The first chunk grows. If a second chunk is needed, there are many pairs, so its
             // memory is reserved at once.
-            let room = if self.chunks.is_empty() { 0 } else { size.max(CHUNK_BYTES) };
+            let room = match size {
+                CHUNK_BYTES.. => size,
+                _ if self.chunks.is_empty() => 0,
+                _ => CHUNK_BYTES,
+            };
             self.chunks.push(Vec::with_capacity(room));
         }
         let chunk = self.chunks.len() - 1;
@@ -117,6 +126,11 @@ impl Packed {
         }
         Ok(())
     }
+}
+
+/// The room for a pair in a chunk.
+fn size_of_pair(key: &[u8], value: &[u8]) -> usize {
+    key.len() + value.len() + 2 * varint::MAX_LEN
 }
 
 fn pair_at<'a>(chunks: &'a [Vec<u8>], slot: &Slot) -> (&'a [u8], &'a [u8]) {

@@ -101,6 +101,8 @@ enum Position {
     Made,
     /// On `key` and `value`; `merge` is at the entry before all versions of the key.
     Back,
+    /// On `key`, without its value; `merge` is not positioned. See [`PartitionIter::park`].
+    Parked,
 }
 
 /// Walks the keys of a partition that have a value at a snapshot, in both directions, within
@@ -196,6 +198,28 @@ impl PartitionIter {
         self.chain = Chain::default();
     }
 
+    /// Releases the value and the blocks, but stays on the key. The value is empty until [`PartitionIter::wake`].
+    pub fn park(&mut self) {
+        if self.valid() {
+            self.merge.release(IterSource::release);
+            self.value = Vec::new();
+            self.chain = Chain::default();
+            self.position = Position::Parked;
+        }
+    }
+
+    /// Reads the value of a parked key again. Does nothing when not parked.
+    ///
+    /// # Errors
+    /// As [`PartitionIter::seek_first`].
+    pub fn wake(&mut self) -> Result<()> {
+        if self.position != Position::Parked {
+            return Ok(());
+        }
+        let key = std::mem::take(&mut self.key);
+        self.seek(&key)
+    }
+
     /// Moves to the first key.
     ///
     /// # Errors
@@ -274,7 +298,7 @@ impl PartitionIter {
                 self.position = Position::Nowhere;
                 self.settle_forward(true)
             }
-            Position::Back => {
+            Position::Back | Position::Parked => {
                 self.position = Position::Nowhere;
                 self.merge.seek(&self.key, 0)?;
                 self.settle_forward(false)
@@ -289,7 +313,7 @@ impl PartitionIter {
     pub fn prev(&mut self) -> Result<()> {
         match self.position {
             Position::Nowhere => Ok(()),
-            Position::Forward | Position::Made => {
+            Position::Forward | Position::Made | Position::Parked => {
                 self.position = Position::Nowhere;
                 self.merge.seek_before(&self.key)?;
                 self.settle_back()
@@ -313,11 +337,11 @@ impl PartitionIter {
         if self.valid() { &self.key } else { &[] }
     }
 
-    /// The value; empty when not valid.
+    /// The value; empty when not valid, or parked.
     #[inline]
     pub fn value(&self) -> &[u8] {
         match self.position {
-            Position::Nowhere => &[],
+            Position::Nowhere | Position::Parked => &[],
             Position::Forward => self.merge.value(),
             Position::Made | Position::Back => &self.value,
         }

@@ -86,7 +86,8 @@ impl Encoder {
         let limit = raw.len() - raw.len() / 16;
         let room = if matches!(self.how, How::Lz4(_)) { get_maximum_output_size(raw.len()) } else { limit };
         if self.scratch.len() < room {
-            self.scratch.resize(room, 0);
+            // Zeroed by the system: what the result does not reach takes no memory.
+            self.scratch = vec![0; room];
         }
         let target = &mut self.scratch[..room];
         let (method, result) = match &mut self.how {

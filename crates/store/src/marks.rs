@@ -14,5 +14,6 @@ alluvium_env::declare_marks! {
     SNAPSHOT_TOO_OLD: "a snapshot was ended for its age",
     SNAPSHOT_TOO_LARGE: "a snapshot was ended for the space it kept",
     READ_TOO_LATE: "a scan outlived its snapshot",
+    LONG_VALUE_RELEASED: "a scan released a long value until its turn",
     LOG_RESTORED: "a restore wrote a log",
 }

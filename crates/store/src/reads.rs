@@ -21,6 +21,8 @@ pub(crate) struct Reads {
     pub trees: Arc<Trees>,
     /// Counts the gets.
     pub cache: Arc<Cache>,
+    /// The memory budget of the store.
+    pub memory_bytes: usize,
 }
 
 impl Reads {

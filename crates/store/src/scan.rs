@@ -11,6 +11,9 @@ use alluvium_codec::entry::Seq;
 use alluvium_lsm::{Partition, PartitionIter};
 use std::ops::Bound;
 
+/// A value is long if it has this part of the memory budget.
+const LONG_PART: usize = 32;
+
 /// A running scan. Until it is dropped, it holds its snapshot, and thus the files that it reads.
 pub struct Scan {
     tree: TreeId,
@@ -27,6 +30,8 @@ pub struct Scan {
     /// The end of the scan. Forward: the first internal key above the range. Reverse: the first internal key of the
     /// range.
     stop: Vec<u8>,
+    /// Of longer values only the next one is held. The others are read again when it is their turn.
+    long_bytes: usize,
     snapshot: Snapshot,
 }
 
@@ -88,7 +93,9 @@ impl Scan {
         }
         let reverse = bounds.reverse;
         let (from, stop) = if reverse { (high, low) } else { (low, high) };
-        Ok(Self { tree, iters, order: Vec::new(), reverse, started: false, failed: None, from, stop, snapshot })
+        let (order, started, failed) = (Vec::new(), false, None);
+        let long_bytes = reads.memory_bytes / LONG_PART;
+        Ok(Self { tree, iters, order, reverse, started, failed, from, stop, long_bytes, snapshot })
     }
 
     /// Moves to the next key; `None` at the end of the range. The slices are valid until the next
@@ -252,7 +259,7 @@ impl Scan {
             }
             self.enter(at);
         }
-        Ok(())
+        self.wake()
     }
 
     fn advance(&mut self) -> Result<()> {
@@ -263,7 +270,16 @@ impl Scan {
             self.iters[at].next()?;
         }
         self.enter(at);
-        Ok(())
+        self.wake()
+    }
+
+    /// Reads the value of the next key if it was released.
+    #[inline]
+    fn wake(&mut self) -> Result<()> {
+        match self.order.last() {
+            Some(&at) => Ok(self.iters[at].wake()?),
+            None => Ok(()),
+        }
     }
 
     /// Inserts an iterator into `order`, if it is on a key of the range.
@@ -282,6 +298,14 @@ impl Scan {
             if self.reverse { other < key } else { other > key }
         });
         self.order.insert(place, at);
+        // The one that is not next: this one, or the one that was next before it.
+        let waiting = self.order.len().checked_sub(2).map(|last| self.order[last.min(place)]);
+        if let Some(waiting) = waiting
+            && self.iters[waiting].value().len() > self.long_bytes
+        {
+            marks::LONG_VALUE_RELEASED.hit();
+            self.iters[waiting].park();
+        }
     }
 }
 

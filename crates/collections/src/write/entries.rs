@@ -5,6 +5,7 @@ use crate::ids::key_text;
 use crate::index::{Index, IndexSet};
 use crate::multikey::NewMarks;
 use crate::names::FullName;
+use alluvium_document::row::MapRef;
 use alluvium_document::{Document, Map};
 use alluvium_query::index::Keys;
 use alluvium_store::{Seq, TreeId, WriteBatch};
@@ -93,9 +94,9 @@ impl<'a> Entries<'a> {
     }
 
     /// The keys of a document, for [`Entries::put_keys`].
-    pub fn keys_of(&self, id: &[u8], document: &Document) -> Result<Vec<Keys>> {
+    pub fn keys_of(&self, id: &[u8], document: MapRef<'_>) -> Result<Vec<Keys>> {
         let keys =
-            |index: &Arc<Index>| index.keys_of(document, id).map_err(|error| refused(error, index, id, self.name));
+            |index: &Arc<Index>| index.keys_of_row(document, id).map_err(|error| refused(error, index, id, self.name));
         self.set.indexes.iter().map(keys).collect()
     }
 

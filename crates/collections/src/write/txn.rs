@@ -86,6 +86,8 @@ struct Group<'a> {
     shapes: Vec<Arc<Shape>>,
     /// The number of shapes at the beginning of `shapes` whose definitions are in the batch.
     shapes_put: usize,
+    /// The bytes of the `_id` of a row whose keys are made; reused.
+    id: Vec<u8>,
     /// The number of documents that were read and that the batch deletes.
     removed: u64,
     /// The number of documents that the batch puts or deletes without knowing whether they exist.

@@ -270,9 +270,18 @@ impl<'a, S: Source> Gathering<'a, S> {
             Kept::Files(files) => return files.add(&self.limits, &self.key, &self.bytes),
             Kept::All(packed) => packed,
         };
-        packed.push(&self.key, &self.bytes);
-        let needed = packed.bytes();
-        if needed <= self.account.bytes() || (needed <= self.bytes_max && self.account.grow(needed)) {
+        // A long pair is not copied until there is memory for it.
+        let long = packed.bytes_of_long(&self.key, &self.bytes);
+        if long == 0 {
+            packed.push(&self.key, &self.bytes);
+        }
+        let needed = packed.bytes() + long;
+        // With the current key and bytes, and their copies on the way to a file.
+        let held = needed + 2 * long;
+        if held <= self.account.bytes() || (needed <= self.bytes_max && self.account.grow(held)) {
+            if long > 0 {
+                packed.push(&self.key, &self.bytes);
+            }
             return Ok(());
         }
         if !self.may_use_files {
@@ -282,6 +291,9 @@ impl<'a, S: Source> Gathering<'a, S> {
         let mut files = self.begin_files()?;
         if let Kept::All(packed) = std::mem::replace(&mut self.kept, Kept::All(Packed::new())) {
             packed.drain(|key, bytes| files.add(&self.limits, key, bytes))?;
+        }
+        if long > 0 {
+            files.add(&self.limits, &self.key, &self.bytes)?;
         }
         self.kept = Kept::Files(files);
         Ok(())

@@ -35,6 +35,9 @@ pub struct Drops<'a> {
     pub is_dropped: &'a (dyn Fn(&[u8], Seq) -> bool + 'a),
 }
 
+/// A held put that is shorter keeps its memory for the next one.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// The longest value that is rewritten as a [`Kind::Folded`] entry, which adds a prefix.
 const MARKED_VALUE_MAX: usize = 1 << 27;
 
@@ -268,9 +271,14 @@ impl<'a, 'o> Copier<'a, 'o> {
                 Newest::Marked
             }
             (Verdict::Keep, Kind::Put) if entry.value.len() <= MARKED_VALUE_MAX => {
-                self.held.content.clear();
-                entry::put_folded(&mut self.held.content, entry.seq, entry.seq);
-                self.held.content.extend_from_slice(entry.value);
+                let content = &mut self.held.content;
+                content.clear();
+                content.shrink_to(KEPT_BYTES);
+                entry::put_folded(content, entry.seq, entry.seq);
+                if entry.value.len() > KEPT_BYTES {
+                    content.reserve_exact(entry.value.len());
+                }
+                content.extend_from_slice(entry.value);
                 Newest::Held(entry.seq)
             }
             // Deltas that vanish are noted.

@@ -29,6 +29,9 @@ const SCANNED_PART: u64 = 16;
 /// The assumed compression ratio when too few values are staged to measure one.
 const TYPICAL_RATIO: f64 = 0.45;
 
+/// An empty stage keeps at most this much memory.
+const KEPT_BYTES: usize = 1 << 20;
+
 struct Staged {
     /// The offset of key and value in the stage's bytes.
     start: usize,
@@ -101,6 +104,8 @@ impl Stage {
 
     fn clear(&mut self) {
         self.bytes.clear();
+        // The entries after a large stage do not pass through it.
+        self.bytes.shrink_to(KEPT_BYTES);
         self.entries.clear();
         self.split = None;
     }

@@ -4,7 +4,7 @@ use super::part::{put_index_part, put_part, skip_part};
 use super::{CUT_HASH_BYTES, Definition, IndexError, MAX_KEYS_BYTES, MAX_PART_BYTES, Order};
 use crate::collation::has_text;
 use alluvium_codec::{DecodeError, varint};
-use alluvium_document::row::is_natural_id;
+use alluvium_document::row::{MapRef, is_natural_id};
 use alluvium_document::{Document, Map, Value, encoding, key};
 use std::borrow::Cow;
 
@@ -115,6 +115,14 @@ impl Definition {
     /// # Errors
     /// As [`Definition::keys`], and [`IndexError::Damaged`].
     pub fn keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
+        self.keys_of_row(document.map()?)
+    }
+
+    /// As [`Definition::keys_of`], for a view of a document, which is not copied.
+    ///
+    /// # Errors
+    /// As [`Definition::keys_of`].
+    pub fn keys_of_row(&self, document: MapRef<'_>) -> Result<Keys, IndexError> {
         self.at_most(document, Most::NEW)
     }
 
@@ -124,12 +132,12 @@ impl Definition {
     /// # Errors
     /// As [`Definition::keys_of`].
     pub fn stored_keys_of(&self, document: &Document) -> Result<Keys, IndexError> {
-        self.at_most(document, Most::STORED)
+        self.at_most(document.map()?, Most::STORED)
     }
 
-    fn at_most(&self, document: &Document, most: Most) -> Result<Keys, IndexError> {
+    fn at_most(&self, document: MapRef<'_>, most: Most) -> Result<Keys, IndexError> {
         if let Some(filter) = self.partial_filter()
-            && !filter.matches(document)?
+            && !filter.matches_row(document)?
         {
             return Ok(Keys::default());
         }

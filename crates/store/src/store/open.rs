@@ -177,13 +177,13 @@ impl Recovered {
             clock: clock.clone(),
             queue: CommitQueue::new(last + 1),
         });
-        let upkeep = Arc::new(Upkeep::new(clock, &commit));
         let reads = Arc::new(Reads {
             health: health.clone(),
             partitions: partitions.clone(),
             visibility: visibility.clone(),
             trees: trees.clone(),
             cache: shared.cache.clone(),
+            memory_bytes: options.memory_bytes,
         });
         let (locks, claims) = (LockTable::new(), Claims::new(env.clock.clone()));
         let (schema, lock, closing) = (Mutex::new(()), Mutex::new(Some(lock)), Mutex::new(Closing::default()));
@@ -202,9 +202,9 @@ impl Recovered {
             holds,
             reads,
             admission,
+            upkeep: Arc::new(Upkeep::new(clock, &commit)),
             commit,
             work,
-            upkeep,
             syncer,
             locks,
             claims,

@@ -37,6 +37,7 @@ mod gets_and_what_they_read_are_counted;
 mod hostile_numbers_are_refused_by_name;
 mod incremental_checkpoints_transfer_what_is_new;
 mod large_batches_of_many_threads_stay_within_the_budget;
+mod long_values_are_scanned_one_at_a_time;
 mod many_deleted_ranges_give_way_to_compaction;
 mod many_values_under_one_key;
 mod opening_again_and_again_does_not_fill_the_log;

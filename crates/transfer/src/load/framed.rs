@@ -90,8 +90,8 @@ impl FramedSlicer {
         Self { source, framing, carry, scanned: 0, place, ticket: 0, limits, ended: false, done: false }
     }
 
-    /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> Option<Slice> {
+    /// The next slice; `None` at the end of the input. `wait_for` is that of [`Slicer::next`].
+    pub fn next(&mut self, wait_for: &mut dyn FnMut(usize) -> bool) -> Option<Slice> {
         if self.done {
             return None;
         }
@@ -119,7 +119,8 @@ impl FramedSlicer {
             }
             match self.framing.end() {
                 0 => match self.limits.next_wanted(bytes.len()) {
-                    Some(more) => wanted = more,
+                    Some(more) if wait_for(more) => wanted = more,
+                    Some(_) => return None,
                     None => {
                         let what = format!("the next document has over {} bytes", self.limits.record_max);
                         break (0, Some(Broken::new(0, what)), None);
@@ -210,11 +211,11 @@ pub(crate) enum Cutter {
 }
 
 impl Cutter {
-    /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> Option<Slice> {
+    /// The next slice; `None` at the end of the input. `wait_for` is that of [`Slicer::next`].
+    pub fn next(&mut self, wait_for: &mut dyn FnMut(usize) -> bool) -> Option<Slice> {
         match self {
-            Self::Lines(slicer) => slicer.next(),
-            Self::Framed(slicer) => slicer.next(),
+            Self::Lines(slicer) => slicer.next(wait_for),
+            Self::Framed(slicer) => slicer.next(wait_for),
         }
     }
 }

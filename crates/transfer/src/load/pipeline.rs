@@ -374,9 +374,25 @@ impl<'a> Load<'a> {
         }
         state.taken += 1;
         drop(state);
-        let slice = cutter.next()?;
+        let slice = cutter.next(&mut |bytes| self.wait_for(bytes as u64))?;
         self.state.lock().ahead_bytes += slice.bytes.len() as u64;
         Some(slice)
+    }
+
+    /// Waits until a slice of this many bytes may be read: until few bytes are ahead, or no other slice. Returns false if
+    /// the load has ended.
+    fn wait_for(&self, bytes: u64) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.error.is_some() || self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            // The slice that is being read was counted as taken.
+            if state.taken - state.next == 1 || state.ahead_bytes + bytes <= self.ahead_bytes_max {
+                return true;
+            }
+            self.changed.wait(&mut state);
+        }
     }
 
     fn parse(&self, encoder: &mut Encoder, slice: Slice) -> Parsed<'a> {

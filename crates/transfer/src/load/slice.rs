@@ -91,8 +91,9 @@ impl Slicer {
         Ok(Self { source, carry: Vec::new(), offset: skip, ticket: 0, limits, ended: false })
     }
 
-    /// The next slice; `None` at the end of the input.
-    pub fn next(&mut self) -> Option<Slice> {
+    /// The next slice; `None` at the end of the input. Before a record is read that is longer than a slice, `wait_for`
+    /// is called with the bytes that are read next. If it returns false, the load has ended, and there is no slice.
+    pub fn next(&mut self, wait_for: &mut dyn FnMut(usize) -> bool) -> Option<Slice> {
         let mut bytes = std::mem::take(&mut self.carry);
         let mut unread = None;
         let mut searched = 0;
@@ -119,6 +120,9 @@ impl Slicer {
                 unread = Some(what);
                 break 0;
             };
+            if !wait_for(more) {
+                return None;
+            }
             wanted = more;
         };
         if unread.is_some() {

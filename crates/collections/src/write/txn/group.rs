@@ -22,6 +22,7 @@ impl<'a> Group<'a> {
             interrupted: OnceCell::new(),
             shapes: Vec::new(),
             shapes_put: 0,
+            id: Vec::new(),
             removed: 0,
             uncertain: 0,
         }
@@ -56,8 +57,12 @@ impl<'a> Group<'a> {
         if self.entries.is_empty() {
             return self.put_row(batch, key, row, None);
         }
-        let document = self.document(key, row)?;
-        let keys = self.entries.keys_of(key, &document)?;
+        let mut id = std::mem::take(&mut self.id);
+        let keys = Document::view(&self.state.shapes, key, row, &mut id)
+            .map_err(|error| Error::InvalidDocument(error.to_string()))
+            .and_then(|document| self.entries.keys_of(key, document));
+        self.id = id;
+        let keys = keys?;
         self.put_row(batch, key, row, None)?;
         self.entries.put_keys(batch, key, &keys);
         Ok(())

@@ -44,7 +44,7 @@ fn slices(bytes: &[u8], framing: Box<dyn Framing>, slice_bytes: usize) -> Vec<Sl
     let limits = SliceLimits { slice_bytes, record_max: RECORD_MAX };
     let mut slicer = FramedSlicer::new(source, framing, Vec::new(), start, limits);
     let mut found = Vec::new();
-    while let Some(slice) = slicer.next() {
+    while let Some(slice) = slicer.next(&mut |_| true) {
         found.push(slice);
     }
     found
@@ -269,15 +269,15 @@ fn a_record_without_an_end_is_refused_at_its_limit() {
     let limits = SliceLimits { slice_bytes: 1000, record_max: 100_000 };
     let read = Arc::new(AtomicUsize::new(0));
     let mut lines = Slicer::new(Box::new(Endless(read.clone())), 0, limits).unwrap();
-    let refused = lines.next().unwrap();
+    let refused = lines.next(&mut |_| true).unwrap();
     assert!(refused.unread.unwrap().contains("a line of over 100000 bytes begins at byte 0"));
     assert_eq!((read.swap(0, Ordering::Relaxed), refused.bytes.capacity()), (100_001, 0));
-    assert!(lines.next().is_none());
+    assert!(lines.next(&mut |_| true).is_none());
 
     let start = Start { offset: 0, column: 0 };
     let framing = Box::new(CsvFraming::new(COMMAS));
     let mut records = FramedSlicer::new(Box::new(Endless(read.clone())), framing, Vec::new(), start, limits);
-    let refused = records.next().unwrap();
+    let refused = records.next(&mut |_| true).unwrap();
     assert!(refused.broken.unwrap().reason.contains("the next document has over 100000 bytes"));
     assert_eq!(read.load(Ordering::Relaxed), 100_001);
 
