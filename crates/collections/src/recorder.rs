@@ -10,7 +10,7 @@ use alluvium_document::diff::Difference;
 use alluvium_document::row::{RowError, ValueRef};
 use alluvium_document::{Document, Draft, Map, Value, encoding};
 use alluvium_store::{BatchWrite, Snapshot, Store, TreeId, WriteBatch};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A collection that a batch writes to.
@@ -26,11 +26,11 @@ pub(crate) struct Target<'a> {
 pub(crate) struct Recorder {
     /// The documents as they are before the next operation: those that a write has read, and those that the operations
     /// so far have written.
-    current: HashMap<(TreeId, Vec<u8>), State>,
+    current: States,
     /// The count of operations whose events are in the batch.
     done: usize,
-    /// The operations that write the result of an update, with the difference if it is known.
-    updates: HashMap<usize, Option<Difference>>,
+    /// The places of operations that write the result of an update, ascending, with the difference if it is known.
+    updates: VecDeque<(usize, Option<Difference>)>,
     /// The fields of the transaction that the batch belongs to.
     transaction: Option<Map>,
 }
@@ -46,6 +46,36 @@ enum State {
     Row(Vec<u8>),
     /// A document, and a delta that was applied to it.
     Changed(Document, Vec<u8>),
+}
+
+/// The states of documents, by their keys.
+#[derive(Default)]
+struct States {
+    /// The first ones. Few keys are compared faster than one is hashed.
+    few: Vec<(TreeId, Vec<u8>, State)>,
+    more: HashMap<(TreeId, Vec<u8>), State>,
+}
+
+/// The most documents in [`States::few`].
+const FEW: usize = 8;
+
+impl States {
+    /// Takes the state of a document.
+    fn take(&mut self, tree: TreeId, key: &[u8]) -> Option<State> {
+        if let Some(at) = self.few.iter().position(|(of, known, _)| *of == tree && known == key) {
+            return Some(self.few.swap_remove(at).2);
+        }
+        if self.more.is_empty() { None } else { self.more.remove(&(tree, key.to_vec())) }
+    }
+
+    /// Sets the state of a document that has none.
+    fn set(&mut self, tree: TreeId, key: &[u8], state: State) {
+        if self.few.len() < FEW {
+            self.few.push((tree, key.to_vec(), state));
+        } else {
+            self.more.insert((tree, key.to_vec()), state);
+        }
+    }
 }
 
 /// The change of a document by an operation.
@@ -73,13 +103,26 @@ impl Recorder {
     /// Notes that the operation with this place in the batch writes the result of an update, and what it changes if that
     /// is known.
     pub fn note_update(&mut self, place: usize, difference: Option<Difference>) {
-        self.updates.insert(place, difference);
+        // A statement that failed may have noted operations that are not in the batch any more.
+        while self.updates.back().is_some_and(|(noted, _)| *noted >= place) {
+            self.updates.pop_back();
+        }
+        self.updates.push_back((place, difference));
     }
 
     /// Notes the document that a write has read under its lock, or `None` for a key that the check of the write demands to
     /// be free. A document that an earlier operation of the batch has written is kept.
     pub fn note_before(&mut self, tree: TreeId, key: &[u8], before: Option<Document>) {
-        self.current.entry((tree, key.to_vec())).or_insert(State::Is(before));
+        let state = self.current.take(tree, key).unwrap_or(State::Is(before));
+        self.current.set(tree, key, state);
+    }
+
+    /// Takes the note of the operation with this place; its inner `None` is a difference that is not known.
+    fn take_update(&mut self, place: usize) -> Option<Option<Difference>> {
+        while self.updates.front().is_some_and(|(noted, _)| *noted < place) {
+            self.updates.pop_front();
+        }
+        self.updates.pop_front_if(|(noted, _)| *noted == place).map(|(_, difference)| difference)
     }
 
     /// Adds the events of the operations that were added since the last call. The caller holds the locks of all
@@ -141,7 +184,7 @@ impl Recorder {
         place: usize,
         write: BatchWrite<'_>,
     ) -> Result<Option<Changed>> {
-        let (key, update) = (write.key(), self.updates.remove(&place));
+        let (key, update) = (write.key(), self.take_update(place));
         let damaged = |error: RowError| damaged_key(target.name, key, &error);
         let before = self.before(store, at, target, write)?;
         let mut replaced_by = None;
@@ -181,7 +224,7 @@ impl Recorder {
                 }
             },
         };
-        self.current.insert((write.tree(), key.to_vec()), after);
+        self.current.set(write.tree(), key, after);
         Ok(effect.map(|effect| Changed { effect, before, after: replaced_by }))
     }
 
@@ -195,7 +238,7 @@ impl Recorder {
     ) -> Result<Option<Document>> {
         let (name, key) = (target.name, write.key());
         let damaged = |error: RowError| damaged_key(name, key, &error);
-        Ok(match self.current.remove(&(write.tree(), key.to_vec())) {
+        Ok(match self.current.take(write.tree(), key) {
             Some(State::Is(known)) => known,
             Some(State::Row(row)) => Some(Document::from_row(&target.state.shapes, key, row).map_err(damaged)?),
             Some(State::Changed(document, delta)) => Some(updated(&document, &delta, target, key)?),

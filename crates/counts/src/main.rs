@@ -10,7 +10,7 @@ mod data;
 mod wire;
 
 use alluvium::load::Input;
-use alluvium::{Collection, Database, Durability, Map, doc};
+use alluvium::{ChangeScope, Collection, Database, Durability, Map, doc};
 use alluvium_env::Env;
 use alluvium_store::Options;
 use std::error::Error;
@@ -41,6 +41,7 @@ fn main() -> Outcome {
     updates(&comments)?;
     puts(&database)?;
     inserts(&database)?;
+    recorded(&format!("{dir}-recorded"), &texts)?;
     messages(&format!("{dir}-wire"))?;
     // The load is last: its threads leave the heap in a different order each time, which changes the work of the
     // allocator.
@@ -167,41 +168,68 @@ fn questions(comments: &Collection) -> Outcome {
     })
 }
 
+/// Writes whose changes are recorded, in a database of their own: updates as those of [`updates`], and puts as those of
+/// [`puts`].
+fn recorded(dir: &str, texts: &[String]) -> Outcome {
+    let database = open(dir)?;
+    let comments = database.create_collection("comments").run()?;
+    comments.insert_many(texts.iter().map(String::as_str))?;
+    comments.create_index(doc! {"author": 1}).run()?;
+    settle(&database)?;
+    database.record_changes(ChangeScope::Everything)?;
+    path("update-recorded", UPDATES, || checked_updates(&comments, 0..UPDATES))?;
+    let collection = database.create_collection("texts").run()?;
+    let (first, rest) = numbered_texts();
+    put_all(&collection, &first)?;
+    path("put-recorded", PUTS, || put_all(&collection, &rest))?;
+    Ok(database.close()?)
+}
+
 /// Updates by `$inc`: first updates that read and check the document, then blind updates of other documents.
 fn updates(comments: &Collection) -> Outcome {
     let add_one = doc! {"$inc": {"score": 1}};
-    let checked = |numbers: std::ops::Range<u64>| {
-        let mut changed = 0;
-        for number in numbers {
-            let filter = doc! {"_id": data::comment_id(number)};
-            changed += comments.update_one(filter, &add_one).run()?.modified_count;
-        }
-        expect("updated", changed, UPDATES)
-    };
     let blind = |numbers: std::ops::Range<u64>| {
         for number in numbers {
             comments.update_blind(data::comment_id(number), &add_one)?;
         }
         Ok(())
     };
-    path("update-checked", UPDATES, || checked(0..UPDATES))?;
+    path("update-checked", UPDATES, || checked_updates(comments, 0..UPDATES))?;
     path("update-blind", UPDATES, || blind(UPDATES..2 * UPDATES))
+}
+
+fn checked_updates(comments: &Collection, numbers: std::ops::Range<u64>) -> Outcome {
+    let add_one = doc! {"$inc": {"score": 1}};
+    let mut changed = 0;
+    for number in numbers {
+        let filter = doc! {"_id": data::comment_id(number)};
+        changed += comments.update_one(filter, &add_one).run()?.modified_count;
+    }
+    expect("updated", changed, UPDATES)
 }
 
 /// Puts of JSON text.
 fn puts(database: &Database) -> Outcome {
-    let texts: Vec<(String, String)> =
-        (0..2 * PUTS).map(|number| (data::comment_id(number), data::comment(number))).collect();
-    let put = |texts: &[(String, String)], collection: &Collection| -> Outcome {
-        for (id, text) in texts {
-            collection.put(id.as_str(), text.as_str())?;
-        }
-        Ok(())
-    };
     let collection = database.create_collection("texts").run()?;
-    let (first, rest) = texts.split_at(PUTS as usize);
-    put(first, &collection)?;
-    path("put-json", PUTS, || put(rest, &collection))
+    let (first, rest) = numbered_texts();
+    put_all(&collection, &first)?;
+    path("put-json", PUTS, || put_all(&collection, &rest))
+}
+
+type Texts = Vec<(String, String)>;
+
+/// Ids with their texts, in two halves.
+fn numbered_texts() -> (Texts, Texts) {
+    let mut first: Texts = (0..2 * PUTS).map(|number| (data::comment_id(number), data::comment(number))).collect();
+    let rest = first.split_off(PUTS as usize);
+    (first, rest)
+}
+
+fn put_all(collection: &Collection, texts: &Texts) -> Outcome {
+    for (id, text) in texts {
+        collection.put(id.as_str(), text.as_str())?;
+    }
+    Ok(())
 }
 
 /// Inserts of maps into a collection with three indexes, including the flushes and compactions that they cause.

@@ -154,6 +154,12 @@ impl Difference {
         compare::between(before, after)
     }
 
+    /// [`Difference::between`] two documents of these fields, each with its earlier and its later value. A name occurs
+    /// once.
+    pub(crate) fn of_values(fields: &[(&str, Value, &Value)]) -> Option<Self> {
+        compare::of_values(fields)
+    }
+
     /// True if the two documents were identical.
     pub fn is_empty(&self) -> bool {
         self.root.is_empty()
@@ -303,6 +309,21 @@ impl Difference {
     /// ```
     pub fn into_map(self) -> Map {
         self.root.into_map()
+    }
+
+    /// Appends the encoding of [`Difference::into_map`] ([`crate::encoding::encode_map`]).
+    ///
+    /// ```
+    /// use alluvium_document::{diff::Difference, doc, encoding};
+    ///
+    /// let difference = Difference::between(&doc! {"a": 1}, &doc! {"a": 2}).unwrap();
+    /// let (mut encoded, mut map) = (Vec::new(), Vec::new());
+    /// difference.encode(&mut encoded);
+    /// encoding::encode_map(&doc! {"ua": 2}, &mut map);
+    /// assert_eq!(encoded, map);
+    /// ```
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.root.encode(out);
     }
 
     /// Reads the form of [`Difference::into_map`].

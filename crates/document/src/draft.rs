@@ -225,18 +225,17 @@ impl Draft {
             State::Whole(map) => return Ok(Difference::between(&self.document.to_map()?, map)),
             State::Fields(changes) => changes,
         };
-        let (mut before, mut after) = (Map::default(), Map::default());
-        if let Some(shape) = self.document.map()?.shape() {
-            for (position, value) in changes {
-                let name = &*shape.fields()[*position].name;
-                if let Some(old) = self.document.get(name)? {
-                    // The names of a shape are unique.
-                    before.push(name, old.to_value()?);
-                    after.push(name, value.clone());
-                }
+        let row = self.document.map()?;
+        let Some(shape) = row.shape() else { return Ok(Some(Difference::default())) };
+        let mut fields = Vec::with_capacity(changes.len());
+        for (position, value) in changes {
+            let name = &*shape.fields()[*position].name;
+            if let Some(old) = row.get(name)? {
+                // The names of a shape are unique.
+                fields.push((name, old.to_value()?, value));
             }
         }
-        Ok(Difference::between(&before, &after))
+        Ok(Difference::of_values(&fields))
     }
 
     /// Appends the row, as [`crate::row::encode_row`] does, if it can be made from the original row. `table` is the

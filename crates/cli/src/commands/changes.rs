@@ -29,7 +29,7 @@ pub(crate) enum Command {
 
 From then on, each change of a document is stored in the batch of its write, also after a restart, and of collections that are created later. It is \
 recorded until `changes stop`. Change streams find every change, as long as it is kept: `serve --change-retention` has the limits. A recorded write \
-reads its document, and stores two to three times the bytes. When the command succeeds, the change is on the disk.")]
+reads its document, and stores two to four times the bytes. When the command succeeds, the change is on the disk.")]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     database: DatabaseArgs,

@@ -134,7 +134,7 @@ impl Event {
             | Self::CreateIndexes { description: map }
             | Self::DropIndexes { description: map }
             | Self::Modify { description: map } => encoding::encode_map(map, out),
-            Self::Update { id, difference } => put_update(id, difference.clone(), out),
+            Self::Update { id, difference } => put_update(id, difference, out),
             Self::Delete { id } => encoding::encode(id, out),
             Self::Drop | Self::DropDatabase => {}
             Self::Rename { to } => put_name(to, out),
@@ -259,7 +259,7 @@ impl Content<'_> {
         }
         match change {
             DocumentChange::Insert(row) | DocumentChange::Replace(row) => out.extend_from_slice(row),
-            DocumentChange::Update(id, difference) => put_update(id, difference, out),
+            DocumentChange::Update(id, difference) => put_update(id, &difference, out),
             DocumentChange::Delete(id) => encoding::encode(id, out),
         }
     }
@@ -269,9 +269,9 @@ fn rows_if(any: bool) -> u8 {
     if any { WITH_ROWS } else { 0 }
 }
 
-fn put_update(id: &Value, difference: Difference, out: &mut Vec<u8>) {
+fn put_update(id: &Value, difference: &Difference, out: &mut Vec<u8>) {
     encoding::encode(id, out);
-    encoding::encode_map(&difference.into_map(), out);
+    difference.encode(out);
 }
 
 fn put_name(name: &FullName, out: &mut Vec<u8>) {

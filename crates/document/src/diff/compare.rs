@@ -21,6 +21,22 @@ pub(super) fn between(before: &Map, after: &Map) -> Option<Difference> {
     fits.then_some(Difference { root })
 }
 
+/// [`Difference::of_values`].
+pub(super) fn of_values(fields: &[(&str, Value, &Value)]) -> Option<Difference> {
+    let is_plain = |value: &Value| !matches!(value, Value::Array(_) | Value::Map(_) | Value::Code(_));
+    if !fields.iter().all(|(_, old, new)| is_plain(old) && is_plain(new)) {
+        let map = |value: fn(&(&str, Value, &Value)) -> Value| Map {
+            entries: fields.iter().map(|field| (Value::from(field.0), value(field))).collect(),
+        };
+        return between(&map(|field| field.1.clone()), &map(|field| field.2.clone()));
+    }
+    let changed = fields.iter().filter(|(_, old, new)| !is_identical(old, new));
+    let updated: Vec<(Text, Value)> = changed.map(|(name, _, new)| (Text::from(*name), (*new).clone())).collect();
+    let paths: usize = updated.iter().map(|(name, _)| name.len()).sum();
+    let fits = paths <= PATHS_BYTES_MAX && updated.iter().all(|(name, _)| name != ID);
+    fits.then(|| Difference { root: Fields { updated, ..Fields::default() } })
+}
+
 fn is_too_deep(map: &Map) -> bool {
     map.iter().any(|(key, value)| key.is_deeper_than(MAX_DEPTH - 1) || value.is_deeper_than(MAX_DEPTH - 1))
 }

@@ -1,6 +1,7 @@
 //! The form in which a difference is stored; [`super::Difference::into_map`] describes it.
 
 use super::{DifferenceError, Element, Elements, Fields, Inside, POSITION_MAX, position};
+use crate::encoding::{MAP, STRING, encode, put_head, put_str};
 use crate::path::array_index;
 use crate::value::{Map, Text, Value};
 
@@ -18,6 +19,25 @@ impl Fields {
         let appended = self.appended.into_iter().map(|(name, value)| entry(APPENDED, &name, value));
         let inside = self.inside.into_iter().map(|(name, inside)| inside.into_entry(&name));
         Map { entries: removed.chain(updated).chain(appended).chain(inside).collect() }
+    }
+
+    /// Appends the encoding of [`Fields::into_map`].
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let Self { removed, updated, appended, inside } = self;
+        put_head(out, MAP, (removed.len() + updated.len() + appended.len() + inside.len()) as u64);
+        for name in removed {
+            put_key(REMOVED, name, out);
+            encode(&Value::Bool(true), out);
+        }
+        for (letter, values) in [(UPDATED, updated), (APPENDED, appended)] {
+            for (name, value) in values {
+                put_key(letter, name, out);
+                encode(value, out);
+            }
+        }
+        for (name, inside) in inside {
+            inside.encode_entry(name, out);
+        }
     }
 
     /// Reads the form. `levels` is the number of levels that values inside of the map may have.
@@ -56,6 +76,24 @@ impl Elements {
         Map { entries: truncated.into_iter().chain(changes).collect() }
     }
 
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_head(out, MAP, (usize::from(self.truncated.is_some()) + self.changes.len()) as u64);
+        if let Some(size) = self.truncated {
+            put_str(out, TRUNCATED);
+            encode(&position(size), out);
+        }
+        for (at, element) in &self.changes {
+            let at = at.to_string();
+            match element {
+                Element::Set(value) => {
+                    put_key(UPDATED, &at, out);
+                    encode(value, out);
+                }
+                Element::Inside(inside) => inside.encode_entry(&at, out),
+            }
+        }
+    }
+
     fn from_map(map: Map, levels: usize) -> Result<Self, DifferenceError> {
         let mut elements = Elements::default();
         for (key, value) in map.entries {
@@ -90,6 +128,19 @@ impl Inside {
         }
     }
 
+    fn encode_entry(&self, name: &str, out: &mut Vec<u8>) {
+        match self {
+            Inside::Document(fields) => {
+                put_key(DOCUMENT, name, out);
+                fields.encode(out);
+            }
+            Inside::Array(elements) => {
+                put_key(ARRAY, name, out);
+                elements.encode(out);
+            }
+        }
+    }
+
     fn from_entry(letter: char, key: &str, value: Value, levels: usize) -> Result<Self, DifferenceError> {
         let Value::Map(map) = value else { return Err(malformed(key, "a wrong letter or value")) };
         if map.is_empty() {
@@ -109,6 +160,13 @@ fn entry(letter: char, name: &str, value: Value) -> (Value, Value) {
     key.push(letter);
     key.push_str(name);
     (Value::String(key), value)
+}
+
+/// Appends the name of an entry: a letter and the name of the field.
+fn put_key(letter: char, name: &str, out: &mut Vec<u8>) {
+    put_head(out, STRING, (letter.len_utf8() + name.len()) as u64);
+    out.push(letter as u8);
+    out.extend_from_slice(name.as_bytes());
 }
 
 /// The first letter of a key, and the key.

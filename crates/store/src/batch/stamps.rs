@@ -79,6 +79,9 @@ impl WriteBatch {
         from: usize,
         mut value: impl FnMut(usize, BatchWrite<'_>) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<(), E> {
+        if from + 1 == self.len() {
+            return self.stamp_last(tree, value);
+        }
         let mut stamped =
             Self { bytes: vec![TAG_BATCH], ops: Vec::with_capacity(2 * self.ops.len()), ..Self::new(self.partitions) };
         stamped.bytes.reserve(2 * self.bytes.len());
@@ -106,6 +109,23 @@ impl WriteBatch {
             if !self.trees.contains(&tree.0) {
                 self.trees.push(tree.0);
             }
+        }
+        Ok(())
+    }
+
+    /// [`WriteBatch::stamp_each`] for the last operation alone, whose entry belongs at the end.
+    fn stamp_last<E>(
+        &mut self,
+        tree: TreeId,
+        mut value: impl FnMut(usize, BatchWrite<'_>) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<(), E> {
+        let last = self.len() as u32 - 1;
+        let first = self.ops.iter().rposition(|op| op.number != last).map_or(0, |before| before + 1);
+        let start = self.ops.get(first).map_or(self.bytes.len(), |op| op.at as usize);
+        let end = self.ops.get(first + 1).map_or(self.bytes.len(), |next| next.at as usize);
+        let Some(write) = self.bytes.get(start..end).and_then(BatchWrite::decode) else { return Ok(()) };
+        if let Some(event) = value(last as usize, write)? {
+            self.put_stamped(tree, &[], &event);
         }
         Ok(())
     }

@@ -170,6 +170,37 @@ fn finished(mut batch: WriteBatch, first: Seq) -> Vec<(Seq, Vec<u8>, Vec<u8>)> {
 }
 
 #[test]
+fn operations_are_stamped_together_or_one_by_one() {
+    let (mut together, mut apart) = (WriteBatch::new(4), WriteBatch::new(4));
+    let stamp = |batch: &mut WriteBatch, from| {
+        batch.stamp_each(TreeId(9), from, |place, write| {
+            let event = [write.key(), &[place as u8]].concat();
+            Ok::<_, ()>(Some(event).filter(|_| write.key() != b"e"))
+        })
+    };
+    stamp(&mut apart, 0).unwrap();
+    assert!(apart.take_unstamped().is_none(), "nothing to stamp");
+    for (place, id) in [b"a", b"b", b"c", b"d", b"e", b"f"].into_iter().enumerate() {
+        for batch in [&mut together, &mut apart] {
+            match id {
+                b"b" => batch.delete(TreeId(7), id),
+                b"d" => batch.delta(TreeId(7), id, b"more"),
+                _ => batch.put(TreeId(7), id, id),
+            }
+            batch.put_entry(TreeId(8), id, b"");
+            batch.put_entry(TreeId(8), id, b"2");
+        }
+        stamp(&mut apart, place).unwrap();
+    }
+    let failed = apart.stamp_each(TreeId(9), 5, |_, _| Err("no"));
+    assert_eq!(failed, Err("no"));
+    stamp(&mut together, 0).unwrap();
+    let (together, apart) = (finished(together, 5), finished(apart, 5));
+    assert_eq!(together, apart);
+    assert_eq!(apart.iter().filter(|(_, key, _)| key.starts_with(&9u32.to_be_bytes())).count(), 5);
+}
+
+#[test]
 fn stamped_entries_get_the_numbers_of_their_operation_and_batch() {
     let mut batch = WriteBatch::new(300);
     batch.put_stamped(TreeId(9), b"of nothing", b"");

@@ -66,13 +66,12 @@ impl<'a> WriteTxn<'a> {
     #[cold]
     fn record(&mut self) -> Result<()> {
         let Self { store, batch, groups, at, recorder: Some(recorder), .. } = self else { return Ok(()) };
-        let target = |group: &'_ Group<'a>| {
-            let history = group.entries.set().recording.as_ref().map(|recording| recording.tree);
-            (group.name, group.state.clone(), history)
-        };
-        let targets: Vec<_> = groups.iter().map(target).collect();
-        let targets: Vec<Target<'_>> =
-            targets.iter().map(|(name, state, history)| Target { name, state, history: *history }).collect();
+        let targets = groups.iter().map(|group| Target {
+            name: group.name,
+            state: &group.state,
+            history: group.entries.set().recording.as_ref().map(|recording| recording.tree),
+        });
+        let targets: Vec<Target<'_>> = targets.collect();
         recorder.record(store, at.as_ref(), batch, &targets)
     }
 

@@ -176,6 +176,9 @@ fn holds(before: &Map, after: &Map) {
     let levels =
         (0..).find(|levels| ![before, after].iter().any(|map| Value::Map((*map).clone()).is_deeper_than(*levels)));
     assert!(!Value::Map(form.clone()).is_deeper_than(levels.unwrap()), "{form:?}");
+    let mut encoded = Vec::new();
+    difference.encode(&mut encoded);
+    assert_eq!(encoded, bytes(&form));
     assert_eq!(Difference::from_map(form).unwrap(), difference);
 }
 
@@ -195,6 +198,17 @@ fn form() -> impl Strategy<Value = Map> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn random_values_of_the_same_fields(before in document(), plain in vec(scalar(), 7), any in vec(value(), 7)) {
+        let same: Vec<Value> = before.iter().map(|(_, value)| value.clone()).collect();
+        for new in [plain, any, same] {
+            let fields: Vec<(&str, Value, &Value)> =
+                before.iter().zip(&new).map(|((name, old), new)| (name.as_str().unwrap(), old.clone(), new)).collect();
+            let after: Map = fields.iter().map(|(name, _, new)| (*name, (*new).clone())).collect();
+            prop_assert_eq!(Difference::of_values(&fields), Difference::between(&before, &after));
+        }
+    }
 
     #[test]
     fn random_pairs(before in document(), after in document()) {
