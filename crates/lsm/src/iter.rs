@@ -212,10 +212,13 @@ impl PartitionIter {
     ///
     /// # Errors
     /// As [`PartitionIter::seek_first`].
+    #[inline]
     pub fn wake(&mut self) -> Result<()> {
-        if self.position != Position::Parked {
-            return Ok(());
-        }
+        if self.position == Position::Parked { self.seek_again() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn seek_again(&mut self) -> Result<()> {
         let key = std::mem::take(&mut self.key);
         self.seek(&key)
     }

@@ -258,8 +258,12 @@ impl Scan {
                 self.iters[at].seek(&self.from)?;
             }
             self.enter(at);
+            // This one waits, or the one that was next before it.
+            if let [.., before, next] = self.order[..] {
+                self.park(if next == at { before } else { at });
+            }
         }
-        self.wake()
+        Ok(())
     }
 
     fn advance(&mut self) -> Result<()> {
@@ -270,15 +274,22 @@ impl Scan {
             self.iters[at].next()?;
         }
         self.enter(at);
-        self.wake()
+        match self.order.last() {
+            Some(&next) if next != at => {
+                self.park(at);
+                Ok(self.iters[next].wake()?)
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Reads the value of the next key if it was released.
+    /// Releases the value of an iterator that is not the next one, if it is long.
     #[inline]
-    fn wake(&mut self) -> Result<()> {
-        match self.order.last() {
-            Some(&at) => Ok(self.iters[at].wake()?),
-            None => Ok(()),
+    fn park(&mut self, at: usize) {
+        let iter = &mut self.iters[at];
+        if iter.value().len() > self.long_bytes {
+            marks::LONG_VALUE_RELEASED.hit();
+            iter.park();
         }
     }
 
@@ -298,14 +309,6 @@ impl Scan {
             if self.reverse { other < key } else { other > key }
         });
         self.order.insert(place, at);
-        // The one that is not next: this one, or the one that was next before it.
-        let waiting = self.order.len().checked_sub(2).map(|last| self.order[last.min(place)]);
-        if let Some(waiting) = waiting
-            && self.iters[waiting].value().len() > self.long_bytes
-        {
-            marks::LONG_VALUE_RELEASED.hit();
-            self.iters[waiting].park();
-        }
     }
 }
 
